@@ -1,0 +1,45 @@
+/** A small GraphQL client of the running service, for the commands that talk to one. */
+import { TidemarkError } from '../core/errors.ts'
+
+export type Identity = { token?: string | undefined; viewer?: string | undefined; scopes?: readonly string[] | undefined }
+
+type GraphQLAnswer<Data> = { data?: Data | null; errors?: readonly { message: string; extensions?: { code?: string } }[] }
+
+/** Runs one operation. Throws with the first error's sentence; a service that is not there is SUBGRAPH_UNAVAILABLE. */
+export async function callApi<Data>(url: string, query: string, variables: Record<string, unknown>, identity: Identity): Promise<Data> {
+  const response = await send(url, { method: 'POST', headers: headersOf(identity), body: JSON.stringify({ query, variables }) })
+  const answer = (await response.json()) as GraphQLAnswer<Data>
+  const error = answer.errors?.[0]
+  if (error !== undefined) throw new TidemarkError('BAD_REQUEST', `${url} answered: ${error.message} (${error.extensions?.code ?? response.status})`)
+  if (answer.data === null || answer.data === undefined) throw new TidemarkError('BAD_REQUEST', `${url} answered ${response.status} without data`)
+  return answer.data
+}
+
+function headersOf(identity: Identity): Record<string, string> {
+  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/graphql-response+json, application/json' }
+  if (identity.token !== undefined) headers['authorization'] = `Bearer ${identity.token}`
+  if (identity.viewer !== undefined) headers['x-viewer-id'] = identity.viewer
+  if (identity.scopes !== undefined) headers['x-viewer-scopes'] = identity.scopes.join(' ')
+  return headers
+}
+
+/** The unlabelled counters and gauges of `/metrics`, and the sums of labelled ones, by name. */
+export async function readMetrics(graphqlUrl: string): Promise<Map<string, number>> {
+  const text = await (await send(new URL('/metrics', graphqlUrl).href, {})).text()
+  const sums = new Map<string, number>()
+  for (const line of text.split('\n')) {
+    const match = /^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/.exec(line)
+    if (match === null) continue
+    const [, name, value] = match
+    sums.set(name as string, (sums.get(name as string) ?? 0) + Number(value))
+  }
+  return sums
+}
+
+async function send(url: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(url, init)
+  } catch (error) {
+    throw new TidemarkError('SUBGRAPH_UNAVAILABLE', `${url} does not answer: start the service with "npm start", or give its address with --url`, { cause: error })
+  }
+}

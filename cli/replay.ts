@@ -1,0 +1,153 @@
+/**
+ * `tidemark replay FILE`: sends recorded interactions through the API as progress reports, a batch per call, and says how
+ * they got on: throughput, latencies, and what the write-back made of them. With --verify every viewer's timeline is then
+ * compared with a plain sort and last-write-wins over the file.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { SCOPE_WRITE_ANY } from '../core/viewer.ts'
+import { callApi, readMetrics, type Identity } from './api-client.ts'
+import { readInteractions, type Interaction } from './interactions.ts'
+import { runWithProgressBar } from './progress-bar.ts'
+import { verifyTimelines } from './replay-verify.ts'
+
+export type ReplayOptions = {
+  url: string
+  /** Reports per row: the viewer's player calls every 15 s. */
+  heartbeats: number
+  /** Reports per call, at most 500. */
+  batch: number
+  /** Calls under way at once. */
+  concurrency: number
+  business: string
+  token: string | undefined
+  /** Wait until everything is in the record store. */
+  wait: boolean
+  verify: boolean
+}
+
+export type ReplayReport = {
+  rows: number
+  reports: number
+  seconds: number
+  outcomes: Record<string, number>
+  /** Milliseconds of one call. */
+  latency: { p50: number; p95: number; p99: number; max: number }
+}
+
+export type WireReport = { viewer: string; business: string; oid: string; position: number; duration: number; viewedAt: number; device?: string }
+
+const HEARTBEAT_MS = 15_000
+const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }`
+/** The viewer whose token speaks for all others. */
+const REPLAYER = 'replay'
+
+export async function replay(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
+  const before = await readMetrics(options.url)
+  const report = await runWithProgressBar(`Replaying ${file}`, (progress) => sendAll(readReports(file, options), options, progress))
+  print(describeReport(report))
+  if (options.wait) await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.url))
+  print(describeWriteBack(before, await readMetrics(options.url)))
+  const failed = (report.outcomes['REJECTED'] ?? 0) > 0
+  if (!options.verify) return !failed
+  const verified = await runWithProgressBar('Comparing every timeline with the file', (progress) => verifyTimelines(readReports(file, options), options, progress))
+  print(verified.sentence)
+  return verified.ok && !failed
+}
+
+/** Every row as its heartbeats, in the order of the file. */
+export async function* readReports(file: string, options: Pick<ReplayOptions, 'heartbeats' | 'business'>): AsyncGenerator<WireReport> {
+  for await (const row of readInteractions(file)) {
+    for (let beat = 0; beat < options.heartbeats; beat++) yield reportOf(row, beat, options)
+  }
+}
+
+function reportOf(row: Interaction, beat: number, options: Pick<ReplayOptions, 'heartbeats' | 'business'>): WireReport {
+  const advance = beat * HEARTBEAT_MS
+  return {
+    viewer: row.viewer,
+    business: row.business ?? options.business,
+    oid: row.oid,
+    position: (row.position ?? HEARTBEAT_MS) + advance,
+    duration: row.duration ?? options.heartbeats * HEARTBEAT_MS * 2,
+    viewedAt: row.viewedAt + advance,
+    ...(row.device === undefined ? {} : { device: row.device }),
+  }
+}
+
+async function sendAll(
+  reports: AsyncGenerator<WireReport>,
+  options: ReplayOptions,
+  progress: (text: string) => void,
+): Promise<ReplayReport> {
+  const identity: Identity = options.token === undefined ? { viewer: REPLAYER, scopes: [SCOPE_WRITE_ANY] } : { token: options.token }
+  const latencies: number[] = []
+  const outcomes: Record<string, number> = {}
+  const started = performance.now()
+  let sent = 0
+
+  async function sendBatch(inputs: WireReport[]): Promise<void> {
+    const begun = performance.now()
+    const data = await callApi<{ reportProgressBatch: { outcome: string; message: string | null }[] }>(options.url, REPORT, { inputs }, identity)
+    latencies.push(performance.now() - begun)
+    for (const { outcome } of data.reportProgressBatch) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    sent += inputs.length
+    progress(`${sent} reports, ${Math.round((sent / (performance.now() - started)) * 1_000)}/s`)
+  }
+
+  // One reader feeds all senders, so a file of any size needs memory for the batches under way only.
+  async function sender(): Promise<void> {
+    for (;;) {
+      const inputs = await nextBatch(reports, options.batch)
+      if (inputs.length === 0) return
+      await sendBatch(inputs)
+    }
+  }
+  await Promise.all(Array.from({ length: options.concurrency }, sender))
+  const seconds = (performance.now() - started) / 1_000
+  return { rows: Math.round(sent / options.heartbeats), reports: sent, seconds, outcomes, latency: quantilesOf(latencies) }
+}
+
+/** Calls of `next` on an async generator queue up, so concurrent callers each get items of their own. */
+async function nextBatch(reports: AsyncGenerator<WireReport>, size: number): Promise<WireReport[]> {
+  const results = await Promise.all(Array.from({ length: size }, () => reports.next()))
+  return results.flatMap((result) => (result.done === true ? [] : [result.value]))
+}
+
+function quantilesOf(latencies: number[]): ReplayReport['latency'] {
+  latencies.sort((a, b) => a - b)
+  const at = (quantile: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * quantile))] ?? 0
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
+}
+
+/** Resolves when neither dirty marks nor unread flush messages are left. */
+async function waitUntilQuiet(url: string): Promise<void> {
+  for (;;) {
+    const metrics = await readMetrics(url)
+    if (metrics.get('tidemark_dirty_keys') === 0 && metrics.get('tidemark_log_lag_messages') === 0) return
+    await wait(500)
+  }
+}
+
+function describeReport(report: ReplayReport): string {
+  const outcomes = Object.entries(report.outcomes).map(([outcome, count]) => `${count} ${outcome}`)
+  const { p50, p95, p99, max } = report.latency
+  return [
+    `rows            ${report.rows}`,
+    `reports         ${report.reports} (${outcomes.join(', ')}) in ${report.seconds.toFixed(1)} s`,
+    `throughput      ${Math.round(report.reports / report.seconds)} reports/s acknowledged and durable`,
+    `call latency    p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms`,
+  ].join('\n')
+}
+
+function describeWriteBack(before: Map<string, number>, after: Map<string, number>): string {
+  const grew = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+  const reports = grew('tidemark_aggregator_added_keys_total')
+  const keys = grew('tidemark_aggregator_flushed_keys_total')
+  const messages = grew('tidemark_flush_messages_total')
+  const rows = grew('tidemark_persisted_rows_total')
+  const ratio = (a: number, b: number) => (b === 0 ? '-' : (a / b).toFixed(1))
+  return [
+    `write-back      ${reports} reports : ${messages} flush messages : ${rows} persisted rows`,
+    `convergence     ${ratio(reports, keys)} collapse (reports per key sent) x ${ratio(keys, messages)} packing (keys per message) = ${ratio(reports, messages)}`,
+  ].join('\n')
+}

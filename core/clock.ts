@@ -1,0 +1,23 @@
+/** Time as a parameter. Core, service and job never read the machine's clock or start a timer themselves. A leaf. */
+export type Timer = { cancel(): void }
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** Runs `task` once after `delayMs`. A pending timer never keeps the process alive. */
+  after(delayMs: number, task: () => void): Timer
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  after(delayMs, task) {
+    const timer = setTimeout(task, delayMs)
+    timer.unref()
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
+/** Resolves after `delayMs` of this clock. */
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve))
+}

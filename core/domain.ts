@@ -1,0 +1,83 @@
+/**
+ * The words of Tidemark as types. This file imports nothing, so that ports, adapters and domain code can all
+ * speak it. Ids are strings everywhere outside `keys.ts`; times are milliseconds since the Unix epoch.
+ */
+
+/** Who watches. UTF-8, 1 to 64 bytes. */
+export type ViewerId = string
+
+/** A tenant's number, 1 to 65535. Configuration maps names to numbers; stores and logs hold the number only. */
+export type BusinessNumber = number
+
+/** A thing of a business. */
+export type Subject = { business: BusinessNumber; oid: string }
+
+/** The address of one viewer's progress in one subject. */
+export type ProgressKey = { viewer: ViewerId; business: BusinessNumber; oid: string }
+
+/**
+ * What is stored for a key: two last-write-wins registers in one record.
+ *
+ * - `viewedAt` is the newest visit of any kind and orders the timeline.
+ * - position, duration, device and finished are the resume point. They belong to the report with the highest `rank`
+ *   (see `core/merge.ts`): a glance of a second moves the subject up the timeline without wiping the resume point.
+ *
+ * `since` is the newest deletion or clearing this record has survived: anything viewed at or before it is void.
+ * A tombstone is a record with `deleted: true`, `viewedAt === since`, and `rank: 0`.
+ */
+export type ProgressRecord = {
+  /** Milliseconds since the epoch of the newest visit (of a tombstone: of the deletion). */
+  viewedAt: number
+  /** Milliseconds since the epoch; 0 where nothing was ever deleted. */
+  since: number
+  /** Orders resume points; the higher wins. A whole number below 2^53. */
+  rank: number
+  /**
+   * Given by the hot store at each change of the key: a hybrid clock, milliseconds × 1024 + a count, strictly growing
+   * within a region. It breaks ties of `rank`, guards dirty marks, and dates the last write for retention.
+   */
+  version: number
+  /** Where the viewer is, in the business's own unit (milliseconds for video, pages for comics). 0 to 2^31 - 1. */
+  position: number
+  /** The subject's whole length in the same unit; 0 if unknown. */
+  duration: number
+  /** The device that set the resume point; at most 64 bytes, may be empty. */
+  device: string
+  finished: boolean
+  deleted: boolean
+}
+
+/** A place in a timeline: entries are ordered by viewedAt, newest first, then by business and oid (`comparePlaces`). */
+export type Place = { viewedAt: number; business: BusinessNumber; oid: string }
+
+/** One line of a viewer's history. Never a tombstone, never at or below the viewer's `clearedAt`. */
+export type TimelineEntry = { business: BusinessNumber; oid: string; record: ProgressRecord }
+
+/** A viewer's switches and watermarks. Written through the same path as progress, under a version of its own. */
+export type ViewerSettings = {
+  paused: boolean
+  /** Per business number: everything viewed at or before this moment is gone. */
+  clearedAt: Readonly<Record<BusinessNumber, number>>
+  /** 0 where nothing was ever set. */
+  version: number
+}
+
+/** What a viewer's other devices, subscribed to his changes, are told. */
+export type ProgressChange =
+  | { kind: 'put'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
+  | { kind: 'deleted'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
+  | { kind: 'cleared'; viewer: ViewerId; business: BusinessNumber; clearedAt: number; version: number }
+
+/** A thing that may happen once a day per viewer and business, and earns a reward. */
+export type RewardEvent = {
+  /** Stable under repetition (`day.business.viewer`): consumers drop what they have seen. */
+  id: string
+  viewer: ViewerId
+  business: BusinessNumber
+  /** Days since the Unix epoch, UTC. */
+  day: number
+}
+
+/** The settings of a viewer travel and persist like a subject's progress, under this reserved address. */
+export const SETTINGS_BUSINESS: BusinessNumber = 0
+export const SETTINGS_OID = 'settings'

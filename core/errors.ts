@@ -1,0 +1,60 @@
+/**
+ * One error class and one table. Every error a client can see has a code of this table and a message that says what is
+ * wrong, with the value, and what to do. A leaf: imports nothing.
+ */
+export type ErrorEntry = {
+  /** The HTTP status of a request that fails as a whole with this code. */
+  status: number
+  /** May the same request succeed later, unchanged? */
+  retryable: boolean
+  meaning: string
+}
+
+export const ERRORS = {
+  BUSINESS_UNKNOWN: { status: 400, retryable: false, meaning: 'The business is not configured.' },
+  ID_INVALID: { status: 400, retryable: false, meaning: 'An id is empty, longer than 64 bytes of UTF-8, or not well-formed.' },
+  IDS_TOO_MANY: { status: 400, retryable: false, meaning: 'More ids than one call may carry.' },
+  INPUTS_TOO_MANY: { status: 400, retryable: false, meaning: 'More inputs than one batch may carry.' },
+  POSITION_INVALID: { status: 400, retryable: false, meaning: 'A position or duration is negative or absurd.' },
+  VIEWED_AT_INVALID: { status: 400, retryable: false, meaning: 'viewedAt is not a time, negative, or too far in the future.' },
+  DEVICE_INVALID: { status: 400, retryable: false, meaning: 'A device name is longer than 64 bytes of UTF-8.' },
+  FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
+  CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is broken or belongs to another list.' },
+  UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'The request names no viewer, or its token is not valid.' },
+  TOKEN_EXPIRED: { status: 401, retryable: false, meaning: 'The token has expired.' },
+  FORBIDDEN: { status: 403, retryable: false, meaning: 'The token does not allow this.' },
+  BAD_REQUEST: { status: 400, retryable: false, meaning: 'The request is not GraphQL over HTTP.' },
+  GRAPHQL_PARSE_FAILED: { status: 400, retryable: false, meaning: 'The operation is not GraphQL.' },
+  GRAPHQL_VALIDATION_FAILED: { status: 400, retryable: false, meaning: 'The operation does not fit the schema.' },
+  OPERATION_RESOLUTION_FAILURE: { status: 400, retryable: false, meaning: 'The document has no operation of that name.' },
+  OPERATION_TOO_LARGE: { status: 400, retryable: false, meaning: 'The operation is deeper, wider or longer than allowed.' },
+  BODY_TOO_LARGE: { status: 413, retryable: false, meaning: 'The request body is larger than allowed.' },
+  CONFIG_INVALID: { status: 500, retryable: false, meaning: 'tidemark.yaml, the environment or a flag is wrong.' },
+  DATA_IN_USE: { status: 500, retryable: false, meaning: 'Another process uses the data folder.' },
+  DATA_INCOMPATIBLE: { status: 500, retryable: false, meaning: 'The stores were written with another region count or by another version.' },
+  STORE_FULL: { status: 507, retryable: true, meaning: 'The disk or the memory of a store is full.' },
+  HOT_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The hot store does not answer.' },
+  LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
+  RECORD_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The record store does not answer.' },
+  SUBGRAPH_UNAVAILABLE: { status: 502, retryable: true, meaning: 'A subgraph does not answer.' },
+  SHUTTING_DOWN: { status: 503, retryable: true, meaning: 'The process drains and takes no new work.' },
+  INTERNAL: { status: 500, retryable: true, meaning: 'A bug of ours; the log of the server has the cause.' },
+} as const satisfies Record<string, ErrorEntry>
+
+export type ErrorCode = keyof typeof ERRORS
+
+export class TidemarkError extends Error {
+  readonly code: ErrorCode
+  /** What GraphQL libraries copy into the error a client sees. */
+  readonly extensions: { code: ErrorCode; retryable: boolean }
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.name = 'TidemarkError'
+    this.code = code
+    this.extensions = { code, retryable: ERRORS[code].retryable }
+  }
+}
+
+export function isTidemarkError(error: unknown): error is TidemarkError {
+  return error instanceof TidemarkError
+}

@@ -1,0 +1,87 @@
+/**
+ * The key codec: ids and subjects to bytes and back. A leaf of the core; every store, log message and cursor uses it.
+ *
+ * A packed id says its own length, and no two ids share their bytes:
+ * - a canonical decimal integer below 2^63 ("0", "42", never "007") is 8 bytes, big endian; its first bit is 0;
+ * - anything else is one byte 0x80 + length (1 to 64), then that many bytes of UTF-8.
+ * So integers order by value and before all others, which order by length and then by bytes.
+ */
+import { TidemarkError } from './errors.ts'
+
+export const ID_BYTES_MAX = 64
+/** The most bytes `packId` writes. */
+export const PACKED_ID_BYTES_MAX = 1 + ID_BYTES_MAX
+
+const LARGEST_INTEGER = '9223372036854775807'
+
+/** Throws ID_INVALID unless `id` is 1 to 64 bytes of well-formed UTF-8. `what` names it in the message. */
+export function checkId(id: string, what: string): void {
+  if (id.length === 0) throw new TidemarkError('ID_INVALID', `${what} is empty: send 1 to ${ID_BYTES_MAX} bytes of UTF-8`)
+  if (id.length * 3 > ID_BYTES_MAX || !isAscii(id)) {
+    const bytes = Buffer.byteLength(id)
+    if (bytes > ID_BYTES_MAX) {
+      throw new TidemarkError('ID_INVALID', `${what} "${id.slice(0, 16)}…" has ${bytes} bytes: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+    }
+    if (!id.isWellFormed()) throw new TidemarkError('ID_INVALID', `${what} has half a surrogate pair: send well-formed Unicode`)
+  }
+}
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
+  return true
+}
+
+/** True for "0" and digits without a leading zero, up to 2^63 - 1. */
+export function isIntegerId(id: string): boolean {
+  const length = id.length
+  if (length === 0 || length > 19) return false
+  const first = id.charCodeAt(0)
+  if (first < 48 || first > 57 || (first === 48 && length > 1)) return false
+  for (let i = 1; i < length; i++) {
+    const digit = id.charCodeAt(i)
+    if (digit < 48 || digit > 57) return false
+  }
+  return length < 19 || id <= LARGEST_INTEGER
+}
+
+/** Writes the packed id at `offset`; returns the offset after it. The id must have passed `checkId`. */
+export function packId(id: string, target: Buffer, offset: number): number {
+  if (isIntegerId(id)) {
+    if (id.length <= 15) {
+      const value = Number(id)
+      target.writeUInt32BE(Math.floor(value / 2 ** 32), offset)
+      target.writeUInt32BE(value >>> 0, offset + 4)
+    } else {
+      target.writeBigUInt64BE(BigInt(id), offset)
+    }
+    return offset + 8
+  }
+  const length = target.write(id, offset + 1)
+  target[offset] = 0x80 | length
+  return offset + 1 + length
+}
+
+/** The bytes the packed id at `offset` takes. */
+export function packedIdLength(source: Buffer, offset: number): number {
+  const first = source[offset] as number
+  return first < 0x80 ? 8 : 1 + (first & 0x7f)
+}
+
+export function unpackId(source: Buffer, offset: number): string {
+  const first = source[offset] as number
+  if (first >= 0x80) return source.toString('utf8', offset + 1, offset + 1 + (first & 0x7f))
+  const high = source.readUInt32BE(offset)
+  if (high < 2 ** 21) return String(high * 2 ** 32 + source.readUInt32BE(offset + 4))
+  return source.readBigUInt64BE(offset).toString()
+}
+
+/** Orders ids as their packed bytes do. */
+export function compareIds(a: string, b: string): number {
+  if (a === b) return 0
+  const aInteger = isIntegerId(a)
+  if (aInteger !== isIntegerId(b)) return aInteger ? -1 : 1
+  if (aInteger) return a.length !== b.length ? a.length - b.length : a < b ? -1 : 1
+  const aBytes = Buffer.from(a)
+  const bBytes = Buffer.from(b)
+  return aBytes.length !== bBytes.length ? aBytes.length - bBytes.length : Buffer.compare(aBytes, bBytes)
+}

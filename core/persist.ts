@@ -1,0 +1,122 @@
+/**
+ * The persist step: merge keys, read their contents from the hot store, upsert them into the record store, clear the
+ * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
+ * itself when the log is down: one idempotent step for all.
+ *
+ * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
+ * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read
+ * at that moment, so an old message persists new content, which is right.
+ */
+import type { ProgressKey, ViewerId } from './domain.ts'
+import { distinctKeys, isSettingsKey, settingsKey } from './progress-key.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { ProgressRow, RecordStore } from '../stores/record-store.ts'
+
+export type PersistOptions = {
+  /** As in PutOptions of the hot store: clearing a dirty mark may make an entry trimmable. */
+  timelineCap: number
+  /** Rows one purge statement removes at most. */
+  purgeRowsMax: number
+}
+
+export type PersistReport = {
+  /** Distinct progress keys asked for. */
+  keys: number
+  /** Rows sent to the record store. */
+  rows: number
+  /** Keys whose content was missing in the hot store: it was lost or expired before it was persisted. */
+  missing: number
+  /** Viewers whose settings were persisted. */
+  settings: number
+  /** Rows removed because they were viewed before a clearing. */
+  purged: number
+}
+
+/** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
+export async function persistKeys(hot: HotStore, records: RecordStore, keys: Iterable<ProgressKey>, options: PersistOptions): Promise<PersistReport> {
+  const distinct = distinctKeys(keys)
+  const progressKeys = distinct.filter((key) => !isSettingsKey(key))
+  const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
+  const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
+  if (progressKeys.length > 0) await persistProgress(hot, records, progressKeys, options, report)
+  if (settingsViewers.length > 0) await persistSettings(hot, records, settingsViewers, options, report)
+  return report
+}
+
+async function persistProgress(
+  hot: HotStore,
+  records: RecordStore,
+  keys: readonly ProgressKey[],
+  options: PersistOptions,
+  report: PersistReport,
+): Promise<void> {
+  const rows: ProgressRow[] = []
+  const missing: ProgressKey[] = []
+  for (const { key, record } of await hot.readDirtyProgress(keys)) {
+    if (record === undefined) missing.push(key)
+    else rows.push({ key, record })
+  }
+  if (rows.length > 0) await records.putProgress(rows)
+  report.rows = rows.length
+  report.missing = missing.length
+  report.purged += await purgeClearedMeanwhile(hot, records, rows, options)
+  await hot.clearDirty(
+    rows.map(({ key, record }) => ({ key, version: record.version })),
+    options.timelineCap,
+  )
+  if (missing.length > 0) await hot.dropDirty(missing)
+}
+
+/**
+ * 1. This step reads a record. 2. Its viewer clears his history. 3. The clearing is persisted and purges the rows.
+ * 4. This step writes the row: it is invisible, but it would stay. So after writing, look at the watermarks again; a
+ * clearing after this look purges after our write.
+ */
+async function purgeClearedMeanwhile(hot: HotStore, records: RecordStore, rows: readonly ProgressRow[], options: PersistOptions): Promise<number> {
+  const viewers = [...new Set(rows.map((row) => row.key.viewer))]
+  const settings = await hot.readDirtySettings(viewers)
+  const clearedOf = new Map(viewers.map((viewer, index) => [viewer, settings[index]?.clearedAt ?? {}]))
+  const cleared = new Map<string, { viewer: ViewerId; business: number; clearedAt: number }>()
+  for (const { key, record } of rows) {
+    const clearedAt = clearedOf.get(key.viewer)?.[key.business] ?? 0
+    if (record.viewedAt <= clearedAt) cleared.set(`${key.business}:${key.viewer}`, { viewer: key.viewer, business: key.business, clearedAt })
+  }
+  let purged = 0
+  for (const { viewer, business, clearedAt } of cleared.values()) {
+    purged += await purgeAllCleared(records, viewer, business, clearedAt, options.purgeRowsMax)
+  }
+  return purged
+}
+
+async function persistSettings(
+  hot: HotStore,
+  records: RecordStore,
+  viewers: readonly ViewerId[],
+  options: PersistOptions,
+  report: PersistReport,
+): Promise<void> {
+  const settings = await hot.readDirtySettings(viewers)
+  const rows = viewers.flatMap((viewer, index) => {
+    const found = settings[index]
+    return found === undefined || found.version === 0 ? [] : [{ viewer, settings: found }]
+  })
+  await records.putSettings(rows)
+  for (const { viewer, settings: stored } of rows) {
+    for (const [business, clearedAt] of Object.entries(stored.clearedAt)) {
+      report.purged += await purgeAllCleared(records, viewer, Number(business), clearedAt, options.purgeRowsMax)
+    }
+  }
+  await hot.clearDirty(
+    rows.map((row) => ({ key: settingsKey(row.viewer), version: row.settings.version })),
+    options.timelineCap,
+  )
+}
+
+async function purgeAllCleared(records: RecordStore, viewer: ViewerId, business: number, clearedAt: number, limit: number): Promise<number> {
+  let purged = 0
+  for (;;) {
+    const removed = await records.purgeCleared(viewer, business, clearedAt, limit)
+    purged += removed
+    if (removed < limit) return purged
+  }
+}

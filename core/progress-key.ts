@@ -1,0 +1,26 @@
+/** Progress keys as text, for sets and maps of a process. A leaf; stores use the bytes of `keys.ts`. */
+import { SETTINGS_BUSINESS, SETTINGS_OID, type ProgressKey, type ViewerId } from './domain.ts'
+
+/** One text per key and one key per text: the viewer's length makes it unambiguous. */
+export function keyText(key: ProgressKey): string {
+  return `${key.viewer.length}:${key.viewer}${key.business}:${key.oid}`
+}
+
+/** The keys, each once, in order of first appearance. */
+export function distinctKeys(keys: Iterable<ProgressKey>): ProgressKey[] {
+  const byText = new Map<string, ProgressKey>()
+  for (const key of keys) {
+    const text = keyText(key)
+    if (!byText.has(text)) byText.set(text, key)
+  }
+  return [...byText.values()]
+}
+
+/** The address under which a viewer's settings travel to the record store. */
+export function settingsKey(viewer: ViewerId): ProgressKey {
+  return { viewer, business: SETTINGS_BUSINESS, oid: SETTINGS_OID }
+}
+
+export function isSettingsKey(key: ProgressKey): boolean {
+  return key.business === SETTINGS_BUSINESS
+}

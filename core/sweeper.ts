@@ -1,0 +1,92 @@
+/**
+ * The sweeper persists what no flush carried: dirty marks older than a bound, because a process died before flushing,
+ * the log lost them or was down, or the aggregator was full. It runs in the job that owns the regions, with the persist
+ * step that flushes use, so nothing that was acknowledged depends on a process staying alive. Rewards that were claimed
+ * and never reached the log go there by the same round.
+ */
+import type { Clock, Timer } from './clock.ts'
+import type { ProgressKey } from './domain.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { Log } from '../stores/log.ts'
+
+export type SweeperOptions = {
+  /** Age of a dirty mark, in milliseconds, from which on it is swept. Must exceed the aggregator's `ageMaxMs`. */
+  afterMs: number
+  /** Milliseconds between two rounds. */
+  everyMs: number
+  /** Keys one persist step takes. */
+  keysMax: number
+}
+
+export type SweepReport = { keys: number; rewards: number }
+
+export type Sweeper = {
+  /** One round over the owned regions, until nothing old is left. Rejects with the code of the store that failed. */
+  sweep(): Promise<SweepReport>
+  /** Begins the rounds; a failed one is told to `onError` and tried again at the next. */
+  start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void
+  /** Ends the rounds after the one under way. */
+  stop(): Promise<void>
+}
+
+export function makeSweeper(
+  clock: Clock,
+  hot: HotStore,
+  log: Log,
+  ownedRegions: () => readonly number[],
+  persist: (keys: readonly ProgressKey[]) => Promise<unknown>,
+  options: SweeperOptions,
+): Sweeper {
+  let timer: Timer | undefined
+  let round: Promise<void> = Promise.resolve()
+  let stopped = false
+
+  async function sweep(): Promise<SweepReport> {
+    const regions = ownedRegions()
+    const dirtyBefore = clock.now() - options.afterMs
+    return { keys: await sweepKeys(regions, dirtyBefore), rewards: await sweepRewards(regions, dirtyBefore) }
+  }
+
+  async function sweepKeys(regions: readonly number[], dirtyBefore: number): Promise<number> {
+    let swept = 0
+    while (!stopped) {
+      const keys = await hot.listDirty(regions, dirtyBefore, options.keysMax)
+      if (keys.length === 0) break
+      await persist(keys)
+      swept += keys.length
+      if (keys.length < options.keysMax) break
+    }
+    return swept
+  }
+
+  async function sweepRewards(regions: readonly number[], claimedBefore: number): Promise<number> {
+    let sent = 0
+    while (!stopped) {
+      const rewards = await hot.listPendingRewards(regions, claimedBefore, options.keysMax)
+      if (rewards.length === 0) break
+      await log.appendRewards(rewards)
+      await hot.confirmRewards(rewards)
+      sent += rewards.length
+      if (rewards.length < options.keysMax) break
+    }
+    return sent
+  }
+
+  function start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void {
+    timer = clock.after(options.everyMs, () => {
+      round = sweep()
+        .then(onRound, onError)
+        .then(() => {
+          if (!stopped) start(onRound, onError)
+        })
+    })
+  }
+
+  async function stop(): Promise<void> {
+    stopped = true
+    timer?.cancel()
+    await round
+  }
+
+  return { sweep, start, stop }
+}

@@ -1,0 +1,128 @@
+/**
+ * What an operation may cost, judged once per operation on the validated document, before anything is planned or run.
+ * Three figures: how deep it selects, how many fields it selects once every fragment is spread, and how many of them are
+ * aliases (the way to ask for one expensive field many times).
+ *
+ * Fragments are measured once and remembered, so a chain of fragments that spread each other twice, which doubles with
+ * every link, costs its length to judge and saturates at Infinity. A fragment that reaches itself is refused too: it
+ * cannot pass validation, and this room does not rely on that.
+ *
+ * Both sides of `@skip` and `@include` count, and so does a field that is selected twice: the worst case, never less.
+ * Introspection has limits of its own, so that the query of GraphiQL passes whatever the limits of data are; that it
+ * cannot multiply through lists of lists is a rule of graphql-js (MaxIntrospectionDepthRule).
+ */
+import {
+  GraphQLError,
+  Kind,
+  getOperationAST,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql'
+
+/** These settings are of the section `server` of the configuration. */
+export type JudgeLimits = {
+  /** Levels of selection. */
+  readonly operationDepthMax: number
+  /** Fields once fragments are spread. */
+  readonly operationFieldsMax: number
+  /** Aliased fields once fragments are spread. Default 100. */
+  readonly operationAliasesMax?: number
+}
+
+export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
+
+const ALIASES_MAX = 100
+const INTROSPECTION_DEPTH_MAX = 20
+const INTROSPECTION_FIELDS_MAX = 1_000
+
+type Size = { depth: number; fields: number; aliases: number; introspectionDepth: number; introspectionFields: number }
+
+const ENDLESS: Readonly<Size> = { depth: Infinity, fields: Infinity, aliases: Infinity, introspectionDepth: Infinity, introspectionFields: Infinity }
+
+export function makeJudge(limits: JudgeLimits): Judge {
+  const { operationDepthMax, operationFieldsMax, operationAliasesMax = ALIASES_MAX } = limits
+  return function judge(document, operationName) {
+    const operation = getOperationAST(document, operationName)
+    if (operation === null || operation === undefined) return []
+    const size = measure(operation.selectionSet, fragmentsOf(document), new Map())
+    const name = operation.name === undefined ? 'the operation' : `operation ${operation.name.value}`
+    const refuse = (message: string) => refusal(`${name} ${message}`, operation)
+    const refusals: GraphQLError[] = []
+    if (size.depth > operationDepthMax) refusals.push(refuse(`selects ${figure(size.depth)} levels: select at most ${operationDepthMax}`))
+    if (size.fields > operationFieldsMax) {
+      refusals.push(refuse(`selects ${figure(size.fields)} fields once its fragments are spread: select at most ${operationFieldsMax}, or split it`))
+    }
+    if (size.aliases > operationAliasesMax) {
+      refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
+    }
+    if (size.introspectionDepth > INTROSPECTION_DEPTH_MAX || size.introspectionFields > INTROSPECTION_FIELDS_MAX) {
+      refusals.push(refuse(`introspects too much: select at most ${INTROSPECTION_DEPTH_MAX} levels and ${INTROSPECTION_FIELDS_MAX} fields of the schema`))
+    }
+    return refusals
+  }
+}
+
+function figure(count: number): string {
+  return count > 1e9 ? 'endlessly many' : String(count)
+}
+
+function refusal(message: string, operation: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(message, { nodes: [operation], extensions: { code: 'OPERATION_TOO_LARGE' } })
+}
+
+function fragmentsOf(document: DocumentNode): Map<string, FragmentDefinitionNode> {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of document.definitions) {
+    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
+  }
+  return fragments
+}
+
+/** `known` holds the fragments already measured; while one is being measured it stands there as endless. */
+function measure(selectionSet: SelectionSetNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>, known: Map<string, Readonly<Size>>): Size {
+  const size: Size = { depth: 0, fields: 0, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) {
+      const below = selection.selectionSet === undefined ? undefined : measure(selection.selectionSet, fragments, known)
+      const name = selection.name.value
+      add(size, name === '__schema' || name === '__type' ? introspectionField(below) : dataField(below))
+      if (selection.alias !== undefined && selection.alias.value !== name) size.aliases += 1
+    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+      add(size, measure(selection.selectionSet, fragments, known))
+    } else {
+      add(size, measureFragment(selection.name.value))
+    }
+  }
+  return size
+
+  function measureFragment(name: string): Readonly<Size> {
+    const remembered = known.get(name)
+    if (remembered !== undefined) return remembered
+    const fragment = fragments.get(name)
+    known.set(name, ENDLESS)
+    const measured = fragment === undefined ? { ...ENDLESS } : measure(fragment.selectionSet, fragments, known)
+    known.set(name, measured)
+    return measured
+  }
+}
+
+function dataField(below: Readonly<Size> | undefined): Readonly<Size> {
+  if (below === undefined) return { depth: 1, fields: 1, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
+  return { ...below, depth: below.depth + 1, fields: below.fields + 1 }
+}
+
+/** Everything below `__schema` or `__type` counts as introspection. */
+function introspectionField(below: Readonly<Size> | undefined): Readonly<Size> {
+  const { depth, fields, aliases } = dataField(below)
+  return { depth: 0, fields: 0, aliases, introspectionDepth: depth, introspectionFields: fields }
+}
+
+function add(size: Size, other: Readonly<Size>): void {
+  size.depth = Math.max(size.depth, other.depth)
+  size.fields += other.fields
+  size.aliases += other.aliases
+  size.introspectionDepth = Math.max(size.introspectionDepth, other.introspectionDepth)
+  size.introspectionFields += other.introspectionFields
+}

@@ -1,0 +1,66 @@
+/**
+ * What the gateway counts: requests by kind, name and outcome, how long they took, what is open. The registry comes from
+ * outside, so that core and stores add theirs and `/metrics` shows them together.
+ *
+ * Names come from clients. So that nobody fills the memory of the server or of the one who scrapes it by inventing
+ * names, the first `NAMES_MAX` names are counted each, all others together as "other".
+ */
+import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from '@prometheus-io/client'
+
+const NAMES_MAX = 200
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** ok: no errors. errors: some fields failed. refused: nothing was executed. */
+export type Outcome = 'ok' | 'errors' | 'refused'
+export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
+
+export type Metrics = {
+  countRequest(kind: OperationKind, name: string | undefined, outcome: Outcome, durationMs: number): void
+  subscriptionOpened(): void
+  subscriptionClosed(): void
+  socketOpened(): void
+  socketClosed(): void
+  /** All metrics of the registry in Prometheus' text form. */
+  render(): Promise<{ contentType: string; text: string }>
+}
+
+export function makeMetrics(registry: Registry): Metrics {
+  const registers = [registry]
+  if (registry.getSingleMetric('process_cpu_user_seconds_total') === undefined) collectDefaultMetrics({ register: registry })
+  const requests = new Counter({
+    name: 'tidemark_gateway_requests_total',
+    help: 'Operations answered, by kind, name and outcome.',
+    labelNames: ['kind', 'name', 'outcome'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'tidemark_gateway_request_seconds',
+    help: 'From a request parsed to its answer ready, in seconds; subscriptions: until the stream is open.',
+    labelNames: ['kind'],
+    buckets: SECONDS,
+    registers,
+  })
+  const subscriptions = new Gauge({ name: 'tidemark_gateway_subscriptions_open', help: 'Subscriptions open, over WebSocket and SSE.', registers })
+  const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
+
+  const names = new Set<string>()
+  function boundedName(name: string | undefined): string {
+    if (name === undefined) return 'anonymous'
+    if (names.has(name)) return name
+    if (names.size >= NAMES_MAX) return 'other'
+    names.add(name)
+    return name
+  }
+
+  return {
+    countRequest(kind, name, outcome, durationMs) {
+      requests.inc({ kind, name: boundedName(name), outcome })
+      seconds.observe({ kind }, durationMs / 1_000)
+    },
+    subscriptionOpened: () => subscriptions.inc(),
+    subscriptionClosed: () => subscriptions.dec(),
+    socketOpened: () => sockets.inc(),
+    socketClosed: () => sockets.dec(),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  }
+}

@@ -1,0 +1,486 @@
+import * as $protobuf from "protobufjs";
+import Long = require("long");
+
+/** Namespace tidemark. */
+export namespace tidemark {
+
+    /**
+     * Properties of a Progress.
+     * @deprecated Use tidemark.Progress.$Properties instead.
+     */
+    interface IProgress extends tidemark.Progress.$Properties {
+    }
+
+    /** Represents a Progress. */
+    class Progress {
+
+        /**
+         * Constructs a new Progress.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Progress.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Progress viewedAt. */
+        viewedAt: number;
+
+        /** Progress since. */
+        since: number;
+
+        /** Progress rank. */
+        rank: number;
+
+        /** Progress version. */
+        version: number;
+
+        /** Progress position. */
+        position: number;
+
+        /** Progress duration. */
+        duration: number;
+
+        /** Progress device. */
+        device: string;
+
+        /** Progress finished. */
+        finished: boolean;
+
+        /** Progress deleted. */
+        deleted: boolean;
+
+        /**
+         * Encodes the specified Progress message. Does not implicitly {@link tidemark.Progress.verify|verify} messages.
+         * @param message Progress message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Progress.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Progress message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Progress & tidemark.Progress.$Shape} Progress
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Progress & tidemark.Progress.$Shape;
+
+        /**
+         * Gets the type url for Progress
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Progress {
+
+        /** Properties of a Progress. */
+        interface $Properties {
+
+            /** Progress viewedAt */
+            viewedAt?: (number|null);
+
+            /** Progress since */
+            since?: (number|null);
+
+            /** Progress rank */
+            rank?: (number|null);
+
+            /** Progress version */
+            version?: (number|null);
+
+            /** Progress position */
+            position?: (number|null);
+
+            /** Progress duration */
+            duration?: (number|null);
+
+            /** Progress device */
+            device?: (string|null);
+
+            /** Progress finished */
+            finished?: (boolean|null);
+
+            /** Progress deleted */
+            deleted?: (boolean|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Progress. */
+        type $Shape = tidemark.Progress.$Properties;
+    }
+
+    /**
+     * Properties of a Settings.
+     * @deprecated Use tidemark.Settings.$Properties instead.
+     */
+    interface ISettings extends tidemark.Settings.$Properties {
+    }
+
+    /** Represents a Settings. */
+    class Settings {
+
+        /**
+         * Constructs a new Settings.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Settings.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Settings paused. */
+        paused: boolean;
+
+        /** Settings clearedAt. */
+        clearedAt: { [k: string]: number };
+
+        /** Settings version. */
+        version: number;
+
+        /**
+         * Encodes the specified Settings message. Does not implicitly {@link tidemark.Settings.verify|verify} messages.
+         * @param message Settings message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Settings.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Settings message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Settings & tidemark.Settings.$Shape} Settings
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Settings & tidemark.Settings.$Shape;
+
+        /**
+         * Gets the type url for Settings
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Settings {
+
+        /** Properties of a Settings. */
+        interface $Properties {
+
+            /** Settings paused */
+            paused?: (boolean|null);
+
+            /** Settings clearedAt */
+            clearedAt?: ({ [k: string]: number }|null);
+
+            /** Settings version */
+            version?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Settings. */
+        type $Shape = tidemark.Settings.$Properties;
+    }
+
+    /**
+     * Properties of a Flush.
+     * @deprecated Use tidemark.Flush.$Properties instead.
+     */
+    interface IFlush extends tidemark.Flush.$Properties {
+    }
+
+    /** Represents a Flush. */
+    class Flush {
+
+        /**
+         * Constructs a new Flush.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Flush.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Flush region. */
+        region: number;
+
+        /** Flush viewers. */
+        viewers: tidemark.Flush.Viewer.$Properties[];
+
+        /**
+         * Encodes the specified Flush message. Does not implicitly {@link tidemark.Flush.verify|verify} messages.
+         * @param message Flush message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Flush.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Flush message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Flush & tidemark.Flush.$Shape} Flush
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Flush & tidemark.Flush.$Shape;
+
+        /**
+         * Gets the type url for Flush
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Flush {
+
+        /** Properties of a Flush. */
+        interface $Properties {
+
+            /** Flush region */
+            region?: (number|null);
+
+            /** Flush viewers */
+            viewers?: (tidemark.Flush.Viewer.$Properties[]|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Flush. */
+        type $Shape = tidemark.Flush.$Properties;
+
+        /**
+         * Properties of a Subjects.
+         * @deprecated Use tidemark.Flush.Subjects.$Properties instead.
+         */
+        interface ISubjects extends tidemark.Flush.Subjects.$Properties {
+        }
+
+        /** Represents a Subjects. */
+        class Subjects {
+
+            /**
+             * Constructs a new Subjects.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: tidemark.Flush.Subjects.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** Subjects business. */
+            business: number;
+
+            /** Subjects oids. */
+            oids: string[];
+
+            /**
+             * Encodes the specified Subjects message. Does not implicitly {@link tidemark.Flush.Subjects.verify|verify} messages.
+             * @param message Subjects message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: tidemark.Flush.Subjects.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a Subjects message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {tidemark.Flush.Subjects & tidemark.Flush.Subjects.$Shape} Subjects
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Flush.Subjects & tidemark.Flush.Subjects.$Shape;
+
+            /**
+             * Gets the type url for Subjects
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace Subjects {
+
+            /** Properties of a Subjects. */
+            interface $Properties {
+
+                /** Subjects business */
+                business?: (number|null);
+
+                /** Subjects oids */
+                oids?: (string[]|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a Subjects. */
+            type $Shape = tidemark.Flush.Subjects.$Properties;
+        }
+
+        /**
+         * Properties of a Viewer.
+         * @deprecated Use tidemark.Flush.Viewer.$Properties instead.
+         */
+        interface IViewer extends tidemark.Flush.Viewer.$Properties {
+        }
+
+        /** Represents a Viewer. */
+        class Viewer {
+
+            /**
+             * Constructs a new Viewer.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: tidemark.Flush.Viewer.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** Viewer viewer. */
+            viewer: string;
+
+            /** Viewer subjects. */
+            subjects: tidemark.Flush.Subjects.$Properties[];
+
+            /**
+             * Encodes the specified Viewer message. Does not implicitly {@link tidemark.Flush.Viewer.verify|verify} messages.
+             * @param message Viewer message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: tidemark.Flush.Viewer.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a Viewer message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {tidemark.Flush.Viewer & tidemark.Flush.Viewer.$Shape} Viewer
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Flush.Viewer & tidemark.Flush.Viewer.$Shape;
+
+            /**
+             * Gets the type url for Viewer
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace Viewer {
+
+            /** Properties of a Viewer. */
+            interface $Properties {
+
+                /** Viewer viewer */
+                viewer?: (string|null);
+
+                /** Viewer subjects */
+                subjects?: (tidemark.Flush.Subjects.$Properties[]|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a Viewer. */
+            type $Shape = tidemark.Flush.Viewer.$Properties;
+        }
+    }
+
+    /**
+     * Properties of a Reward.
+     * @deprecated Use tidemark.Reward.$Properties instead.
+     */
+    interface IReward extends tidemark.Reward.$Properties {
+    }
+
+    /** Represents a Reward. */
+    class Reward {
+
+        /**
+         * Constructs a new Reward.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Reward.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Reward id. */
+        id: string;
+
+        /** Reward viewer. */
+        viewer: string;
+
+        /** Reward business. */
+        business: number;
+
+        /** Reward day. */
+        day: number;
+
+        /**
+         * Encodes the specified Reward message. Does not implicitly {@link tidemark.Reward.verify|verify} messages.
+         * @param message Reward message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Reward.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Reward message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Reward & tidemark.Reward.$Shape} Reward
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Reward & tidemark.Reward.$Shape;
+
+        /**
+         * Gets the type url for Reward
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Reward {
+
+        /** Properties of a Reward. */
+        interface $Properties {
+
+            /** Reward id */
+            id?: (string|null);
+
+            /** Reward viewer */
+            viewer?: (string|null);
+
+            /** Reward business */
+            business?: (number|null);
+
+            /** Reward day */
+            day?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Reward. */
+        type $Shape = tidemark.Reward.$Properties;
+    }
+}

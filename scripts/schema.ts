@@ -1,0 +1,52 @@
+/**
+ * Generates what schema/ derives from its sources, or with --check says whether it is fresh:
+ * - supergraph.graphql, composed from the subgraphs under the default configuration;
+ * - records.js and records.d.ts, from records.proto, by protobufjs-cli (fetched by npx; it is needed only here, so it is
+ *   no dependency). Their freshness is judged by the hash of records.proto, which records.js carries in its last line.
+ */
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeConfig } from '../core/config.ts'
+import { composeSupergraph } from '../gateway/compose.ts'
+import { historySdl } from '../subgraphs/history/schema.ts'
+
+const folder = join(import.meta.dirname, '..', 'schema')
+const supergraphFile = join(folder, 'supergraph.graphql')
+const recordsFile = join(folder, 'records.js')
+const PBJS = ['--yes', '-p', 'protobufjs-cli@2.7.1']
+
+const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph([
+  { name: 'history', sdl: historySdl(makeConfig([]).businesses) },
+])}\n`
+const protoLine = `// records.proto ${createHash('sha256').update(readFileSync(join(folder, 'records.proto'))).digest('hex')}\n`
+
+if (process.argv.includes('--check')) check()
+else generate()
+
+function check(): void {
+  const stale: string[] = []
+  if (read(supergraphFile) !== supergraph) stale.push('schema/supergraph.graphql')
+  if (!read(recordsFile).endsWith(protoLine)) stale.push('schema/records.js')
+  if (stale.length === 0) return
+  console.error(`${stale.join(' and ')} no longer fit their sources: run "npm run schema" and commit the result`)
+  process.exitCode = 1
+}
+
+function generate(): void {
+  writeFileSync(supergraphFile, supergraph)
+  if (read(recordsFile).endsWith(protoLine)) return
+  const form = ['-t', 'static-module', '-w', 'es6', '--es6', '--force-number', '--no-create', '--no-verify', '--no-convert', '--no-delimited', '--no-service']
+  execFileSync('npx', [...PBJS, 'pbjs', ...form, 'records.proto', '-o', 'records.js'], { cwd: folder, stdio: 'inherit' })
+  execFileSync('npx', [...PBJS, 'pbts', 'records.js', '-o', 'records.d.ts'], { cwd: folder, stdio: 'inherit' })
+  appendFileSync(recordsFile, protoLine)
+}
+
+function read(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Port: the log between the service and the job. One message per region flush, in the region's partition; it carries
+ * keys, never contents. At least once, in order per partition.
+ *
+ * Every adapter passes `test/contracts/log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
+ */
+import type { ProgressKey, RewardEvent } from '../core/domain.ts'
+
+export type FlushMessage = {
+  region: number
+  /** All of this region; each once. */
+  keys: readonly ProgressKey[]
+}
+
+export type LogBatch = {
+  partition: number
+  messages: readonly FlushMessage[]
+}
+
+export type ConsumerHooks = {
+  /**
+   * Persist these messages. When it resolves, their offsets are committed; when it rejects, the same messages come
+   * again, later. Batches of one partition never overlap.
+   */
+  persist(batch: LogBatch): Promise<void>
+  /** A message that cannot be decoded was parked with this reason; the partition goes on. */
+  parked?(reason: string): void
+}
+
+export type LogConsumer = {
+  /** The regions whose partitions this consumer owns now; changes with rebalances. */
+  ownedRegions(): readonly number[]
+  /** Finishes the batch under way, commits, leaves. */
+  stop(): Promise<void>
+}
+
+export interface Log {
+  /** Durable when it resolves. */
+  appendFlushes(messages: readonly FlushMessage[]): Promise<void>
+  /** Durable when it resolves. At least once: consumers drop repeated ids. */
+  appendRewards(events: readonly RewardEvent[]): Promise<void>
+  /** Starts consuming flushes as a member of the persisting group. */
+  consumeFlushes(hooks: ConsumerHooks): Promise<LogConsumer>
+  /** Flush messages appended and not yet committed by the persisting group. */
+  lag(): Promise<number>
+  check(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,105 @@
+/**
+ * A viewer's changes as a stream for one subscriber. Following begins first, then what was missed since the subscriber's
+ * token is read, then what came in meanwhile: so nothing falls between, and what is found twice is sent once.
+ *
+ * A slow subscriber never holds memory without bound: of a key only the newest change waits.
+ */
+import type { Businesses } from '../../core/businesses.ts'
+import type { ProgressChange } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { HotStore } from '../../stores/hot-store.ts'
+import type { HistoryService } from './service.ts'
+
+/** Entries looked through for what a reconnecting subscriber missed. */
+const MISSED_MAX = 200
+
+export function tokenOf(change: ProgressChange): string {
+  return versionOf(change).toString(36)
+}
+
+function versionOf(change: ProgressChange): number {
+  return change.kind === 'cleared' ? change.version : change.record.version
+}
+
+function versionOfToken(token: string): number {
+  const version = /^[0-9a-z]{1,11}$/.test(token) ? Number.parseInt(token, 36) : Number.NaN
+  if (Number.isSafeInteger(version)) return version
+  throw new TidemarkError('CURSOR_INVALID', `since "${token.slice(0, 24)}" was not made by this API: send the token of the last event, or leave since out`)
+}
+
+/** Ends when the subscriber returns it. Throws CURSOR_INVALID. */
+export async function openChangeStream(
+  service: HistoryService,
+  hot: HotStore,
+  businesses: Businesses,
+  viewer: Viewer,
+  since: string | undefined,
+): Promise<AsyncIterableIterator<ProgressChange>> {
+  const sinceVersion = since === undefined ? undefined : versionOfToken(since)
+  const queue = makeChangeQueue(businesses)
+  const unfollow = await service.follow(viewer, queue.push)
+  queue.onEnd(unfollow)
+  if (sinceVersion !== undefined) {
+    try {
+      const page = await hot.listTimeline(viewer.id, businesses.numbers, undefined, MISSED_MAX)
+      const missed = page.entries.filter((entry) => entry.record.version > sinceVersion).sort((a, b) => a.record.version - b.record.version)
+      for (const entry of missed) queue.push({ kind: 'put', viewer: viewer.id, ...entry })
+    } catch (error) {
+      unfollow()
+      throw error
+    }
+  }
+  return queue.iterator
+}
+
+/** Newest change per key, in order of version of first waiting; changes of a business that left the configuration are dropped. */
+function makeChangeQueue(businesses: Businesses) {
+  const waiting = new Map<string, ProgressChange>()
+  const endings: (() => void)[] = []
+  let pull: ((result: IteratorResult<ProgressChange>) => void) | undefined
+  let ended = false
+
+  function push(change: ProgressChange): void {
+    if (ended || businesses.byNumber(change.business) === undefined) return
+    if (pull !== undefined) {
+      const deliver = pull
+      pull = undefined
+      deliver({ done: false, value: change })
+      return
+    }
+    const key = change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
+    const before = waiting.get(key)
+    if (before !== undefined && versionOf(before) >= versionOf(change)) return
+    waiting.delete(key)
+    waiting.set(key, change)
+  }
+
+  function end(): Promise<IteratorResult<ProgressChange>> {
+    if (!ended) {
+      ended = true
+      for (const ending of endings) ending()
+      pull?.({ done: true, value: undefined })
+    }
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  const iterator: AsyncIterableIterator<ProgressChange> = {
+    [Symbol.asyncIterator]: () => iterator,
+    next() {
+      if (ended) return Promise.resolve({ done: true, value: undefined })
+      const first = waiting.entries().next()
+      if (first.done) {
+        return new Promise((resolve) => {
+          pull = resolve
+        })
+      }
+      const [key, value] = first.value
+      waiting.delete(key)
+      return Promise.resolve({ done: false, value })
+    },
+    return: end,
+    throw: end,
+  }
+  return { push, iterator, onEnd: (ending: () => void) => endings.push(ending) }
+}

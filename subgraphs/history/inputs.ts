@@ -1,0 +1,114 @@
+/**
+ * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
+ * to do. Batches catch it per input; so the good inputs of a batch still count.
+ */
+import type { Businesses } from '../../core/businesses.ts'
+import { dayOf, dayTokenOf } from '../../core/day-token.ts'
+import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
+import { rankOf } from '../../core/merge.ts'
+import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
+import type { ProgressWrite } from '../../stores/hot-store.ts'
+
+export const IDS_MAX = 200
+export const INPUTS_MAX = 500
+export const FIRST_MAX = 100
+const POSITION_MAX = 2 ** 31 - 1
+
+/** `ProgressInput` of the schema, as the gateway coerced it. */
+export type ProgressInput = {
+  viewer?: string | null
+  business: string
+  oid: string
+  position: number
+  duration?: number | null
+  viewedAt?: number | null
+  device?: string | null
+  finished?: boolean | null
+  dayToken?: string | null
+}
+
+export type CheckOptions = {
+  /** How far viewedAt may lie ahead of `now`, in milliseconds. */
+  futureMaxMs: number
+}
+
+/** The write an input asks for. Throws with the code the payload will carry. */
+export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Businesses, now: number, options: CheckOptions): ProgressWrite {
+  const business = businesses.byName(input.business)
+  const viewerId = reportedViewer(input, viewer)
+  checkId(input.oid, 'oid')
+  const position = checkExtent(input.position, 'position')
+  const duration = checkExtent(input.duration ?? 0, 'duration')
+  const viewedAt = checkViewedAt(input.viewedAt ?? now, now, options.futureMaxMs)
+  const device = checkDevice(input.device ?? '')
+  const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)
+  const glance = position < business.glanceMax && !finished
+  const rank = rankOf(business.conflict, { viewedAt, position, finished, glance })
+  const record: ProgressRecord = { viewedAt, since: 0, rank, version: 0, position, duration, device, finished, deleted: false }
+  const write: ProgressWrite = {
+    viewer: viewerId,
+    business: business.number,
+    oid: input.oid,
+    record,
+    decisive: business.conflict === 'newest' && !glance,
+  }
+  const day = dayOf(now)
+  return input.dayToken === dayTokenOf(viewerId, business.number, day) ? write : { ...write, day }
+}
+
+function reportedViewer(input: ProgressInput, viewer: Viewer): ViewerId {
+  const named = input.viewer ?? viewer.id
+  if (named === viewer.id) return named
+  if (!viewer.scopes.includes(SCOPE_WRITE_ANY)) {
+    throw new TidemarkError('FORBIDDEN', `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_WRITE_ANY}`)
+  }
+  checkId(named, 'viewer')
+  return named
+}
+
+function checkExtent(value: number, what: string): number {
+  if (Number.isInteger(value) && value >= 0 && value <= POSITION_MAX) return value
+  throw new TidemarkError('POSITION_INVALID', `${what} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`)
+}
+
+function checkViewedAt(value: number, now: number, futureMaxMs: number): number {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new TidemarkError('VIEWED_AT_INVALID', `viewedAt ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`)
+  }
+  if (value > now + futureMaxMs) {
+    throw new TidemarkError(
+      'VIEWED_AT_INVALID',
+      `viewedAt ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave viewedAt out (at most ${futureMaxMs} ms are allowed)`,
+    )
+  }
+  return value
+}
+
+function checkDevice(device: string): string {
+  if (device.length <= ID_BYTES_MAX && Buffer.byteLength(device) <= ID_BYTES_MAX) return device
+  throw new TidemarkError('DEVICE_INVALID', `device "${device.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+}
+
+/** Throws IDS_TOO_MANY or ID_INVALID. */
+export function checkIds(ids: readonly string[]): void {
+  if (ids.length > IDS_MAX) throw new TidemarkError('IDS_TOO_MANY', `${ids.length} ids are too many: send at most ${IDS_MAX} per call`)
+  for (const id of ids) checkId(id, 'id')
+}
+
+/** Throws INPUTS_TOO_MANY. */
+export function checkInputCount(count: number): void {
+  if (count > INPUTS_MAX) throw new TidemarkError('INPUTS_TOO_MANY', `${count} inputs are too many: send at most ${INPUTS_MAX} per batch`)
+}
+
+/** Throws FIRST_INVALID. */
+export function checkFirst(first: number): void {
+  if (first < 1 || first > FIRST_MAX) throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
+}
+
+/** The numbers of these businesses, each once; all of them if none are named. Throws BUSINESS_UNKNOWN. */
+export function checkBusinesses(names: readonly string[] | null | undefined, businesses: Businesses): readonly BusinessNumber[] {
+  if (names === null || names === undefined) return businesses.numbers
+  return [...new Set(names.map((name) => businesses.byName(name).number))]
+}

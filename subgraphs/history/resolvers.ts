@@ -1,0 +1,157 @@
+/** Arguments in, loaders and service out; no logic, no store. */
+import { GraphQLScalarType, Kind } from 'graphql'
+import type { Businesses } from '../../core/businesses.ts'
+import type { BusinessConfig } from '../../core/config.ts'
+import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
+import { decodeCursor, encodeCursor } from '../../core/places.ts'
+import { requireViewer, type Viewer } from '../../core/viewer.ts'
+import type { Loaders } from '../../loaders/index.ts'
+import { tokenOf } from './change-stream.ts'
+import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
+import type { HistoryService, ReportAnswer } from './service.ts'
+import { placeOf, type TimelinePage } from './timeline.ts'
+
+/** What every request brings along, local or standalone. */
+export type HistoryContext = { viewer: Viewer | undefined; loaders: Loaders }
+
+export type HistoryReads = {
+  timeline(viewer: ViewerId, businesses: readonly number[], before: Place | undefined, first: number): Promise<TimelinePage>
+  changes(viewer: Viewer, since: string | undefined): Promise<AsyncIterableIterator<ProgressChange>>
+}
+
+type Entity = { __typename: string; id: string }
+
+export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
+  const query = {
+    async viewerHistory(_: unknown, args: { businesses?: string[] | null; first: number; after?: string | null }, context: HistoryContext) {
+      const viewer = requireViewer(context.viewer)
+      const numbers = checkBusinesses(args.businesses, businesses)
+      checkFirst(args.first)
+      const before = typeof args.after === 'string' ? decodeCursor(args.after, numbers) : undefined
+      const page = await reads.timeline(viewer.id, numbers, before, args.first)
+      return connectionOf(page, before !== undefined)
+    },
+    async progress(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
+      const viewer = requireViewer(context.viewer)
+      const business = businesses.byName(args.business)
+      checkIds(args.ids)
+      const keys = args.ids.map((oid) => ({ viewer: viewer.id, business: business.number, oid }))
+      const records = await Promise.all(keys.map((key) => context.loaders.progress.load(key)))
+      return records.map((record, index) => record && progressOf(business, args.ids[index] as string, record))
+    },
+    async historySettings(_: unknown, __: unknown, context: HistoryContext) {
+      return { paused: (await service.settings(requireViewer(context.viewer))).paused }
+    },
+  }
+
+  const mutation = {
+    async reportProgress(_: unknown, args: { input: ProgressInput }, context: HistoryContext) {
+      const [answer] = await service.report(requireViewer(context.viewer), [args.input])
+      return payloadOf(answer as ReportAnswer)
+    },
+    async reportProgressBatch(_: unknown, args: { inputs: ProgressInput[] }, context: HistoryContext) {
+      return (await service.report(requireViewer(context.viewer), args.inputs)).map(payloadOf)
+    },
+    async deleteHistory(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
+      return { deletedIds: await service.deleteHistory(requireViewer(context.viewer), args.business, args.ids) }
+    },
+    async clearHistory(_: unknown, args: { business: string }, context: HistoryContext) {
+      return { business: args.business, clearedAt: await service.clearHistory(requireViewer(context.viewer), args.business) }
+    },
+    pauseHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(requireViewer(context.viewer), true),
+    resumeHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(requireViewer(context.viewer), false),
+  }
+
+  const subscription = {
+    progressChanged: {
+      subscribe: (_: unknown, args: { since?: string | null }, context: HistoryContext) =>
+        reads.changes(requireViewer(context.viewer), args.since ?? undefined),
+      resolve: changeOf,
+    },
+  }
+
+  function connectionOf(page: TimelinePage, hasPreviousPage: boolean) {
+    const edges = page.entries.map((entry) => ({ cursor: encodeCursor(placeOf(entry)), node: entryOf(entry) }))
+    return {
+      edges,
+      pageInfo: {
+        hasNextPage: page.hasNextPage,
+        hasPreviousPage,
+        startCursor: edges[0]?.cursor ?? null,
+        endCursor: edges[edges.length - 1]?.cursor ?? null,
+      },
+    }
+  }
+
+  function entryOf({ business: number, oid, record }: TimelineEntry) {
+    const business = configured(number)
+    return { ...progressOf(business, oid, record), subject: { __typename: business.entity, id: oid } }
+  }
+
+  function payloadOf(answer: ReportAnswer) {
+    if (answer.outcome === 'REJECTED') return { ...answer, firstOfDay: false }
+    if (answer.outcome === 'PAUSED') return { outcome: answer.outcome, firstOfDay: false }
+    const { outcome, key, record, dayToken, firstOfDay } = answer
+    return { outcome, progress: record && progressOf(configured(key.business), key.oid, record), dayToken, firstOfDay }
+  }
+
+  function changeOf(change: ProgressChange) {
+    const business = configured(change.business)
+    const token = tokenOf(change)
+    if (change.kind === 'cleared') return { kind: 'CLEARED', business: business.name, token }
+    if (change.kind === 'deleted') return { kind: 'DELETED', business: business.name, oid: change.oid, token }
+    return { kind: 'REPORTED', business: business.name, oid: change.oid, progress: progressOf(business, change.oid, change.record), token }
+  }
+
+  function configured(number: number): BusinessConfig {
+    const business = businesses.byNumber(number)
+    if (business === undefined) throw new Error(`business ${number} is stored but not asked for`)
+    return business
+  }
+
+  function entityResolvers(business: BusinessConfig) {
+    return {
+      async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
+        const key: ProgressKey = { viewer: requireViewer(context.viewer).id, business: business.number, oid: entity.id }
+        const record = await context.loaders.progress.load(key)
+        return record && progressOf(business, entity.id, record)
+      },
+    }
+  }
+
+  return {
+    Timestamp: timestamp,
+    Query: query,
+    Mutation: mutation,
+    Subscription: subscription,
+    ...Object.fromEntries(businesses.all.map((business) => [business.entity, entityResolvers(business)])),
+  }
+}
+
+function progressOf(business: BusinessConfig, oid: string, record: ProgressRecord) {
+  return {
+    business: business.name,
+    oid,
+    position: record.position,
+    duration: record.duration,
+    viewedAt: record.viewedAt,
+    device: record.device === '' ? null : record.device,
+    finished: record.finished,
+  }
+}
+
+/** Whether the moment makes sense is for the service to say; what is no number never gets there. */
+const timestamp = new GraphQLScalarType<number, number>({
+  name: 'Timestamp',
+  serialize: asNumber,
+  parseValue: asNumber,
+  parseLiteral(node) {
+    if (node.kind === Kind.INT) return Number(node.value)
+    throw new TypeError('a Timestamp is a whole number of milliseconds since the Unix epoch')
+  },
+})
+
+function asNumber(value: unknown): number {
+  if (typeof value === 'number') return value
+  throw new TypeError('a Timestamp is a whole number of milliseconds since the Unix epoch')
+}

@@ -1,0 +1,26 @@
+/**
+ * The history subgraph's SDL: schema/history.graphql, and per configured business its entity type and its place in
+ * `Subject`. So adding a business is a change of configuration only.
+ */
+import { readFileSync } from 'node:fs'
+import type { BusinessConfig } from '../../core/config.ts'
+
+const base = readFileSync(new URL('../../schema/history.graphql', import.meta.url), 'utf8')
+
+export function historySdl(businesses: readonly BusinessConfig[]): string {
+  const entities = businesses.map((business) => business.entity)
+  return `${base}
+"A thing a viewer has a history with."
+union Subject = ${entities.join(' | ')}
+${entities.map(entitySdl).join('')}`
+}
+
+function entitySdl(entity: string): string {
+  return `
+type ${entity} @key(fields: "id") {
+  id: ID!
+  "How far the viewer who asks got here; null if he never was."
+  viewerProgress: Progress
+}
+`
+}

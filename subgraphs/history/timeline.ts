@@ -1,0 +1,78 @@
+/**
+ * One page of a viewer's history, without a seam between the hot store and the record store.
+ *
+ * The hot store is read first. Only if a timeline was truncated and the page runs past its floor is the record store
+ * read for the rest; nothing is written back. Of its rows count those the hot store has no record of: a row that has one
+ * stands elsewhere in the timeline (watched again), or nowhere any more (deleted).
+ *
+ * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. So whatever
+ * the first read misses because it was trimmed before, the second finds; what is trimmed in between is found twice, and
+ * kept once.
+ */
+import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
+import { comparePlaces } from '../../core/places.ts'
+import type { HotPage, HotStore } from '../../stores/hot-store.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+
+export type TimelinePage = { entries: TimelineEntry[]; hasNextPage: boolean }
+
+/** At most `first` entries strictly after `before`, newest first. Rejects with the code of the store that failed. */
+export async function readTimeline(
+  hot: HotStore,
+  records: RecordStore,
+  viewer: ViewerId,
+  businesses: readonly BusinessNumber[],
+  before: Place | undefined,
+  first: number,
+): Promise<TimelinePage> {
+  const wanted = first + 1
+  const page = await hot.listTimeline(viewer, businesses, before, wanted)
+  const last = page.entries.length === wanted ? placeOf(page.entries[wanted - 1] as TimelineEntry) : undefined
+  const entries = [...page.entries]
+  const listed = new Set(entries.map(subjectText))
+  for (const truncated of page.truncated) {
+    if (last !== undefined && comparePlaces(last, truncated.floor) < 0) continue
+    for (const entry of await readOlder(hot, records, viewer, truncated, before, wanted)) {
+      if (!listed.has(subjectText(entry))) entries.push(entry)
+    }
+  }
+  if (entries.length > page.entries.length) entries.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+  return { entries: entries.slice(0, first), hasNextPage: entries.length > first }
+}
+
+/** Up to `wanted` entries of one business that only the record store has, from the floor on. */
+async function readOlder(
+  hot: HotStore,
+  records: RecordStore,
+  viewer: ViewerId,
+  truncated: HotPage['truncated'][number],
+  before: Place | undefined,
+  wanted: number,
+): Promise<TimelineEntry[]> {
+  const found: TimelineEntry[] = []
+  let after = startAt(truncated.floor, before)
+  for (;;) {
+    const rows = await records.listProgress(viewer, [truncated.business], after, wanted)
+    const visible = rows.filter((row) => row.record.viewedAt > truncated.clearedAt)
+    const inHot = await hot.readDirtyProgress(visible.map(({ business, oid }) => ({ viewer, business, oid })))
+    found.push(...visible.filter((_, index) => inHot[index]?.record === undefined))
+    const lastRow = rows[rows.length - 1]
+    if (found.length >= wanted || rows.length < wanted || visible.length < rows.length || lastRow === undefined) return found.slice(0, wanted)
+    after = placeOf(lastRow)
+  }
+}
+
+/** Where the record store's part begins: after `before`, and no earlier than the moment of the floor. */
+function startAt(floor: Place, before: Place | undefined): Place {
+  // Business 0 is no tenant: this place comes before every entry of its moment, and the floor itself is included.
+  const aboveFloor = { viewedAt: floor.viewedAt, business: 0, oid: '0' }
+  return before !== undefined && comparePlaces(before, aboveFloor) > 0 ? before : aboveFloor
+}
+
+export function placeOf(entry: TimelineEntry): Place {
+  return { viewedAt: entry.record.viewedAt, business: entry.business, oid: entry.oid }
+}
+
+function subjectText(entry: TimelineEntry): string {
+  return `${entry.business}:${entry.oid}`
+}

@@ -1,0 +1,103 @@
+/** Viewers nobody else uses, and reports of theirs: so that the suites may run on a server that holds other data. */
+import type { ProgressKey, ProgressRecord } from '../../core/domain.ts'
+import { rankOf } from '../../core/merge.ts'
+import { regionOf } from '../../core/regions.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
+
+const run = 100_000_000 + Math.floor(Math.random() * 900_000_000)
+let viewers = 0
+let moment = Date.now()
+
+/** A viewer that no other test has used, with an integer id. */
+export function freshViewer(): string {
+  viewers += 1
+  return `${run}${String(viewers).padStart(6, '0')}`
+}
+
+/** The same with an id that is not an integer. */
+export function freshNamedViewer(): string {
+  return `viewer-ü-${freshViewer()}`
+}
+
+export function freshViewerIn(region: number, regions: number): string {
+  for (;;) {
+    const viewer = freshViewer()
+    if (regionOf(viewer, regions) === region) return viewer
+  }
+}
+
+/** The suites' clock: only ever forward, so that a store's versions and dirty times agree with the order of the tests. */
+export function later(milliseconds = 10): number {
+  moment += milliseconds
+  return moment
+}
+
+/** A real visit, under the rule `newest` unless `rank` says otherwise. */
+export function report(viewedAt: number, fields: Partial<ProgressRecord> = {}): ProgressRecord {
+  const position = fields.position ?? 60_000
+  return {
+    viewedAt,
+    since: 0,
+    rank: rankOf('newest', { viewedAt, position, finished: false, glance: false }),
+    version: 0,
+    position,
+    duration: 600_000,
+    device: 'tv',
+    finished: false,
+    deleted: false,
+    ...fields,
+  }
+}
+
+/** A visit of a second: it moves the subject up, and leaves the resume point. */
+export function glance(viewedAt: number, fields: Partial<ProgressRecord> = {}): ProgressRecord {
+  const position = fields.position ?? 1_000
+  return report(viewedAt, { position, rank: rankOf('newest', { viewedAt, position, finished: false, glance: true }), ...fields })
+}
+
+export function write(viewer: string, oid: string, record: ProgressRecord, fields: Partial<ProgressWrite> = {}): ProgressWrite {
+  return { viewer, business: 1, oid, record, decisive: true, ...fields }
+}
+
+export function keyOf(viewer: string, oid: string, business = 1): ProgressKey {
+  return { viewer, business, oid }
+}
+
+/** The outcome's record, or a failure that says what came instead. */
+export function writtenRecord(outcome: PutOutcome | undefined): ProgressRecord {
+  if (outcome?.status !== 'written') throw new Error(`expected a written outcome, got ${JSON.stringify(outcome)}`)
+  return outcome.record
+}
+
+/** A record without the version, which the store assigns. */
+export function unversioned(record: ProgressRecord | null | undefined): Omit<ProgressRecord, 'version'> | undefined {
+  if (record === undefined || record === null) return undefined
+  const { version: _, ...rest } = record
+  return rest
+}
+
+/** Writes entries `oids` a second apart, oldest first, and clears their dirty marks; returns what was written, in that order. */
+export async function fillClean(store: HotStore, viewer: string, oids: readonly string[], timelineCap: number, business = 1): Promise<ProgressRecord[]> {
+  const records: ProgressRecord[] = []
+  for (const oid of oids) {
+    const now = later(1_000)
+    const [outcome] = await store.putProgress([write(viewer, oid, report(now), { business })], { now, timelineCap })
+    records.push(writtenRecord(outcome))
+  }
+  const marks = oids.map((oid, index) => ({ key: { viewer, business, oid }, version: records[index]?.version ?? 0 }))
+  await store.clearDirty(marks, timelineCap)
+  return records
+}
+
+export function numbered(count: number, first = 1): string[] {
+  return Array.from({ length: count }, (_, index) => String(first + index))
+}
+
+/** Waits until `condition` holds; fails after `timeoutMs` with `what`. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`still waiting after ${timeoutMs} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
