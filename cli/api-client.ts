@@ -10,13 +10,18 @@ export async function callApi<Data>(url: string, query: string, variables: Recor
   const response = await send(url, { method: 'POST', headers: headersOf(identity), body: JSON.stringify({ query, variables }) })
   const answer = (await response.json()) as GraphQLAnswer<Data>
   const error = answer.errors?.[0]
-  if (error !== undefined) throw new TidemarkError('BAD_REQUEST', `${url} answered: ${error.message} (${error.extensions?.code ?? response.status})`)
-  if (answer.data === null || answer.data === undefined) throw new TidemarkError('BAD_REQUEST', `${url} answered ${response.status} without data`)
+  if (error !== undefined)
+    throw new TidemarkError('BAD_REQUEST', `${url} answered: ${error.message} (${error.extensions?.code ?? response.status})`)
+  if (answer.data === null || answer.data === undefined)
+    throw new TidemarkError('BAD_REQUEST', `${url} answered ${response.status} without data`)
   return answer.data
 }
 
 function headersOf(identity: Identity): Record<string, string> {
-  const headers: Record<string, string> = { 'content-type': 'application/json', accept: 'application/graphql-response+json, application/json' }
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    accept: 'application/graphql-response+json, application/json',
+  }
   if (identity.token !== undefined) headers['authorization'] = `Bearer ${identity.token}`
   if (identity.viewer !== undefined) headers['x-viewer-id'] = identity.viewer
   if (identity.scopes !== undefined) headers['x-viewer-scopes'] = identity.scopes.join(' ')
@@ -40,6 +45,10 @@ async function send(url: string, init: RequestInit): Promise<Response> {
   try {
     return await fetch(url, init)
   } catch (error) {
-    throw new TidemarkError('SUBGRAPH_UNAVAILABLE', `${url} does not answer: start the service with "npm start", or give its address with --url`, { cause: error })
+    throw new TidemarkError(
+      'SUBGRAPH_UNAVAILABLE',
+      `${url} does not answer: start the service with "npm start", or give its address with --url`,
+      { cause: error },
+    )
   }
 }

@@ -67,8 +67,13 @@ function parseJsonLine(line: string, place: string): Interaction {
     throw new TidemarkError('CONFIG_INVALID', `${place} is not JSON: write one object a line`, { cause: error })
   }
   const pick = (names: readonly string[]) => names.map((name) => row[name]).find((value) => value !== undefined)
-  const extra = Object.fromEntries(['business', 'position', 'duration', 'device'].flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])))
-  return checked({ ...extra, viewer: asText(pick(COLUMNS.viewer)), oid: asText(pick(COLUMNS.oid)), viewedAt: Number(pick(COLUMNS.time)) }, place)
+  const extra = Object.fromEntries(
+    ['business', 'position', 'duration', 'device'].flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
+  )
+  return checked(
+    { ...extra, viewer: asText(pick(COLUMNS.viewer)), oid: asText(pick(COLUMNS.oid)), viewedAt: Number(pick(COLUMNS.time)) },
+    place,
+  )
 }
 
 function asText(value: unknown): string | undefined {

@@ -38,7 +38,10 @@ export async function verifyTimelines(
   await Promise.all(Array.from({ length: options.concurrency }, compareNext))
 
   if (wrong.length === 0) return { ok: true, sentence: `verified        ${viewers.length} timelines with ${pairs} entries equal the file` }
-  return { ok: false, sentence: `NOT EQUAL       ${wrong.length} of ${viewers.length} timelines differ from the file, such as viewer ${wrong.slice(0, 5).join(', ')}` }
+  return {
+    ok: false,
+    sentence: `NOT EQUAL       ${wrong.length} of ${viewers.length} timelines differ from the file, such as viewer ${wrong.slice(0, 5).join(', ')}`,
+  }
 }
 
 async function readExpected(reports: AsyncGenerator<WireReport>): Promise<Map<string, Map<string, Line>>> {

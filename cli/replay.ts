@@ -34,7 +34,15 @@ export type ReplayReport = {
   latency: { p50: number; p95: number; p99: number; max: number }
 }
 
-export type WireReport = { viewer: string; business: string; oid: string; position: number; duration: number; viewedAt: number; device?: string }
+export type WireReport = {
+  viewer: string
+  business: string
+  oid: string
+  position: number
+  duration: number
+  viewedAt: number
+  device?: string
+}
 
 const HEARTBEAT_MS = 15_000
 const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }`
@@ -49,7 +57,9 @@ export async function replay(file: string, options: ReplayOptions, print: (line:
   print(describeWriteBack(before, await readMetrics(options.url)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
-  const verified = await runWithProgressBar('Comparing every timeline with the file', (progress) => verifyTimelines(readReports(file, options), options, progress))
+  const verified = await runWithProgressBar('Comparing every timeline with the file', (progress) =>
+    verifyTimelines(readReports(file, options), options, progress),
+  )
   print(verified.sentence)
   return verified.ok && !failed
 }
@@ -87,7 +97,12 @@ async function sendAll(
 
   async function sendBatch(inputs: WireReport[]): Promise<void> {
     const begun = performance.now()
-    const data = await callApi<{ reportProgressBatch: { outcome: string; message: string | null }[] }>(options.url, REPORT, { inputs }, identity)
+    const data = await callApi<{ reportProgressBatch: { outcome: string; message: string | null }[] }>(
+      options.url,
+      REPORT,
+      { inputs },
+      identity,
+    )
     latencies.push(performance.now() - begun)
     for (const { outcome } of data.reportProgressBatch) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
     sent += inputs.length

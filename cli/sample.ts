@@ -17,7 +17,15 @@ export type SampleOptions = {
   businesses: readonly string[]
 }
 
-export type SampleReport = { viewer: string; business: string; oid: string; position: number; duration: number; viewedAt: number; device: string }
+export type SampleReport = {
+  viewer: string
+  business: string
+  oid: string
+  position: number
+  duration: number
+  viewedAt: number
+  device: string
+}
 
 const HEARTBEAT_MS = 15_000
 const DEVICES = ['phone', 'tablet', 'tv', 'web'] as const

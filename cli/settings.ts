@@ -28,11 +28,17 @@ function fromFile(named: string | undefined): ConfigSource {
   const path = resolve(named ?? DEFAULT_FILE)
   if (!existsSync(path)) {
     if (named === undefined) return { name: 'defaults', values: {} }
-    throw new TidemarkError('CONFIG_INVALID', `${named} does not exist: correct --config or TIDEMARK_CONFIG, or leave it out to run on defaults`)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${named} does not exist: correct --config or TIDEMARK_CONFIG, or leave it out to run on defaults`,
+    )
   }
   const values = parseYaml(path)
   if (values !== null && (typeof values !== 'object' || Array.isArray(values))) {
-    throw new TidemarkError('CONFIG_INVALID', `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
+    )
   }
   return { name: path, values: withSecretTexts(values ?? {}, dirname(path)) }
 }
@@ -49,7 +55,10 @@ function parseYaml(path: string): unknown {
 function withSecretTexts(values: object, folder: string): object {
   const auth: unknown = 'auth' in values ? values.auth : undefined
   if (typeof auth !== 'object' || auth === null) return values
-  const texts = Object.entries(auth).map(([key, value]: [string, unknown]) => [key, isFileReference(value) ? readSecret(resolve(folder, value.file)) : value])
+  const texts = Object.entries(auth).map(([key, value]: [string, unknown]) => [
+    key,
+    isFileReference(value) ? readSecret(resolve(folder, value.file)) : value,
+  ])
   return { ...values, auth: Object.fromEntries(texts) }
 }
 

@@ -24,15 +24,16 @@ const businessSchema = z
       .string()
       .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'use a GraphQL type name such as Video')
       .describe('The entity type in the graph that other subgraphs extend.'),
-    conflict: z.enum(CONFLICT_RULES).default('newest').describe('Which report wins between devices: the newest, or the one that is furthest.'),
+    conflict: z
+      .enum(CONFLICT_RULES)
+      .default('newest')
+      .describe('Which report wins between devices: the newest, or the one that is furthest.'),
     glanceMax: count(0, 2 ** 31 - 1)
       .default(5_000)
       .describe('A report of a position below this is a glance: it never wipes a resume point. In the unit of position.'),
     finishedPercent: count(50, 100).default(95).describe('From this percentage of the duration on a subject counts as finished.'),
   })
   .strict()
-
-const secretSource = z.union([z.string().min(1), z.object({ file: z.string().min(1) }).strict()])
 
 const configSchema = z
   .object({
@@ -41,7 +42,10 @@ const configSchema = z
         host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. 0.0.0.0 for all.'),
         port: count(0, 65_535).default(4000).describe('PORT, --port. 0 picks a free one.'),
         workers: count(1, 64).default(1).describe('--workers. Processes that answer requests and share the data folder.'),
-        mode: z.enum(['development', 'production']).default('development').describe('TIDEMARK_MODE. Development accepts the header x-viewer-id and serves GraphiQL.'),
+        mode: z
+          .enum(['development', 'production'])
+          .default('development')
+          .describe('TIDEMARK_MODE. Development accepts the header x-viewer-id and serves GraphiQL.'),
         bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Bytes a request body may have.'),
         operationDepthMax: count(1, 100).default(15).describe('Levels of selection an operation may have.'),
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens an operation may have.'),
@@ -53,8 +57,12 @@ const configSchema = z
       .default({}),
     auth: z
       .object({
-        secret: secretSource.optional().describe('TIDEMARK_JWT_SECRET. The key of HS256 tokens, at least 32 bytes; or {file: path}.'),
-        publicKey: secretSource.optional().describe('A PEM public key of RS256, ES256 or EdDSA tokens; or {file: path}.'),
+        secret: z
+          .string()
+          .min(32, 'an HS256 key needs at least 32 bytes')
+          .optional()
+          .describe('TIDEMARK_JWT_SECRET. The key of HS256 tokens, at least 32 bytes; or {file: path}.'),
+        publicKey: z.string().optional().describe('A PEM public key of RS256, ES256 or EdDSA tokens; or {file: path}.'),
         issuer: z.string().min(1).optional().describe('The issuer every token must name.'),
         audience: z.string().min(1).optional().describe('The audience every token must name.'),
       })
@@ -77,14 +85,22 @@ const configSchema = z
           .union([count(1, 36_500), z.literal('forever')])
           .default(90)
           .describe('Days after its last write that a record is kept, or "forever".'),
-        futureMaxMs: count(0, DAY).default(5 * MINUTE).describe('How far viewedAt may lie ahead of the clock of the server, in milliseconds.'),
+        futureMaxMs: count(0, DAY)
+          .default(5 * MINUTE)
+          .describe('How far viewedAt may lie ahead of the clock of the server, in milliseconds.'),
         flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
         flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
-        aggregatorKeysMax: count(1, 10_000_000).default(1_000_000).describe('Keys all regions may hold together; more are left to the sweeper.'),
-        sweepAfterMs: count(1, DAY).default(5 * MINUTE).describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
+        aggregatorKeysMax: count(1, 10_000_000)
+          .default(1_000_000)
+          .describe('Keys all regions may hold together; more are left to the sweeper.'),
+        sweepAfterMs: count(1, DAY)
+          .default(5 * MINUTE)
+          .describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
         sweepEveryMs: count(1, DAY).default(30_000).describe('Milliseconds between two sweeps.'),
         persistKeysMax: count(1, 100_000).default(5_000).describe('Keys one persist step takes.'),
-        purgeEveryMs: count(1, 7 * DAY).default(3_600_000).describe('Milliseconds between two purges of expired records.'),
+        purgeEveryMs: count(1, 7 * DAY)
+          .default(3_600_000)
+          .describe('Milliseconds between two purges of expired records.'),
       })
       .strict()
       .default({}),
@@ -129,7 +145,9 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
 function describeIssue(issue: z.ZodIssue): string[] {
   const path = issue.path.join('.') || 'the configuration'
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => `${[...issue.path, key].join('.')} is not a setting: remove it, or see "Configuration" in README.md for the names`)
+    return issue.keys.map(
+      (key) => `${[...issue.path, key].join('.')} is not a setting: remove it, or see "Configuration" in README.md for the names`,
+    )
   }
   return [`${path}: ${issue.message}`]
 }
@@ -144,24 +162,38 @@ function relationMistakes(config: Config): string[] {
     )
   }
   if (history.aggregatorKeysMax < history.flushKeysMax) {
-    mistakes.push(`history.aggregatorKeysMax (${history.aggregatorKeysMax}) must be at least history.flushKeysMax (${history.flushKeysMax}), or no flush is ever full`)
+    mistakes.push(
+      `history.aggregatorKeysMax (${history.aggregatorKeysMax}) must be at least history.flushKeysMax (${history.flushKeysMax}), or no flush is ever full`,
+    )
   }
   for (const key of ['number', 'name', 'entity'] as const) {
-    for (const value of repeated(businesses.map((business) => business[key]))) mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
+    for (const value of repeated(businesses.map((business) => business[key])))
+      mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
   }
   for (const business of businesses) {
-    if (RESERVED_TYPES.has(business.entity)) mistakes.push(`businesses: the entity ${business.entity} is a type of Tidemark's own; choose another name`)
+    if (RESERVED_TYPES.has(business.entity))
+      mistakes.push(`businesses: the entity ${business.entity} is a type of Tidemark's own; choose another name`)
   }
   if (server.mode === 'production' && auth.secret === undefined && auth.publicKey === undefined) {
     mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET) or auth.publicKey, or nobody could be let in')
   }
-  if (auth.secret !== undefined && auth.publicKey !== undefined) mistakes.push('auth: set either auth.secret or auth.publicKey, so that one kind of key is trusted')
+  if (auth.secret !== undefined && auth.publicKey !== undefined)
+    mistakes.push('auth: set either auth.secret or auth.publicKey, so that one kind of key is trusted')
   return mistakes
 }
 
 const RESERVED_TYPES = new Set([
   ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'ClearedHistory', 'DeletedProgress', 'RejectedInput'],
-  ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ProgressOutcome', 'ReportOutcome', 'ReportProgressPayload'],
+  ...[
+    'HistoryConnection',
+    'HistoryEdge',
+    'HistoryEntry',
+    'HistorySettings',
+    'ProgressInput',
+    'ProgressOutcome',
+    'ReportOutcome',
+    'ReportProgressPayload',
+  ],
   ...['String', 'Int', 'Float', 'Boolean', 'ID', 'Timestamp', 'User', 'Viewer'],
 ])
 

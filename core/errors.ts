@@ -35,6 +35,7 @@ export const ERRORS = {
   STORE_FULL: { status: 507, retryable: true, meaning: 'The disk or the memory of a store is full.' },
   HOT_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The hot store does not answer.' },
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
+  TOPIC_MISSING: { status: 500, retryable: false, meaning: 'A topic of the log does not exist.' },
   RECORD_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The record store does not answer.' },
   SUBGRAPH_UNAVAILABLE: { status: 502, retryable: true, meaning: 'A subgraph does not answer.' },
   SHUTTING_DOWN: { status: 503, retryable: true, meaning: 'The process drains and takes no new work.' },

@@ -33,7 +33,12 @@ export type PersistReport = {
 }
 
 /** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
-export async function persistKeys(hot: HotStore, records: RecordStore, keys: Iterable<ProgressKey>, options: PersistOptions): Promise<PersistReport> {
+export async function persistKeys(
+  hot: HotStore,
+  records: RecordStore,
+  keys: Iterable<ProgressKey>,
+  options: PersistOptions,
+): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
   const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
@@ -72,14 +77,20 @@ async function persistProgress(
  * 4. This step writes the row: it is invisible, but it would stay. So after writing, look at the watermarks again; a
  * clearing after this look purges after our write.
  */
-async function purgeClearedMeanwhile(hot: HotStore, records: RecordStore, rows: readonly ProgressRow[], options: PersistOptions): Promise<number> {
+async function purgeClearedMeanwhile(
+  hot: HotStore,
+  records: RecordStore,
+  rows: readonly ProgressRow[],
+  options: PersistOptions,
+): Promise<number> {
   const viewers = [...new Set(rows.map((row) => row.key.viewer))]
   const settings = await hot.readDirtySettings(viewers)
   const clearedOf = new Map(viewers.map((viewer, index) => [viewer, settings[index]?.clearedAt ?? {}]))
   const cleared = new Map<string, { viewer: ViewerId; business: number; clearedAt: number }>()
   for (const { key, record } of rows) {
     const clearedAt = clearedOf.get(key.viewer)?.[key.business] ?? 0
-    if (record.viewedAt <= clearedAt) cleared.set(`${key.business}:${key.viewer}`, { viewer: key.viewer, business: key.business, clearedAt })
+    if (record.viewedAt <= clearedAt)
+      cleared.set(`${key.business}:${key.viewer}`, { viewer: key.viewer, business: key.business, clearedAt })
   }
   let purged = 0
   for (const { viewer, business, clearedAt } of cleared.values()) {
@@ -112,7 +123,13 @@ async function persistSettings(
   )
 }
 
-async function purgeAllCleared(records: RecordStore, viewer: ViewerId, business: number, clearedAt: number, limit: number): Promise<number> {
+async function purgeAllCleared(
+  records: RecordStore,
+  viewer: ViewerId,
+  business: number,
+  clearedAt: number,
+  limit: number,
+): Promise<number> {
   let purged = 0
   for (;;) {
     const removed = await records.purgeCleared(viewer, business, clearedAt, limit)

@@ -28,10 +28,16 @@ export function encodeCursor(place: Place): string {
 export function decodeCursor(cursor: string, businesses: readonly BusinessNumber[]): Place {
   const place = cursor.length <= 120 ? readCursor(Buffer.from(cursor, 'base64url')) : undefined
   if (place === undefined || encodeCursor(place) !== cursor) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${cursor.slice(0, 24)}" was not made by this API: send endCursor or a cursor of an earlier page`)
+    throw new TidemarkError(
+      'CURSOR_INVALID',
+      `cursor "${cursor.slice(0, 24)}" was not made by this API: send endCursor or a cursor of an earlier page`,
+    )
   }
   if (!businesses.includes(place.business)) {
-    throw new TidemarkError('CURSOR_INVALID', `cursor "${cursor.slice(0, 24)}" is of a list with other businesses: ask for the same businesses as before`)
+    throw new TidemarkError(
+      'CURSOR_INVALID',
+      `cursor "${cursor.slice(0, 24)}" is of a list with other businesses: ask for the same businesses as before`,
+    )
   }
   return place
 }

@@ -39,7 +39,13 @@ const INTROSPECTION_FIELDS_MAX = 1_000
 
 type Size = { depth: number; fields: number; aliases: number; introspectionDepth: number; introspectionFields: number }
 
-const ENDLESS: Readonly<Size> = { depth: Infinity, fields: Infinity, aliases: Infinity, introspectionDepth: Infinity, introspectionFields: Infinity }
+const ENDLESS: Readonly<Size> = {
+  depth: Infinity,
+  fields: Infinity,
+  aliases: Infinity,
+  introspectionDepth: Infinity,
+  introspectionFields: Infinity,
+}
 
 export function makeJudge(limits: JudgeLimits): Judge {
   const { operationDepthMax, operationFieldsMax, operationAliasesMax = ALIASES_MAX } = limits
@@ -52,13 +58,19 @@ export function makeJudge(limits: JudgeLimits): Judge {
     const refusals: GraphQLError[] = []
     if (size.depth > operationDepthMax) refusals.push(refuse(`selects ${figure(size.depth)} levels: select at most ${operationDepthMax}`))
     if (size.fields > operationFieldsMax) {
-      refusals.push(refuse(`selects ${figure(size.fields)} fields once its fragments are spread: select at most ${operationFieldsMax}, or split it`))
+      refusals.push(
+        refuse(`selects ${figure(size.fields)} fields once its fragments are spread: select at most ${operationFieldsMax}, or split it`),
+      )
     }
     if (size.aliases > operationAliasesMax) {
       refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
     }
     if (size.introspectionDepth > INTROSPECTION_DEPTH_MAX || size.introspectionFields > INTROSPECTION_FIELDS_MAX) {
-      refusals.push(refuse(`introspects too much: select at most ${INTROSPECTION_DEPTH_MAX} levels and ${INTROSPECTION_FIELDS_MAX} fields of the schema`))
+      refusals.push(
+        refuse(
+          `introspects too much: select at most ${INTROSPECTION_DEPTH_MAX} levels and ${INTROSPECTION_FIELDS_MAX} fields of the schema`,
+        ),
+      )
     }
     return refusals
   }
@@ -81,7 +93,11 @@ function fragmentsOf(document: DocumentNode): Map<string, FragmentDefinitionNode
 }
 
 /** `known` holds the fragments already measured; while one is being measured it stands there as endless. */
-function measure(selectionSet: SelectionSetNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>, known: Map<string, Readonly<Size>>): Size {
+function measure(
+  selectionSet: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  known: Map<string, Readonly<Size>>,
+): Size {
   const size: Size = { depth: 0, fields: 0, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
   for (const selection of selectionSet.selections) {
     if (selection.kind === Kind.FIELD) {

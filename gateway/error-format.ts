@@ -4,7 +4,8 @@
  * - a `TidemarkError`, bare or as the cause of a field's error, keeps its message and gets `extensions.code` and, if the
  *   same request may succeed later, `extensions.retryable`;
  * - a GraphQL error that somebody made on purpose (parse, validation, cost, a subgraph's answer) keeps message and code;
- * - anything else is a bug: it is logged with its cause under an id, and in production the client sees only that id.
+ * - anything else may tell what is nobody's business (an address, a statement): it is logged with its cause under an id,
+ *   and in production the client sees only that id, and INTERNAL or the code that somebody gave it on the way.
  *
  * Stacks never leave, whoever put them there: subgraphs in development mode send theirs in `extensions`.
  */
@@ -16,7 +17,7 @@ import { ERRORS, isTidemarkError, type ErrorCode, type TidemarkError } from '../
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
 
-/** `request`: nothing was executed, so what graphql-js says about document and variables is for the client to read. */
+/** `request`: nothing was executed; an error without a code is then about the document or its variables. */
 export type ErrorOrigin = 'request' | 'field'
 
 export type FormatError = (error: unknown, origin: ErrorOrigin) => GraphQLError
@@ -25,16 +26,27 @@ export function makeFormatError(mode: Config['server']['mode'], log: Log): Forma
   return function formatError(error, origin) {
     const located = asGraphQLError(error)
     const root = rootOf(error)
-    if (isTidemarkError(root)) return rebuild(located, root.message, extensionsOf(root))
-    const deliberate = root instanceof GraphQLError || isFormatted(root)
-    if (located !== undefined && (deliberate || origin === 'request')) {
+    if (isTidemarkError(root)) return rebuild(located, root.message, extensionsOf(root.code))
+    const code = codeOf(located)
+    if (located !== undefined && isForClients(root, code))
       return rebuild(located, located.message, publicExtensions(located.extensions, origin))
-    }
     const id = randomUUID()
     log.error({ err: root, id, path: located?.path?.join('.') }, 'internal error')
-    const message = mode === 'production' ? `internal error, see the server's log with id ${id}` : `${messageOf(root)} (id ${id} in the server's log)`
-    return rebuild(located, message, { code: 'INTERNAL' satisfies ErrorCode, retryable: ERRORS.INTERNAL.retryable })
+    const message =
+      mode === 'production' ? `internal error, see the server's log with id ${id}` : `${messageOf(root)} (id ${id} in the server's log)`
+    return rebuild(located, message, extensionsOf(code ?? 'INTERNAL'))
   }
+}
+
+/**
+ * Was this message written for clients? A GraphQL error says so itself. A foreign error was let through by whoever gave
+ * it a code of ours for a mistake of the client; a code for a failure of ours says only how to treat it. What crossed a
+ * network or was text before is an error of no class at all: it needs a code.
+ */
+function isForClients(root: unknown, code: ErrorCode | undefined): boolean {
+  if (root instanceof GraphQLError) return true
+  if (isFormatted(root)) return root.extensions?.['code'] !== undefined && code !== 'INTERNAL'
+  return code !== undefined && ERRORS[code].status < 500
 }
 
 /** The same result with its errors formatted; the same object if it has none. */
@@ -47,21 +59,26 @@ export function formatResult(result: ExecutionResult, formatError: FormatError):
 
 /** A GraphQL error for one of ours that is not about a field. */
 export function graphqlErrorOf(error: TidemarkError): GraphQLError {
-  return new GraphQLError(error.message, { extensions: extensionsOf(error) })
+  return new GraphQLError(error.message, { extensions: extensionsOf(error.code) })
 }
 
 /** The HTTP status of a request that fails as a whole with these errors: the first error's. */
 export function statusOf(errors: readonly GraphQLError[]): number {
-  const code = errors[0]?.extensions['code']
-  return isErrorCode(code) ? ERRORS[code].status : 400
+  const code = codeOf(errors[0])
+  return code === undefined ? 400 : ERRORS[code].status
+}
+
+function codeOf(error: GraphQLError | undefined): ErrorCode | undefined {
+  const code = error?.extensions['code']
+  return isErrorCode(code) ? code : undefined
 }
 
 function isErrorCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERRORS, code)
 }
 
-function extensionsOf(error: TidemarkError): Record<string, unknown> {
-  return ERRORS[error.code].retryable ? { code: error.code, retryable: true } : { code: error.code }
+function extensionsOf(code: ErrorCode): Record<string, unknown> {
+  return ERRORS[code].retryable ? { code, retryable: true } : { code }
 }
 
 const PRIVATE_EXTENSIONS = new Set(['stacktrace', 'stack', 'exception'])
@@ -75,18 +92,21 @@ function publicExtensions(extensions: Readonly<Record<string, unknown>>, origin:
 }
 
 function rebuild(located: GraphQLError | undefined, message: string, extensions: Record<string, unknown>): GraphQLError {
-  return new GraphQLError(message, { nodes: located?.nodes, source: located?.source, positions: located?.positions, path: located?.path, extensions })
+  const { nodes = null, source = null, positions = null, path = null } = located ?? {}
+  return new GraphQLError(message, { nodes, source, positions, path, extensions })
 }
 
 /** Errors that crossed a network or a thread are plain objects of the shape the specification gives them. */
 function asGraphQLError(error: unknown): GraphQLError | undefined {
   if (error instanceof GraphQLError) return error
   if (!isFormatted(error)) return undefined
-  return new GraphQLError(error.message, { path: error.path, extensions: error.extensions })
+  return new GraphQLError(error.message, { path: error.path ?? null, extensions: error.extensions ?? null })
 }
 
 function isFormatted(error: unknown): error is GraphQLFormattedError {
-  return typeof error === 'object' && error !== null && !(error instanceof Error) && typeof (error as { message?: unknown }).message === 'string'
+  return (
+    typeof error === 'object' && error !== null && !(error instanceof Error) && typeof (error as { message?: unknown }).message === 'string'
+  )
 }
 
 /** What was thrown first. Errors wrap each other a few times at most; the bound guards against one that wraps itself. */

@@ -4,15 +4,21 @@
  * while the process drains, so that a load balancer looks elsewhere.
  */
 import type { FastifyInstance } from 'fastify'
+import type { Log } from './error-format.ts'
 
 /** `stores`: a word per store: "ok", or what is wrong. */
 export type Readiness = { readonly ok: boolean; readonly stores: Readonly<Record<string, string>> }
 
-export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean): void {
+export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean, log: Log): void {
   app.get('/health/live', (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))
 
+  // A check that fails is a no. Why it failed is for the log: this route is open to anybody.
+  const notReady = (error: unknown): Readiness => {
+    log.error({ err: error }, 'the readiness check failed')
+    return { ok: false, stores: {} }
+  }
   app.get('/health/ready', async (_request, reply) => {
-    const readiness = draining() ? { ok: false, draining: true, stores: {} } : await ready()
+    const readiness = draining() ? { ok: false, draining: true, stores: {} } : await ready().catch(notReady)
     return reply
       .code(readiness.ok ? 200 : 503)
       .header('cache-control', 'no-store')

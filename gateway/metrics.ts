@@ -40,7 +40,11 @@ export function makeMetrics(registry: Registry): Metrics {
     buckets: SECONDS,
     registers,
   })
-  const subscriptions = new Gauge({ name: 'tidemark_gateway_subscriptions_open', help: 'Subscriptions open, over WebSocket and SSE.', registers })
+  const subscriptions = new Gauge({
+    name: 'tidemark_gateway_subscriptions_open',
+    help: 'Subscriptions open, over WebSocket and SSE.',
+    registers,
+  })
   const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
 
   const names = new Set<string>()

@@ -78,7 +78,9 @@ function makeVerify(auth: AuthOptions, clock: Clock): (token: string) => Promise
   const trusted = readKey(auth)
   if (trusted === undefined) {
     return () =>
-      Promise.reject(unauthenticated('this server verifies no tokens: set auth.secret (TIDEMARK_JWT_SECRET) or auth.publicKey, or send x-viewer-id'))
+      Promise.reject(
+        unauthenticated('this server verifies no tokens: set auth.secret (TIDEMARK_JWT_SECRET) or auth.publicKey, or send x-viewer-id'),
+      )
   }
   const { key, algorithms } = trusted
   const remembered = makeMemory<Verified>(REMEMBERED_MAX)
@@ -99,7 +101,8 @@ function makeVerify(auth: AuthOptions, clock: Clock): (token: string) => Promise
       throw refusalOf(error)
     })
     const id = payload.sub
-    if (typeof id !== 'string' || typeof payload.exp !== 'number') throw unauthenticated('the token has no subject: "sub" must be the id of the viewer')
+    if (typeof id !== 'string' || typeof payload.exp !== 'number')
+      throw unauthenticated('the token has no subject: "sub" must be the id of the viewer')
     try {
       checkId(id, 'the subject of the token')
     } catch (error) {
@@ -110,9 +113,13 @@ function makeVerify(auth: AuthOptions, clock: Clock): (token: string) => Promise
 }
 
 function refusalOf(error: unknown): TidemarkError {
-  if (error instanceof errors.JWTExpired) return new TidemarkError('TOKEN_EXPIRED', 'the token has expired: sign in again and send the new one', { cause: error })
+  if (error instanceof errors.JWTExpired)
+    return new TidemarkError('TOKEN_EXPIRED', 'the token has expired: sign in again and send the new one', { cause: error })
   if (error instanceof errors.JWTClaimValidationFailed) {
-    return unauthenticated(`the claim "${error.claim}" of the token is ${error.reason === 'missing' ? 'missing' : 'not what this server accepts'}: get a token made for this server`, error)
+    return unauthenticated(
+      `the claim "${error.claim}" of the token is ${error.reason === 'missing' ? 'missing' : 'not what this server accepts'}: get a token made for this server`,
+      error,
+    )
   }
   if (error instanceof errors.JOSEAlgNotAllowed) {
     return unauthenticated('the token is signed with an algorithm this server does not accept: get a token made for this server', error)
@@ -127,7 +134,8 @@ function unauthenticated(message: string, cause?: unknown): TidemarkError {
 function readKey(auth: AuthOptions): { key: KeyObject; algorithms: string[] } | undefined {
   if (auth.secret !== undefined) {
     const bytes = Buffer.from(auth.secret, 'utf8')
-    if (bytes.length < 32) throw new TidemarkError('CONFIG_INVALID', `auth.secret has ${bytes.length} bytes: HS256 needs at least 32 (RFC 7518, 3.2)`)
+    if (bytes.length < 32)
+      throw new TidemarkError('CONFIG_INVALID', `auth.secret has ${bytes.length} bytes: HS256 needs at least 32 (RFC 7518, 3.2)`)
     return { key: createSecretKey(bytes), algorithms: ['HS256'] }
   }
   if (auth.publicKey === undefined) return undefined
@@ -136,11 +144,14 @@ function readKey(auth: AuthOptions): { key: KeyObject; algorithms: string[] } | 
 }
 
 function readPublicKey(pem: string): KeyObject {
-  if (pem.includes('PRIVATE KEY')) throw new TidemarkError('CONFIG_INVALID', 'auth.publicKey is a private key: a server that only verifies must not have it')
+  if (pem.includes('PRIVATE KEY'))
+    throw new TidemarkError('CONFIG_INVALID', 'auth.publicKey is a private key: a server that only verifies must not have it')
   try {
     return createPublicKey(pem)
   } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', 'auth.publicKey is not a key in PEM form: it begins with -----BEGIN PUBLIC KEY-----', { cause: error })
+    throw new TidemarkError('CONFIG_INVALID', 'auth.publicKey is not a key in PEM form: it begins with -----BEGIN PUBLIC KEY-----', {
+      cause: error,
+    })
   }
 }
 

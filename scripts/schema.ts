@@ -20,7 +20,9 @@ const PBJS = ['--yes', '-p', 'protobufjs-cli@2.7.1']
 const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph([
   { name: 'history', sdl: historySdl(makeConfig([]).businesses) },
 ])}\n`
-const protoLine = `// records.proto ${createHash('sha256').update(readFileSync(join(folder, 'records.proto'))).digest('hex')}\n`
+const protoLine = `// records.proto ${createHash('sha256')
+  .update(readFileSync(join(folder, 'records.proto')))
+  .digest('hex')}\n`
 
 if (process.argv.includes('--check')) check()
 else generate()
@@ -37,7 +39,19 @@ function check(): void {
 function generate(): void {
   writeFileSync(supergraphFile, supergraph)
   if (read(recordsFile).endsWith(protoLine)) return
-  const form = ['-t', 'static-module', '-w', 'es6', '--es6', '--force-number', '--no-create', '--no-verify', '--no-convert', '--no-delimited', '--no-service']
+  const form = [
+    '-t',
+    'static-module',
+    '-w',
+    'es6',
+    '--es6',
+    '--force-number',
+    '--no-create',
+    '--no-verify',
+    '--no-convert',
+    '--no-delimited',
+    '--no-service',
+  ]
   execFileSync('npx', [...PBJS, 'pbjs', ...form, 'records.proto', '-o', 'records.js'], { cwd: folder, stdio: 'inherit' })
   execFileSync('npx', [...PBJS, 'pbts', 'records.js', '-o', 'records.d.ts'], { cwd: folder, stdio: 'inherit' })
   appendFileSync(recordsFile, protoLine)

@@ -25,7 +25,10 @@ function versionOf(change: ProgressChange): number {
 function versionOfToken(token: string): number {
   const version = /^[0-9a-z]{1,11}$/.test(token) ? Number.parseInt(token, 36) : Number.NaN
   if (Number.isSafeInteger(version)) return version
-  throw new TidemarkError('CURSOR_INVALID', `since "${token.slice(0, 24)}" was not made by this API: send the token of the last event, or leave since out`)
+  throw new TidemarkError(
+    'CURSOR_INVALID',
+    `since "${token.slice(0, 24)}" was not made by this API: send the token of the last event, or leave since out`,
+  )
 }
 
 /** Ends when the subscriber returns it. Throws CURSOR_INVALID. */

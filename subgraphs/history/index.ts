@@ -65,13 +65,21 @@ export function makeHistorySubgraph(clock: Clock, stores: Stores, config: Config
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
     startJob: () =>
-      startHistoryJob(clock, hot, log, records, persist, {
-        sweepAfterMs: history.sweepAfterMs,
-        sweepEveryMs: history.sweepEveryMs,
-        persistKeysMax: history.persistKeysMax,
-        retentionMs: history.retentionDays === 'forever' ? undefined : history.retentionDays * DAY_MS,
-        purgeEveryMs: history.purgeEveryMs,
-      }, onError),
+      startHistoryJob(
+        clock,
+        hot,
+        log,
+        records,
+        persist,
+        {
+          sweepAfterMs: history.sweepAfterMs,
+          sweepEveryMs: history.sweepEveryMs,
+          persistKeysMax: history.persistKeysMax,
+          retentionMs: history.retentionDays === 'forever' ? undefined : history.retentionDays * DAY_MS,
+          purgeEveryMs: history.purgeEveryMs,
+        },
+        onError,
+      ),
     async drain() {
       aggregator.flushAll()
       await flusher.settled()

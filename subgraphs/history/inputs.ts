@@ -35,7 +35,13 @@ export type CheckOptions = {
 }
 
 /** The write an input asks for. Throws with the code the payload will carry. */
-export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Businesses, now: number, options: CheckOptions): ProgressWrite {
+export function checkReport(
+  input: ProgressInput,
+  viewer: Viewer,
+  businesses: Businesses,
+  now: number,
+  options: CheckOptions,
+): ProgressWrite {
   const business = businesses.byName(input.business)
   const viewerId = reportedViewer(input, viewer)
   checkId(input.oid, 'oid')
@@ -62,7 +68,10 @@ function reportedViewer(input: ProgressInput, viewer: Viewer): ViewerId {
   const named = input.viewer ?? viewer.id
   if (named === viewer.id) return named
   if (!viewer.scopes.includes(SCOPE_WRITE_ANY)) {
-    throw new TidemarkError('FORBIDDEN', `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_WRITE_ANY}`)
+    throw new TidemarkError(
+      'FORBIDDEN',
+      `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_WRITE_ANY}`,
+    )
   }
   checkId(named, 'viewer')
   return named
@@ -70,7 +79,10 @@ function reportedViewer(input: ProgressInput, viewer: Viewer): ViewerId {
 
 function checkExtent(value: number, what: string): number {
   if (Number.isInteger(value) && value >= 0 && value <= POSITION_MAX) return value
-  throw new TidemarkError('POSITION_INVALID', `${what} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`)
+  throw new TidemarkError(
+    'POSITION_INVALID',
+    `${what} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`,
+  )
 }
 
 function checkViewedAt(value: number, now: number, futureMaxMs: number): number {
@@ -104,7 +116,8 @@ export function checkInputCount(count: number): void {
 
 /** Throws FIRST_INVALID. */
 export function checkFirst(first: number): void {
-  if (first < 1 || first > FIRST_MAX) throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
+  if (first < 1 || first > FIRST_MAX)
+    throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
 }
 
 /** The numbers of these businesses, each once; all of them if none are named. Throws BUSINESS_UNKNOWN. */

@@ -20,7 +20,15 @@ export type HistoryJobOptions = {
   purgeEveryMs: number
 }
 
-export type HistoryJobFigures = { messages: number; steps: number; rows: number; missing: number; swept: number; expired: number; parked: number }
+export type HistoryJobFigures = {
+  messages: number
+  steps: number
+  rows: number
+  missing: number
+  swept: number
+  expired: number
+  parked: number
+}
 
 export type HistoryJob = {
   figures(): HistoryJobFigures

@@ -57,7 +57,8 @@ async function readOlder(
     const inHot = await hot.readDirtyProgress(visible.map(({ business, oid }) => ({ viewer, business, oid })))
     found.push(...visible.filter((_, index) => inHot[index]?.record === undefined))
     const lastRow = rows[rows.length - 1]
-    if (found.length >= wanted || rows.length < wanted || visible.length < rows.length || lastRow === undefined) return found.slice(0, wanted)
+    if (found.length >= wanted || rows.length < wanted || visible.length < rows.length || lastRow === undefined)
+      return found.slice(0, wanted)
     after = placeOf(lastRow)
   }
 }

@@ -38,7 +38,11 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     const deletedAt = later(1_000)
     await store().deleteProgress([keyOf(viewer, '1')], deletedAt)
     const outcomes = await store().putProgress(
-      [write(viewer, '1', report(deletedAt - 1)), write(viewer, '1', report(deletedAt)), write(viewer, '1', report(deletedAt + 1, { position: 7 }))],
+      [
+        write(viewer, '1', report(deletedAt - 1)),
+        write(viewer, '1', report(deletedAt)),
+        write(viewer, '1', report(deletedAt + 1, { position: 7 })),
+      ],
       { now: later(), timelineCap },
     )
     expect(outcomes.slice(0, 2)).toEqual([
@@ -177,7 +181,10 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     const [viewer, other] = [freshViewer(), freshViewer()]
     const now = later()
     await store().setPaused(viewer, true, now)
-    const outcomes = await store().putProgress([write(viewer, '1', report(now), { day: 20_000 }), write(other, '1', report(now))], { now, timelineCap })
+    const outcomes = await store().putProgress([write(viewer, '1', report(now), { day: 20_000 }), write(other, '1', report(now))], {
+      now,
+      timelineCap,
+    })
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['paused', 'written'])
     expect((await store().getProgressMany([keyOf(viewer, '1')]))[0]?.record).toBeUndefined()
     await store().setPaused(viewer, false, later())

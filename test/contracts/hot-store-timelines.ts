@@ -107,27 +107,35 @@ export function timelinesContract({ store }: HotStoreSubject): void {
   })
 
   it('pages of any size join without a seam, ties, deletions and several businesses included', async () => {
-    const oid = fc.oneof(fc.nat({ max: 30 }).map(String), fc.constantFrom('a', 'bb', 'ü', '01', '9223372036854775807', '9223372036854775808'))
+    const oid = fc.oneof(
+      fc.nat({ max: 30 }).map(String),
+      fc.constantFrom('a', 'bb', 'ü', '01', '9223372036854775807', '9223372036854775808'),
+    )
     const entry = fc.record({ oid, business: fc.constantFrom(1, 2, 300), age: fc.nat({ max: 6 }) })
     await fc.assert(
-      fc.asyncProperty(fc.array(entry, { maxLength: 40 }), fc.integer({ min: 1, max: 9 }), fc.nat({ max: 3 }), async (reports, limit, deletions) => {
-        const viewer = freshViewer()
-        const now = later(1_000)
-        await store().putProgress(
-          reports.map((item) => write(viewer, item.oid, report(now - item.age), { business: item.business })),
-          { now, timelineCap },
-        )
-        const deleted = reports.slice(0, deletions).map((item) => keyOf(viewer, item.oid, item.business))
-        await store().deleteProgress(deleted, later())
-        const expected = new Map<string, Place>()
-        for (const { oid, business, age } of reports) {
-          const name = `${business}:${oid}`
-          const known = expected.get(name)
-          if (known === undefined || known.viewedAt < now - age) expected.set(name, { viewedAt: now - age, business, oid })
-        }
-        for (const key of deleted) expected.delete(`${key.business}:${key.oid}`)
-        expect(await listAll(store(), viewer, [300, 1, 2], limit)).toEqual([...expected.values()].toSorted(comparePlaces))
-      }),
+      fc.asyncProperty(
+        fc.array(entry, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.nat({ max: 3 }),
+        async (reports, limit, deletions) => {
+          const viewer = freshViewer()
+          const now = later(1_000)
+          await store().putProgress(
+            reports.map((item) => write(viewer, item.oid, report(now - item.age), { business: item.business })),
+            { now, timelineCap },
+          )
+          const deleted = reports.slice(0, deletions).map((item) => keyOf(viewer, item.oid, item.business))
+          await store().deleteProgress(deleted, later())
+          const expected = new Map<string, Place>()
+          for (const { oid, business, age } of reports) {
+            const name = `${business}:${oid}`
+            const known = expected.get(name)
+            if (known === undefined || known.viewedAt < now - age) expected.set(name, { viewedAt: now - age, business, oid })
+          }
+          for (const key of deleted) expected.delete(`${key.business}:${key.oid}`)
+          expect(await listAll(store(), viewer, [300, 1, 2], limit)).toEqual([...expected.values()].toSorted(comparePlaces))
+        },
+      ),
       { numRuns: 40 },
     )
   })
@@ -152,7 +160,11 @@ export function timelinesContract({ store }: HotStoreSubject): void {
       await store().deleteProgress([keyOf(viewer, removed)], later())
     }
     const untouched = seen.map((place) => place.oid).filter((oid) => !touched.has(oid))
-    expect(untouched.toSorted()).toEqual(numbered(60).filter((oid) => !touched.has(oid)).toSorted())
+    expect(untouched.toSorted()).toEqual(
+      numbered(60)
+        .filter((oid) => !touched.has(oid))
+        .toSorted(),
+    )
     expect(seen).toEqual(seen.toSorted(comparePlaces))
   })
 }

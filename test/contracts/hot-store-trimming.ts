@@ -88,7 +88,10 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(asked).toEqual({ status: 'needs-base' })
     expect((await store().getProgressMany([keyOf(viewer, '1')]))[0]?.record).toBeUndefined()
     const base = report(now - 100_000, { position: 432_000, version: 3 })
-    const [outcome] = await store().putProgress([write(viewer, '1', glance(now), { decisive: false, base, day: 20_000 })], { now, timelineCap })
+    const [outcome] = await store().putProgress([write(viewer, '1', glance(now), { decisive: false, base, day: 20_000 })], {
+      now,
+      timelineCap,
+    })
     expect(outcome).toMatchObject({ status: 'written', firstOfDay: true, record: { viewedAt: now, position: 432_000 } })
   })
 

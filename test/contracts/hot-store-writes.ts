@@ -2,7 +2,19 @@
 import { expect, it } from 'vitest'
 import { rankOf } from '../../core/merge.ts'
 import type { HotStoreSubject } from './hot-store.ts'
-import { freshNamedViewer, freshViewer, freshViewerIn, glance, keyOf, later, numbered, report, unversioned, write, writtenRecord } from './reports.ts'
+import {
+  freshNamedViewer,
+  freshViewer,
+  freshViewerIn,
+  glance,
+  keyOf,
+  later,
+  numbered,
+  report,
+  unversioned,
+  write,
+  writtenRecord,
+} from './reports.ts'
 
 const timelineCap = 100
 
@@ -62,7 +74,12 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
       ],
       { now, timelineCap },
     )
-    const lookups = await store().getProgressMany([keyOf(second, '1'), keyOf(first, '1', 65_535), keyOf(second, '1', 65_535), keyOf(first, '1')])
+    const lookups = await store().getProgressMany([
+      keyOf(second, '1'),
+      keyOf(first, '1', 65_535),
+      keyOf(second, '1', 65_535),
+      keyOf(first, '1'),
+    ])
     expect(lookups.map((lookup) => lookup.record?.position)).toEqual([21, 12, undefined, 11])
   })
 
@@ -137,7 +154,10 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
   it('version and since are given by the store, whatever the write says', async () => {
     const viewer = freshViewer()
     const now = later()
-    const [outcome] = await store().putProgress([write(viewer, '1', report(now, { version: 2 ** 52, since: now - 1 }))], { now, timelineCap })
+    const [outcome] = await store().putProgress([write(viewer, '1', report(now, { version: 2 ** 52, since: now - 1 }))], {
+      now,
+      timelineCap,
+    })
     expect(writtenRecord(outcome).since).toBe(0)
     expect(writtenRecord(outcome).version).toBeGreaterThanOrEqual(now * 1024)
     expect(writtenRecord(outcome).version).toBeLessThan(2 ** 52)
@@ -207,7 +227,9 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     const [lookup] = await reopened.getProgressMany([keyOf(viewer, '1')])
     expect(lookup?.record).toEqual(writtenRecord(outcome))
     expect(await reopened.getSettings(viewer)).toEqual(settings)
-    const [dirty] = await reopened.listDirty([...Array(regions()).keys()], now, 1_000_000).then((keys) => keys.filter((key) => key.viewer === viewer && key.business === 1))
+    const [dirty] = await reopened
+      .listDirty([...Array(regions()).keys()], now, 1_000_000)
+      .then((keys) => keys.filter((key) => key.viewer === viewer && key.business === 1))
     expect(dirty).toEqual(keyOf(viewer, '1'))
   })
 
@@ -264,7 +286,15 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
       write(viewer, '5', report(now)),
     ]
     const outcomes = await store().putProgress(claims, { now, timelineCap })
-    expect(outcomes.map((outcome) => outcome.status === 'written' && outcome.firstOfDay)).toEqual([true, false, true, true, true, false, false])
+    expect(outcomes.map((outcome) => outcome.status === 'written' && outcome.firstOfDay)).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+      false,
+      false,
+    ])
     const [again] = await store().putProgress([write(viewer, '1', report(later()), { day: day + 1 })], { now, timelineCap })
     expect(again).toMatchObject({ status: 'written', firstOfDay: false })
   })

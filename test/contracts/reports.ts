@@ -77,7 +77,13 @@ export function unversioned(record: ProgressRecord | null | undefined): Omit<Pro
 }
 
 /** Writes entries `oids` a second apart, oldest first, and clears their dirty marks; returns what was written, in that order. */
-export async function fillClean(store: HotStore, viewer: string, oids: readonly string[], timelineCap: number, business = 1): Promise<ProgressRecord[]> {
+export async function fillClean(
+  store: HotStore,
+  viewer: string,
+  oids: readonly string[],
+  timelineCap: number,
+  business = 1,
+): Promise<ProgressRecord[]> {
   const records: ProgressRecord[] = []
   for (const oid of oids) {
     const now = later(1_000)

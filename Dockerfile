@@ -1,0 +1,28 @@
+# One image for every role: the command says which (see docker-compose.yml).
+# Node runs the TypeScript files as they are, so there is nothing to build.
+FROM node:24-slim
+
+ENV NODE_ENV=production
+WORKDIR /app
+
+# First what changes rarely, so that a change of code installs nothing.
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev && npm cache clean --force
+COPY core ./core
+COPY stores ./stores
+COPY loaders ./loaders
+COPY subgraphs ./subgraphs
+COPY gateway ./gateway
+COPY schema ./schema
+COPY cli ./cli
+
+# Journals, and the embedded stores of `tidemark start`.
+RUN mkdir /data && chown node:node /data
+VOLUME /data
+USER node
+ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data
+EXPOSE 4000
+
+# One process per container: it gets SIGTERM itself, and drains.
+ENTRYPOINT ["node", "cli/tidemark.ts"]
+CMD ["start"]

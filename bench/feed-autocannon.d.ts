@@ -1,0 +1,6 @@
+/** The little that the feed benchmark uses of autocannon, which brings no types. */
+declare module 'autocannon' {
+  type Options = { url: string; method: 'POST'; headers: Record<string, string>; body: string; connections: number; duration: number }
+  type Result = { requests: { total: number }; non2xx: number; errors: number }
+  export default function autocannon(options: Options): Promise<Result>
+}

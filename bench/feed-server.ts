@@ -1,0 +1,95 @@
+/**
+ * One server of the feed benchmark, in a process of its own: `node bench/feed-server.ts ceiling|engine|gateway`. It tells
+ * its parent the port, answers `usage` with the CPU time used so far, and ends when the parent goes.
+ */
+import { createServer } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { parse } from 'graphql'
+import { compileQuery, isCompiledQuery } from 'graphql-jit'
+import type { CompiledQuery } from 'graphql-jit'
+import { makeEngine } from '../gateway/engine.ts'
+import type { Engine } from '../gateway/engine.ts'
+import { localTransport } from '../gateway/transports/local.ts'
+import { feedSubgraphs, feedSupergraph, makeFeedContext, mergedFeedSchema } from './feed-graph.ts'
+
+export type FeedServerKind = 'ceiling' | 'engine' | 'gateway'
+export type FeedServerMessage = { kind: 'listening'; url: string } | { kind: 'usage'; cpuMicros: number }
+
+type Answer = (query: string, variables: Record<string, unknown> | undefined) => Promise<string>
+
+async function start(kind: FeedServerKind): Promise<string> {
+  if (kind === 'gateway') return startGateway()
+  return serveBare(kind === 'ceiling' ? ceilingAnswer() : engineAnswer(feedEngine()))
+}
+
+/** graphql-jit on one merged schema, compiled once per text: as fast as GraphQL gets in JavaScript without a plan. */
+function ceilingAnswer(): Answer {
+  const schema = mergedFeedSchema()
+  const compiled = new Map<string, CompiledQuery>()
+  return async (query, variables) => {
+    let operation = compiled.get(query)
+    if (operation === undefined) {
+      const result = compileQuery(schema, parse(query))
+      if (!isCompiledQuery(result)) throw new Error('the merged schema does not compile the query')
+      operation = result
+      compiled.set(query, operation)
+    }
+    return operation.stringify(await operation.query(undefined, makeFeedContext(), variables))
+  }
+}
+
+function feedEngine(): Engine {
+  const subgraphs = feedSubgraphs().map(({ name, schema }) => ({ name, transport: localTransport(schema) }))
+  return makeEngine(feedSupergraph(), subgraphs, { compiledMax: 100, tokensMax: 5_000 })
+}
+
+function engineAnswer(engine: Engine): Answer {
+  return async (query, variables) => {
+    const operation = engine.prepare(query)
+    if ('errors' in operation) throw new Error(operation.errors.map(({ message }) => message).join('\n'))
+    if (operation.executeToJson !== undefined) return operation.executeToJson(variables, makeFeedContext())
+    return JSON.stringify(await operation.execute(variables, makeFeedContext()))
+  }
+}
+
+function serveBare(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    void readBody(request).then((body) => respond(body, answer, response))
+  })
+  return new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`)),
+  )
+}
+
+function readBody(request: IncomingMessage): Promise<string> {
+  return new Promise((resolve) => {
+    let body = ''
+    request.setEncoding('utf8')
+    request.on('data', (chunk: string) => (body += chunk))
+    request.on('end', () => resolve(body))
+  })
+}
+
+async function respond(body: string, answer: Answer, response: ServerResponse): Promise<void> {
+  const { query, variables } = JSON.parse(body) as { query: string; variables?: Record<string, unknown> }
+  const text = await answer(query, variables)
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': Buffer.byteLength(text) })
+  response.end(text)
+}
+
+async function startGateway(): Promise<string> {
+  const { startFeedGateway } = await import('./feed-gateway.ts')
+  return startFeedGateway(feedEngine())
+}
+
+const kind = process.argv[2]
+if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') {
+  const send = (message: FeedServerMessage) => process.send?.(message)
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    send({ kind: 'usage', cpuMicros: user + system })
+  })
+  process.on('disconnect', () => process.exit())
+  send({ kind: 'listening', url: await start(kind) })
+}

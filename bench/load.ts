@@ -1,0 +1,87 @@
+/**
+ * A closed-loop load on one HTTP address: so many keep-alive connections, each with one request under way. It speaks just
+ * enough HTTP/1.1 over bare sockets to be cheap beside the service it loads, since both share the machine's cores.
+ */
+import { connect, type Socket } from 'node:net'
+
+export type LoadOptions = {
+  url: string
+  connections: number
+  /** Milliseconds. */
+  durationMs: number
+  headers?: Record<string, string>
+  /** The body of the next request. */
+  body(): string | Buffer
+  /** Looks at every answer's body; throws if it is not what was asked for. */
+  check?(body: string): void
+}
+
+export type LoadReport = { requests: number; seconds: number; perSecond: number; p50Ms: number; p99Ms: number }
+
+const HEADER_END = Buffer.from('\r\n\r\n')
+
+export async function runLoad(options: LoadOptions): Promise<LoadReport> {
+  const latencies: number[] = []
+  const begun = performance.now()
+  const until = begun + options.durationMs
+  await Promise.all(Array.from({ length: options.connections }, () => runConnection(options, until, latencies)))
+  const seconds = (performance.now() - begun) / 1_000
+  latencies.sort((a, b) => a - b)
+  const at = (quantile: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * quantile))] ?? 0
+  return { requests: latencies.length, seconds, perSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
+}
+
+function runConnection(options: LoadOptions, until: number, latencies: number[]): Promise<void> {
+  const { hostname, port, pathname } = new URL(options.url)
+  const headers = Object.entries({ host: `${hostname}:${port}`, 'content-type': 'application/json', accept: 'application/json', ...options.headers })
+  const head = `POST ${pathname} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: `
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(Number(port), hostname)
+    let received: Buffer = Buffer.alloc(0)
+    let sentAt = 0
+
+    function send(): void {
+      const body = options.body()
+      sentAt = performance.now()
+      socket.cork()
+      socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n`)
+      socket.write(body)
+      socket.uncork()
+    }
+
+    socket.setNoDelay(true)
+    socket.on('connect', send)
+    socket.on('error', reject)
+    socket.on('close', () => resolve())
+    socket.on('data', (chunk) => {
+      received = received.length === 0 ? chunk : Buffer.concat([received, chunk])
+      const answer = readAnswer(received)
+      if (answer === undefined) return
+      received = Buffer.alloc(0)
+      const now = performance.now()
+      latencies.push(now - sentAt)
+      try {
+        if (answer.status !== 200) throw new Error(`${options.url} answered ${answer.status}: ${answer.body.slice(0, 200)}`)
+        options.check?.(answer.body)
+      } catch (error) {
+        reject(error)
+        socket.destroy()
+        return
+      }
+      if (now < until) send()
+      else socket.end()
+    })
+  })
+}
+
+/** The answer if it is whole. Every answer of the service has a content-length. */
+function readAnswer(received: Buffer): { status: number; body: string } | undefined {
+  const end = received.indexOf(HEADER_END)
+  if (end < 0) return undefined
+  const head = received.toString('latin1', 0, end)
+  const length = /content-length: (\d+)/i.exec(head)
+  if (length === null) throw new Error(`an answer without content-length: ${head}`)
+  const bodyStart = end + HEADER_END.length
+  if (received.length < bodyStart + Number(length[1])) return undefined
+  return { status: Number(head.slice(9, 12)), body: received.toString('utf8', bodyStart, bodyStart + Number(length[1])) }
+}

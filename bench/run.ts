@@ -1,0 +1,23 @@
+/**
+ * `npm run bench -- NAME [--quick] [--json]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a target is
+ * missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}.
+ */
+import { readdirSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
+const [name = ''] = positionals
+const BENCHES = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.bench.ts')).map((file) => file.replace('.bench.ts', ''))
+
+if (!BENCHES.includes(name)) {
+  console.error(`there is no benchmark "${name}": say one of ${BENCHES.join(', ')}`)
+  process.exitCode = 2
+} else {
+  const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
+  const progress = (text: string) => void process.stderr.write(`${text}\n`)
+  const results = (await bench({ quick: values.quick ?? false, progress })).map(resultOf)
+  if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
+  else console.log(tableOf(results))
+  if (results.some((each) => !each.ok)) process.exitCode = 1
+}

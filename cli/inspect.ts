@@ -1,0 +1,57 @@
+/** `tidemark inspect`: what the stores hold, read beside a running service. */
+import { systemClock } from '../core/clock.ts'
+import { makeBusinesses } from '../core/businesses.ts'
+import { TidemarkError } from '../core/errors.ts'
+import { checkId } from '../core/keys.ts'
+import { regionOf } from '../core/regions.ts'
+import { openStores, type OpenStores } from '../stores/open.ts'
+import { readTimeline } from '../subgraphs/history/timeline.ts'
+import { readSettings, type Flags } from './settings.ts'
+
+const LINES_MAX = 50
+
+export async function inspect(what: string, id: string | undefined, flags: Flags, print: (line: string) => void): Promise<void> {
+  const config = readSettings(flags)
+  if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
+  if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
+  const stores = await openStores(config, systemClock)
+  try {
+    if (what === 'stores') await inspectStores(stores, print)
+    else await inspectViewer(stores, id as string, config, print)
+  } finally {
+    await stores.close()
+  }
+}
+
+async function inspectStores(stores: OpenStores, print: (line: string) => void): Promise<void> {
+  print(`record store    ${await stores.records.countProgress()} rows`)
+  print(`dirty marks     ${await stores.hot.countDirty()}`)
+  print(`flush messages  ${await stores.log.lag()} not yet persisted`)
+}
+
+async function inspectViewer(
+  stores: OpenStores,
+  viewer: string,
+  config: ReturnType<typeof readSettings>,
+  print: (line: string) => void,
+): Promise<void> {
+  const businesses = makeBusinesses(config.businesses)
+  const settings = await stores.hot.getSettings(viewer)
+  const page = await readTimeline(stores.hot, stores.records, viewer, businesses.numbers, undefined, LINES_MAX)
+  const keys = page.entries.map(({ business, oid }) => ({ viewer, business, oid }))
+  const rows = await stores.records.getProgressMany(keys)
+  print(
+    `viewer ${viewer}, region ${regionOf(viewer, config.stores.regions)} of ${config.stores.regions}, history ${settings.paused ? 'paused' : 'on'}`,
+  )
+  for (const [business, clearedAt] of Object.entries(settings.clearedAt)) {
+    print(`cleared ${businesses.byNumber(Number(business))?.name ?? business} up to ${new Date(clearedAt).toISOString()}`)
+  }
+  page.entries.forEach(({ business, oid, record }, index) => {
+    const name = businesses.byNumber(business)?.name ?? String(business)
+    const state = rows[index]?.version === record.version ? 'persisted' : 'dirty'
+    print(
+      `${new Date(record.viewedAt).toISOString()}  ${name}/${oid}  ${record.position} of ${record.duration}${record.finished ? ' finished' : ''}  ${state}`,
+    )
+  })
+  print(page.hasNextPage ? `… and more than these ${LINES_MAX}` : `${page.entries.length} entries`)
+}

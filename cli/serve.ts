@@ -1,0 +1,59 @@
+/** Subgraphs behind the gateway of this process. */
+import type { Registry } from '@prometheus-io/client'
+import type { GraphQLSchema } from 'graphql'
+import type { Logger } from 'pino'
+import type { Config } from '../core/config.ts'
+import { composeSupergraph } from '../gateway/compose.ts'
+import { makeJudge } from '../gateway/cost.ts'
+import { makeEngine } from '../gateway/engine.ts'
+import { makeServer, type GatewayServer } from '../gateway/server.ts'
+import { localTransport } from '../gateway/transports/local.ts'
+import { makeIdentify } from '../gateway/viewer.ts'
+import { makeLoaders } from '../loaders/index.ts'
+import type { OpenStores } from '../stores/open.ts'
+
+type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema }
+
+export function serve(
+  config: Config,
+  subgraphs: readonly ServedSubgraph[],
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+  metricsOfAll?: () => Promise<string>,
+): GatewayServer {
+  const { server } = config
+  const makeRequestLoaders = makeLoaders(stores.hot, stores.records)
+  const engine = makeEngine(
+    composeSupergraph(subgraphs),
+    subgraphs.map(({ name, schema }) => ({ name, transport: localTransport(schema) })),
+    {
+      compiledMax: server.compiledMax,
+      tokensMax: server.operationTokensMax,
+      judge: makeJudge(server),
+    },
+  )
+  return makeServer(engine, server, {
+    identify: makeIdentify(config.auth, server.mode),
+    makeContext: (viewer) => ({ viewer, loaders: makeRequestLoaders() }),
+    ready: () => readiness(stores),
+    log,
+    registry,
+    ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
+  })
+}
+
+async function readiness(stores: OpenStores): Promise<{ ok: boolean; stores: Record<string, string> }> {
+  const checks = { hot: stores.hot, log: stores.log, records: stores.records }
+  const words = await Promise.all(
+    Object.entries(checks).map(async ([name, store]): Promise<[string, string]> => {
+      try {
+        await store.check()
+        return [name, 'ok']
+      } catch (error) {
+        return [name, error instanceof Error ? error.message : String(error)]
+      }
+    }),
+  )
+  return { ok: words.every(([, word]) => word === 'ok'), stores: Object.fromEntries(words) }
+}

@@ -1,0 +1,82 @@
+#!/usr/bin/env node
+/** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1. */
+import { Command, InvalidArgumentError } from 'commander'
+import { isTidemarkError } from '../core/errors.ts'
+
+const program = new Command('tidemark')
+  .description('Watch history, likes and feed de-duplication as federated GraphQL.')
+  .showHelpAfterError('(add --help for what is possible)')
+
+program
+  .command('start')
+  .description('Serve everything in one process: gateway, subgraphs and jobs, on the embedded stores')
+  .option('--port <number>', 'port to listen on; 0 picks a free one (PORT, default 4000)')
+  .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--workers <number>', 'processes that answer requests and share the data folder (default 1)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => (await import('./start.ts')).start(flags))
+
+program
+  .command('subgraph')
+  .description('Serve one subgraph alone, on Apollo Server, for a supergraph of your own')
+  .argument('<name>', 'history')
+  .option('--port <number>', 'port to listen on (PORT, default 4000)')
+  .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (name: string, flags) => (await import('./subgraph.ts')).subgraph(name, flags))
+
+program
+  .command('replay')
+  .description('Send recorded interactions (TSV or JSONL of viewer, subject, time; may be gzipped) through the API')
+  .argument('<file>')
+  .option('--url <address>', 'the API', 'http://127.0.0.1:4000/graphql')
+  .option('--heartbeats <number>', 'reports per row, 15 s apart', wholeFrom(1, 10_000), 1)
+  .option('--batch <number>', 'reports per call', wholeFrom(1, 500), 500)
+  .option('--concurrency <number>', 'calls under way at once', wholeFrom(1, 256), 8)
+  .option('--business <name>', 'business of rows that name none', 'video')
+  .option('--token <jwt>', 'a token with the scope progress:write-any; without it the headers of development are used')
+  .option('--no-wait', 'do not wait until everything is in the record store')
+  .option('--verify', "then compare every viewer's timeline with a sort of the file (in development)", false)
+  .action(async (file: string, flags) => {
+    const { replay } = await import('./replay.ts')
+    if (!(await replay(file, { token: undefined, ...flags }, console.log))) process.exitCode = 1
+  })
+
+program
+  .command('sample')
+  .description('Print realistic reports as JSONL: Zipf subjects, sessions with heartbeats, many devices; the same for the same seed')
+  .option('--reports <number>', 'lines', wholeFrom(1, 1_000_000_000), 10_000)
+  .option('--viewers <number>', 'viewers', wholeFrom(1, 100_000_000), 1_000)
+  .option('--subjects <number>', 'subjects', wholeFrom(1, 10_000_000), 10_000)
+  .option('--skew <number>', 'exponent of the Zipf law', Number, 1)
+  .option('--seed <number>', 'seed', wholeFrom(0, 2 ** 32 - 1), 1)
+  .option('--from <milliseconds>', 'time of the first session, since the epoch', wholeFrom(0, 2 ** 42), 1_700_000_000_000)
+  .option('--businesses <names>', 'separated by commas', (text) => text.split(','), ['video', 'article', 'comic'])
+  .action(async (flags) => (await import('./sample-print.ts')).printSample(flags))
+
+program
+  .command('inspect')
+  .description("Show what the stores hold: 'inspect viewer ID' or 'inspect stores'")
+  .argument('<what>', 'viewer or stores')
+  .argument('[id]', "the viewer's id")
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (what: string, id: string | undefined, flags) => (await import('./inspect.ts')).inspect(what, id, flags, console.log))
+
+function wholeFrom(minimum: number, maximum: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (Number.isInteger(value) && value >= minimum && value <= maximum) return value
+    throw new InvalidArgumentError(`give a whole number from ${minimum} to ${maximum}.`)
+  }
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!isTidemarkError(error)) throw error
+  console.error(`${error.code}: ${error.message}`)
+  process.exitCode = 1
+}

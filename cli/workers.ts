@@ -1,0 +1,127 @@
+/**
+ * The processes of `tidemark start --workers N`. The primary forks them, forks again what dies, passes a change that one
+ * worker made on to the others, and adds up the metrics of all, so that `/metrics` says the same whoever answers it.
+ */
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { AggregatorRegistry, type Registry } from '@prometheus-io/client'
+import type { Logger } from 'pino'
+import type { ProgressChange } from '../core/domain.ts'
+import type { ChangeRelay } from '../stores/lmdb/hot-store.ts'
+
+type ToPrimary = { kind: 'change'; change: ProgressChange } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
+type ToWorker = { kind: 'change'; change: ProgressChange } | { kind: 'metrics'; id: number; text: string }
+
+export type Workers = {
+  /** The address, once every worker listens. */
+  listening: Promise<string>
+  /** Asks every worker to drain, and waits until the last is gone. */
+  stop(): Promise<void>
+}
+
+/** A worker that dies at once would be forked in a loop: the next one waits this long. */
+const FORK_AGAIN_MS = 500
+
+/** Forks `count` workers. `registry` holds the metrics of this process. */
+export function startWorkers(count: number, registry: Registry, log: Logger): Workers {
+  const aggregated = new AggregatorRegistry()
+  const ready = new Set<number>()
+  let stopping = false
+  let allReady: (url: string) => void = () => {}
+  const listening = new Promise<string>((resolve) => {
+    allReady = resolve
+  })
+
+  function fork(): void {
+    if (!stopping) cluster.fork()
+  }
+
+  async function metricsOfAll(): Promise<string> {
+    return `${await aggregated.clusterMetrics()}\n${await registry.metrics()}`
+  }
+
+  cluster.on('message', (worker: Worker, message: unknown) => {
+    if (!isOurs<ToPrimary>(message)) return
+    if (message.kind === 'change') {
+      for (const other of Object.values(cluster.workers ?? {})) if (other?.id !== worker.id) send(other, message)
+    } else if (message.kind === 'ready') {
+      ready.add(worker.id)
+      if (ready.size === count) allReady(message.url)
+    } else {
+      metricsOfAll().then(
+        (text) => send(worker, { kind: 'metrics', id: message.id, text }),
+        (err: unknown) => log.error({ err }, 'the metrics of the workers could not be added up'),
+      )
+    }
+  })
+  cluster.on('exit', (worker, code, signal) => {
+    if (stopping) return
+    log.error({ worker: worker.id, code, signal }, 'a worker ended and is started again')
+    setTimeout(fork, FORK_AGAIN_MS).unref()
+  })
+  for (let i = 0; i < count; i++) fork()
+
+  return {
+    listening,
+    async stop() {
+      stopping = true
+      const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
+      for (const worker of running) worker.process.kill('SIGTERM')
+      await Promise.all(running.map((worker) => worker.isDead() || once(worker, 'exit')))
+      await aggregated.shutdown()
+    },
+  }
+}
+
+export type Primary = {
+  relay: ChangeRelay
+  /** The metrics of all processes as one text. */
+  metricsOfAll(): Promise<string>
+  ready(url: string): void
+  leave(): void
+}
+
+/** The worker's side. `registry` holds the metrics of this worker. */
+export function connectToPrimary(registry: Registry): Primary {
+  AggregatorRegistry.setRegistries(registry)
+  const followers = new Set<(change: ProgressChange) => void>()
+  const asked = new Map<number, (text: string) => void>()
+  let nextId = 0
+
+  process.on('message', (message: unknown) => {
+    if (!isOurs<ToWorker>(message)) return
+    if (message.kind === 'change') followers.forEach((follower) => follower(message.change))
+    else {
+      asked.get(message.id)?.(message.text)
+      asked.delete(message.id)
+    }
+  })
+
+  return {
+    relay: {
+      publish: (change) => tellPrimary({ kind: 'change', change }),
+      onChange: (listener) => void followers.add(listener),
+    },
+    metricsOfAll: () =>
+      new Promise((resolve) => {
+        const id = nextId++
+        asked.set(id, resolve)
+        tellPrimary({ kind: 'metrics-wanted', id })
+      }),
+    ready: (url) => tellPrimary({ kind: 'ready', url }),
+    leave: () => process.disconnect(),
+  }
+}
+
+function tellPrimary(message: ToPrimary): void {
+  if (process.connected) process.send?.(message)
+}
+
+function send(worker: Worker | undefined, message: ToWorker): void {
+  if (worker?.isConnected()) worker.send(message)
+}
+
+/** Other libraries send messages of their own over the same channel; ours have a `kind`. */
+function isOurs<M extends { kind: string }>(message: unknown): message is M {
+  return typeof message === 'object' && message !== null && 'kind' in message
+}

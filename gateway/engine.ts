@@ -1,0 +1,86 @@
+/**
+ * The engine: a supergraph and ways to reach its subgraphs in, answers out. `prepare` does all that depends on the text
+ * of an operation alone (parse, validate, judge, plan, compile) and keeps the result; a request only runs it.
+ *
+ *   operations.ts     text → a valid operation                      shape.ts       the answer's fields, in order
+ *   plan-document.ts  what of it the planner gets to see            projection.ts  data → answer, the fast way
+ *   planner.ts        operation → plan                              projection-slow.ts  … with nulls and errors
+ *   executor.ts       plan → steps → data; entities.ts, representations.ts, flatten.ts, merge.ts, rewrites.ts are its parts
+ */
+import { GraphQLError } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
+import { TidemarkError } from '../core/errors.ts'
+import { compilePlan } from './executor.ts'
+import type { CompiledPlan } from './executor.ts'
+import { makeLru } from './lru.ts'
+import type { Judge } from './operations.ts'
+import { codedError, readOperation, withCode } from './operations.ts'
+import { splitOperation } from './plan-document.ts'
+import { makePlanner } from './planner.ts'
+import { compileOperation } from './prepared.ts'
+import type { PreparedOperation } from './prepared.ts'
+import type { Transport } from './transports/transport.ts'
+
+export type { PreparedOperation, RequestContext, Variables } from './prepared.ts'
+
+export type EngineOptions = {
+  /** Prepared operations kept. Minimum 1. */
+  compiledMax: number
+  /** Judged once per operation on the validated document, before planning; returned errors refuse it. */
+  judge?: Judge
+  /** Tokens an operation may have. */
+  tokensMax: number
+}
+
+export type Engine = {
+  /** The API schema that clients see (introspection, validation). */
+  readonly schema: GraphQLSchema
+  /** Parse, validate, judge, plan, compile; cached by text and operation name. Errors come back, never thrown. */
+  prepare(query: string, operationName?: string): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+}
+
+export type Subgraph = { name: string; transport: Transport }
+
+/** Longer texts are prepared again each time: a few of them must not fill the memory that `compiledMax` bounds. */
+const CACHED_TEXT_MAX = 65_536
+
+/** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
+export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): Engine {
+  const planner = makePlanner(supergraphSdl)
+  const transports = new Map(subgraphs.map(({ name, transport }) => [name, transport]))
+  for (const name of planner.subgraphs) {
+    if (!transports.has(name))
+      throw new TidemarkError('CONFIG_INVALID', `the supergraph has a subgraph "${name}": configure how to reach it, or compose without it`)
+  }
+  const prepared = makeLru<PreparedOperation>(options.compiledMax)
+
+  const compile = (query: string, operationName: string | undefined): PreparedOperation | { readonly errors: readonly GraphQLError[] } => {
+    const read = readOperation(planner.schema, query, operationName, options)
+    if ('errors' in read) return read
+    try {
+      const { planned, introspection } = splitOperation(read.operation, read.fragments)
+      const plan: CompiledPlan = compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible)
+      return compileOperation(planner.schema, read, plan, introspection)
+    } catch (error) {
+      return {
+        errors: [
+          error instanceof GraphQLError
+            ? withCode(error, 'INTERNAL')
+            : codedError('INTERNAL', `The operation cannot be compiled: ${(error as Error).message}`),
+        ],
+      }
+    }
+  }
+
+  return {
+    schema: planner.schema,
+    prepare(query, operationName) {
+      const key = operationName === undefined ? query : `${operationName.length}:${operationName}${query}`
+      const known = prepared.get(key)
+      if (known !== undefined) return known
+      const operation = compile(query, operationName)
+      if (!('errors' in operation) && query.length <= CACHED_TEXT_MAX) prepared.set(key, operation)
+      return operation
+    },
+  }
+}

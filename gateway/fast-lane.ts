@@ -1,0 +1,46 @@
+/**
+ * The road of nearly all requests: a POST to the API that says how long it is, and is not too long. Its body is read and
+ * its answer written right on Node's own objects; routing, hooks and reply objects would double what the front costs per
+ * request (8 µs instead of 4), and give it nothing. Every other request takes the routes of the server.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Answer, HttpRequest } from './http.ts'
+
+export type FastLaneOptions = { readonly path: string; readonly bodyBytesMax: number }
+
+/** Returns whether it took the request. */
+export type FastLane = (request: IncomingMessage, response: ServerResponse) => boolean
+
+export function makeFastLane(serve: (request: HttpRequest, response: ServerResponse) => Promise<void>, options: FastLaneOptions): FastLane {
+  const { path, bodyBytesMax } = options
+  return function take(request, response) {
+    if (request.method !== 'POST' || request.url !== path) return false
+    const length = Number(request.headers['content-length'])
+    if (!(length > 0 && length <= bodyBytesMax)) return false
+    readBody(request, (body) => void serve({ method: 'POST', url: path, headers: request.headers, body }, response))
+    return true
+  }
+}
+
+/** Node's parser delivers `content-length` bytes or breaks the connection off: then there is nobody to answer. */
+function readBody(request: IncomingMessage, done: (body: string) => void): void {
+  let first: Buffer | undefined
+  let rest: Buffer[] | undefined
+  request.on('data', (chunk: Buffer) => {
+    if (first === undefined) first = chunk
+    else (rest ??= []).push(chunk)
+  })
+  request.on('end', () => {
+    if (first !== undefined) done(rest === undefined ? first.toString() : Buffer.concat([first, ...rest]).toString())
+  })
+}
+
+export function writeAnswer(response: ServerResponse, answer: Answer): void {
+  if (response.destroyed) return
+  response.writeHead(answer.status, {
+    'content-type': answer.contentType,
+    'content-length': Buffer.byteLength(answer.body),
+    ...answer.headers,
+  })
+  response.end(answer.body)
+}

@@ -1,0 +1,99 @@
+/** Flatten paths of a plan: which objects of the data they lead to, and, if something failed there, where those lie. */
+import type { FlattenNodePathSegment } from '@graphql-hive/router-query-planner'
+import type { PossibleTypes } from './planner.ts'
+import type { DataPath } from './run.ts'
+import { isRecord } from './run.ts'
+
+export type Target = Record<string, unknown>
+export type FlattenPath = readonly FlattenNodePathSegment[]
+type Visit = (value: unknown, found: Target[]) => void
+
+export type Flatten = {
+  collect(data: unknown): Target[]
+  /** The paths of all objects that `collect` finds; one object may lie in several places. Only errors ask for it. */
+  locate(data: unknown): Map<Target, DataPath[]>
+  /** May the same entity turn up again and again? A list at the root rarely repeats; what its items refer to does. */
+  readonly repeats: boolean
+}
+
+export function compileFlatten(path: FlattenPath, possible: PossibleTypes): Flatten {
+  const visit = compileVisit(path, possible)
+  const afterList = path.slice(path.indexOf('@') + 1)
+  return {
+    repeats: path.includes('@') && afterList.some((segment) => segment === '@' || 'Field' in segment),
+    collect(data) {
+      const found: Target[] = []
+      visit(data, found)
+      return found
+    },
+    locate(data) {
+      const places = new Map<Target, DataPath[]>()
+      locateIn(data, path, [], possible, (target, place) => {
+        const known = places.get(target)
+        if (known === undefined) places.set(target, [place])
+        else known.push(place)
+      })
+      return places
+    },
+  }
+}
+
+function compileVisit(path: FlattenPath, possible: PossibleTypes): Visit {
+  const [segment, ...rest] = path
+  if (segment === undefined) return collectObjects
+  const next = compileVisit(rest, possible)
+  if (segment === '@') {
+    return (value, found) => {
+      if (Array.isArray(value)) for (const item of value) next(item, found)
+    }
+  }
+  if ('Field' in segment) {
+    const { Field } = segment
+    return (value, found) => {
+      if (isRecord(value)) next(value[Field], found)
+    }
+  }
+  const names = namesOf(segment.TypeCondition, possible)
+  return (value, found) => {
+    if (isRecord(value) && names.has(String(value['__typename']))) next(value, found)
+  }
+}
+
+const collectObjects: Visit = (value, found) => {
+  if (Array.isArray(value)) for (const item of value) collectObjects(item, found)
+  else if (typeof value === 'object' && value !== null) found.push(value as Target)
+}
+
+function namesOf(conditions: readonly string[], possible: PossibleTypes): ReadonlySet<string> {
+  return new Set(conditions.flatMap((name) => [...possible(name)]))
+}
+
+function locateIn(
+  value: unknown,
+  path: FlattenPath,
+  place: DataPath,
+  possible: PossibleTypes,
+  found: (target: Target, place: DataPath) => void,
+): void {
+  const [segment, ...rest] = path
+  if (Array.isArray(value) && (segment === undefined || segment === '@')) {
+    value.forEach((item, index) => locateIn(item, rest, [...place, index], possible, found))
+  } else if (isRecord(value)) {
+    if (segment === undefined) found(value, place)
+    else if (segment === '@') return
+    else if ('Field' in segment) locateIn(value[segment.Field], rest, [...place, segment.Field], possible, found)
+    else if (namesOf(segment.TypeCondition, possible).has(String(value['__typename']))) locateIn(value, rest, place, possible, found)
+  }
+}
+
+/** What all paths begin with: where a fetch for many objects was to be merged. */
+export function sharedStart(paths: readonly DataPath[]): DataPath {
+  const [first = [], ...others] = paths
+  let length = first.length
+  for (const path of others) {
+    let same = 0
+    while (same < length && path[same] === first[same]) same += 1
+    length = same
+  }
+  return first.slice(0, length)
+}

@@ -1,0 +1,179 @@
+/**
+ * What HTTP, SSE and WebSocket share: from an operation's text to its answer. Each of them reads a request in its own
+ * way, asks here for the viewer, the prepared operation and its result, and writes the result in its own way.
+ *
+ * The engine parses, validates and plans once per operation; nothing here does it again. Every operation gets a fresh
+ * context, also on a socket that stays open for hours: loaders in it remember what they read.
+ */
+import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { Registry } from '@prometheus-io/client'
+import type { Config } from '../core/config.ts'
+import { TidemarkError } from '../core/errors.ts'
+import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
+import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
+import type { Readiness } from './health.ts'
+import { makeMetrics, type Metrics } from './metrics.ts'
+import type { Identify, Viewer } from './viewer.ts'
+
+export type Collaborators = {
+  readonly identify: Identify
+  /** Called once per operation. */
+  makeContext(viewer: Viewer): RequestContext
+  ready(): Promise<Readiness>
+  readonly log: Log
+  /** Where the gateway's metrics go, and what `/metrics` shows. */
+  readonly registry: Registry
+}
+
+/** An engine may write answers as text itself; then it is the text of what `execute` would give. */
+type Operation = PreparedOperation & { executeToJson?(variables: OperationRequest['variables'], context: RequestContext): Promise<string> }
+
+export type OperationRequest = {
+  readonly query: string
+  readonly operationName: string | undefined
+  readonly variables: Readonly<Record<string, unknown>> | undefined
+}
+
+/** A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. */
+export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number }
+
+export type Front = {
+  readonly identify: Identify
+  readonly formatError: FormatError
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Errors come back formatted, and are counted. */
+  prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+  /** For queries and mutations. */
+  execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult>
+  executeToJson(prepared: Operation, request: OperationRequest, viewer: Viewer): Promise<JsonResult>
+  /** For subscriptions. Whoever gets a stream must read it to its end or call `return()`. */
+  subscribe(
+    prepared: PreparedOperation,
+    request: OperationRequest,
+    viewer: Viewer,
+  ): Promise<ExecutionResult | AsyncGenerator<ExecutionResult, void, void>>
+}
+
+export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
+  const { identify, makeContext, log } = collaborators
+  const formatError = makeFormatError(mode, log)
+  const metrics = makeMetrics(collaborators.registry)
+
+  return { identify, formatError, metrics, log, prepare, execute, executeToJson, subscribe }
+
+  function prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] } {
+    const prepared = engine.prepare(request.query, request.operationName)
+    if (!('errors' in prepared)) return prepared
+    metrics.countRequest('unknown', undefined, 'refused', 0)
+    return { errors: prepared.errors.map((error) => formatError(error, 'request')) }
+  }
+
+  async function execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult> {
+    const startedAt = performance.now()
+    const result = await prepared.execute(request.variables, makeContext(viewer))
+    count(prepared, result, startedAt)
+    return formatResult(result, formatError)
+  }
+
+  async function executeToJson(prepared: Operation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
+    if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, viewer))
+    const startedAt = performance.now()
+    const json = await prepared.executeToJson(request.variables, makeContext(viewer))
+    const result = resultWithErrors(json)
+    if (result === undefined) {
+      metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
+      return { json, executed: true, status: 200 }
+    }
+    count(prepared, result, startedAt)
+    return jsonResultOf(formatResult(result, formatError))
+  }
+
+  async function subscribe(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer) {
+    const startedAt = performance.now()
+    const stream = await prepared.subscribe(request.variables, makeContext(viewer))
+    if (!isStream(stream)) {
+      count(prepared, stream, startedAt)
+      return formatResult(stream, formatError)
+    }
+    metrics.countRequest('subscription', prepared.name, 'ok', performance.now() - startedAt)
+    return followed(stream, metrics, formatError)
+  }
+
+  function count(prepared: PreparedOperation, result: ExecutionResult, startedAt: number): void {
+    const outcome = result.errors === undefined ? 'ok' : 'data' in result ? 'errors' : 'refused'
+    metrics.countRequest(prepared.kind, prepared.name, outcome, performance.now() - startedAt)
+  }
+}
+
+function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResult>): result is AsyncIterableIterator<ExecutionResult> {
+  return Symbol.asyncIterator in result
+}
+
+function jsonResultOf(result: ExecutionResult): JsonResult {
+  const executed = 'data' in result
+  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []) }
+}
+
+/**
+ * The parsed result if it has errors. Searching the text is a small part of making it, and nearly every answer stops
+ * here; a field of the client's own that is called "errors" and is a list costs that answer a parse.
+ */
+function resultWithErrors(json: string): ExecutionResult | undefined {
+  if (!json.includes('"errors":[')) return undefined
+  const result = JSON.parse(json) as ExecutionResult
+  return result.errors === undefined ? undefined : result
+}
+
+/**
+ * The stream with each result formatted, counted as open until it ends. Not an async generator function: its `return()`
+ * would wait behind a `next()` that waits for an event, so a stream on which nothing happens could never be closed.
+ */
+function followed(
+  stream: AsyncIterableIterator<ExecutionResult>,
+  metrics: Metrics,
+  formatError: FormatError,
+): AsyncGenerator<ExecutionResult, void, void> {
+  let open = true
+  metrics.subscriptionOpened()
+  function ended(): IteratorReturnResult<void> {
+    if (open) metrics.subscriptionClosed()
+    open = false
+    return { done: true, value: undefined }
+  }
+  return {
+    async next() {
+      if (!open) return ended()
+      try {
+        const step = await stream.next()
+        return step.done === true ? ended() : { done: false, value: formatResult(step.value, formatError) }
+      } catch (error) {
+        ended()
+        throw formatError(error, 'field')
+      }
+    },
+    async return() {
+      ended()
+      await stream.return?.()
+      return { done: true, value: undefined }
+    },
+    async throw(error: unknown) {
+      ended()
+      await stream.return?.()
+      throw error
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+    async [Symbol.asyncDispose]() {
+      await this.return()
+    },
+  }
+}
+
+/** A subscription where only single answers can go. */
+export function subscriptionRefused(): GraphQLError {
+  return graphqlErrorOf(
+    new TidemarkError('BAD_REQUEST', 'a subscription has many answers: open it over WebSocket, or send accept: text/event-stream'),
+  )
+}

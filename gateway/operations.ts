@@ -1,0 +1,71 @@
+/**
+ * From text to an operation that may be run: parse, pick the operation, validate, judge. What is wrong comes back as
+ * errors, each with a code of core/errors.ts; nothing is thrown.
+ */
+import { createHash } from 'node:crypto'
+import { GraphQLError, Kind, parse, validate } from 'graphql'
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql'
+import type { ErrorCode } from '../core/errors.ts'
+import type { Fragments } from './plan-document.ts'
+import { fragmentsOf } from './plan-document.ts'
+
+export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
+
+export type ReadOperation = {
+  readonly operation: OperationDefinitionNode
+  readonly fragments: Fragments
+  /** SHA-256 of the text, in hexadecimal: what persisted operations are called by. */
+  readonly hash: string
+}
+
+export type ReadOptions = { readonly tokensMax: number; readonly judge?: Judge | undefined }
+
+export function readOperation(
+  schema: GraphQLSchema,
+  text: string,
+  operationName: string | undefined,
+  options: ReadOptions,
+): ReadOperation | { readonly errors: readonly GraphQLError[] } {
+  let document: DocumentNode
+  try {
+    document = parse(text, { maxTokens: options.tokensMax })
+  } catch (error) {
+    return { errors: [withCode(error as GraphQLError, isTokenLimit(error) ? 'OPERATION_TOO_LARGE' : 'GRAPHQL_PARSE_FAILED')] }
+  }
+  const operation = pickOperation(document, operationName)
+  if (operation instanceof GraphQLError) return { errors: [operation] }
+  const invalid = validate(schema, document)
+  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  const refusals = options.judge?.(document, operationName) ?? []
+  if (refusals.length > 0) return { errors: refusals }
+  return { operation, fragments: fragmentsOf(document), hash: createHash('sha256').update(text).digest('hex') }
+}
+
+function pickOperation(document: DocumentNode, operationName: string | undefined): OperationDefinitionNode | GraphQLError {
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const named = operationName === undefined ? operations : operations.filter(({ name }) => name?.value === operationName)
+  const [first, second] = named
+  if (first !== undefined && (second === undefined || operationName !== undefined)) return first
+  return codedError('OPERATION_RESOLUTION_FAILURE', resolutionMistake(operations, operationName))
+}
+
+function resolutionMistake(operations: readonly OperationDefinitionNode[], operationName: string | undefined): string {
+  if (operations.length === 0) return 'The document has no operation: send a query, a mutation or a subscription.'
+  const names = operations.map(({ name }) => name?.value ?? '(unnamed)').join(', ')
+  if (operationName === undefined) return `The document has several operations: say by operationName which one to run: ${names}.`
+  return `The document has no operation named "${operationName}": it has ${names}.`
+}
+
+export function codedError(code: ErrorCode, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } })
+}
+
+export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null, originalError = null, extensions } = error
+  return new GraphQLError(error.message, { nodes, source, positions, path, originalError, extensions: { ...extensions, code } })
+}
+
+function isTokenLimit(error: unknown): boolean {
+  // graphql-js has no code for it; its message is "Syntax Error: Document contains more that 5000 tokens. Parsing aborted."
+  return error instanceof GraphQLError && error.message.endsWith('tokens. Parsing aborted.')
+}

@@ -1,0 +1,151 @@
+/**
+ * The slow projection, for data with errors. It completes values as the GraphQL specification says (6.4.3, 6.4.4):
+ * a null where none may be makes its parent null, and so on up to the nearest place where one may be.
+ *
+ * A null that may not be has exactly one explanation: an error of a subgraph at or below its path, or a fetch that failed
+ * for its object as a whole. Where there is neither (an entity is missing, a subgraph leaves a field out) it gets an error
+ * here.
+ */
+import { GraphQLError } from 'graphql'
+import { serializeLeaf } from './leaves.ts'
+import type { Answer, DataPath, Run } from './run.ts'
+import { isRecord } from './run.ts'
+import type { FieldShape, ObjectShape, Shape } from './shape.ts'
+import { clientError } from './subgraph-errors.ts'
+
+/** What a null that may not be there turns its surroundings into. */
+const BROKEN = Symbol('null where none may be')
+
+type Completing = {
+  readonly path: (string | number)[]
+  readonly errors: GraphQLError[]
+  /** All paths, joined, that lead to an error or beyond which one lies. */
+  readonly explained: Set<string>
+  readonly lost: ReadonlySet<object> | undefined
+}
+
+export function projectSlowly(shape: ObjectShape, run: Run): Answer {
+  const errors = run.failures.map(({ error, path }) =>
+    clientError(error, path === undefined ? undefined : clientPath(shape, run.data, path)),
+  )
+  const completing: Completing = { path: [], errors, explained: new Set(), lost: run.lost }
+  for (const { path = [] } of errors) explain(completing, path)
+  const data = completeObject(shape, run.data, completing)
+  const answer: Answer = { data: data === BROKEN ? null : (data as Record<string, unknown>) }
+  if (errors.length > 0) answer.errors = errors
+  return answer
+}
+
+function explain({ explained }: Completing, path: readonly (string | number)[]): void {
+  for (let length = 1; length <= path.length; length += 1) explained.add(path.slice(0, length).join('.'))
+}
+
+function completeObject(shape: ObjectShape, object: Record<string, unknown>, completing: Completing): unknown {
+  const completed: Record<string, unknown> = Object.create(null)
+  let broken = false
+  for (const field of shape.fields) {
+    completing.path.push(field.key)
+    const value = completeField(field, shape, object, completing)
+    completing.path.pop()
+    if (value === BROKEN) broken = true
+    else completed[field.key] = value
+  }
+  return broken ? BROKEN : completed
+}
+
+function completeField(
+  { from, owner, shape }: FieldShape,
+  parent: ObjectShape,
+  object: Record<string, unknown>,
+  completing: Completing,
+): unknown {
+  if (shape.kind === 'typename')
+    return parent.typename ?? fail(`The subgraph did not say of which type the object of ${owner} is.`, completing, BROKEN)
+  const value = Object.hasOwn(object, from) ? object[from] : undefined
+  const isLost = completing.lost?.has(object) === true
+  return complete(shape, value, owner, completing, isLost)
+}
+
+function complete(shape: Shape, value: unknown, owner: string, completing: Completing, isLost: boolean): unknown {
+  const completed =
+    value === null || value === undefined ? nullAt(shape, owner, completing, isLost) : completeValue(shape, value, owner, completing)
+  return completed === BROKEN && !shape.nonNull ? null : completed
+}
+
+function nullAt(shape: Shape, owner: string, completing: Completing, isLost: boolean): unknown {
+  if (!shape.nonNull) return null
+  if (isLost || completing.explained.has(completing.path.join('.'))) return BROKEN
+  return fail(`Cannot return null for non-nullable field ${owner}.`, completing, BROKEN)
+}
+
+/** BROKEN stands for a null of its own here; `complete` decides whether it may be. */
+function completeValue(shape: Shape, value: unknown, owner: string, completing: Completing): unknown {
+  switch (shape.kind) {
+    case 'raw':
+    case 'typename':
+      return value
+    case 'leaf':
+      try {
+        return serializeLeaf(shape.type, value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
+      } catch (error) {
+        return fail((error as Error).message, completing, BROKEN)
+      }
+    case 'list':
+      return Array.isArray(value)
+        ? completeList(shape.of, value, owner, completing)
+        : fail(`Expected a list for field ${owner}.`, completing, BROKEN)
+    case 'object':
+      return isRecord(value) ? completeObject(shape, value, completing) : fail(`Expected an object for field ${owner}.`, completing, BROKEN)
+    case 'abstract': {
+      const typename = isRecord(value) ? value['__typename'] : null
+      const possible = typename === undefined || typeof typename === 'string' ? shape.of(typename) : undefined
+      if (possible === undefined || !isRecord(value))
+        return fail(`Expected an object of a type of ${shape.name} for field ${owner}.`, completing, BROKEN)
+      return completeObject(possible, value, completing)
+    }
+    default:
+      return shape satisfies never
+  }
+}
+
+function completeList(of: Shape, values: readonly unknown[], owner: string, completing: Completing): unknown {
+  let broken = false
+  const items = values.map((value, index) => {
+    completing.path.push(index)
+    const item = complete(of, value, owner, completing, false)
+    completing.path.pop()
+    if (item === BROKEN) broken = true
+    return item
+  })
+  return broken ? BROKEN : items
+}
+
+function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
+  errors.push(new GraphQLError(message, { path: [...path], extensions: { code: 'INTERNAL' } }))
+  return outcome
+}
+
+/** From the data's path to the client's. It ends where the client asked no further: at a key the planner added. */
+function clientPath(root: ObjectShape, data: unknown, path: DataPath): (string | number)[] {
+  const result: (string | number)[] = []
+  let shape: Shape | undefined = root
+  let value: unknown = data
+  for (const key of path) {
+    const next = stepInto(shape, value, key)
+    if (next === undefined) break
+    result.push(next.key)
+    shape = next.shape
+    value = Array.isArray(value) || isRecord(value) ? (value as Record<string | number, unknown>)[key] : undefined
+  }
+  return result
+}
+
+function stepInto(shape: Shape, value: unknown, key: string | number): { key: string | number; shape: Shape } | undefined {
+  if (shape.kind === 'list') return typeof key === 'number' ? { key, shape: shape.of } : undefined
+  const object = shape.kind === 'abstract' ? shape.of(typenameOf(value)) : shape
+  return object?.kind === 'object' ? object.fields.find(({ from }) => from === key) : undefined
+}
+
+function typenameOf(value: unknown): string | undefined {
+  return isRecord(value) && typeof value['__typename'] === 'string' ? value['__typename'] : undefined
+}

@@ -1,0 +1,129 @@
+/**
+ * Subscriptions as server-sent events, by the protocol of graphql-sse in its "distinct connections" mode: one request is
+ * one operation; every result is an event `next`, its end an event `complete`; the client ends it by closing the
+ * connection. Queries and mutations may come this way too and have one `next`.
+ *
+ * What is wrong with the operation is told in a `next` with errors, because a browser's EventSource hides the body of
+ * any answer but 200. What is wrong with the request itself, or with who asks, is a plain HTTP error.
+ *
+ * A stream that the drain of the process ends has no `complete`: the client sees a broken connection and comes again,
+ * to another process.
+ */
+import type { ServerResponse } from 'node:http'
+import type { ExecutionResult } from 'graphql'
+import { parseRequestParams } from 'graphql-http'
+import { isTidemarkError, TidemarkError } from '../core/errors.ts'
+import type { Front, OperationRequest } from './front.ts'
+import { JSON_TYPE } from './accept.ts'
+import { answerOf, mutationByGet, refusal, refuseBatch, sentenceOf, type Answer, type HttpRequest } from './http.ts'
+import type { PreparedOperation } from './engine.ts'
+import type { Viewer } from './viewer.ts'
+
+export type SseOptions = {
+  /** Milliseconds between two comments on a quiet stream, which keep proxies from closing it. */
+  readonly pingEveryMs: number
+}
+
+export type Sse = {
+  /** An answer if the request is refused; otherwise a function that writes the stream and resolves when it has ended. */
+  open(request: HttpRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)>
+  /** Ends all streams, without `complete`. */
+  endAll(): void
+}
+
+export function makeSse(front: Front, options: SseOptions): Sse {
+  const streams = new Set<() => void>()
+
+  async function open(request: HttpRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)> {
+    let operation: OperationRequest
+    let viewer: Viewer
+    try {
+      const params = await readOperation(request)
+      if (!('query' in params)) return params
+      operation = params
+      viewer = await front.identify(request.headers)
+    } catch (error) {
+      return refusal(error, JSON_TYPE)
+    }
+    const prepared = front.prepare(operation)
+    if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
+    return (response) => write(response, prepared, operation, viewer)
+  }
+
+  async function write(
+    response: ServerResponse,
+    prepared: PreparedOperation | ExecutionResult,
+    operation: OperationRequest,
+    viewer: Viewer,
+  ): Promise<void> {
+    let results: AsyncGenerator<ExecutionResult, void, void> | undefined
+    let mode: 'open' | 'ended' = 'open'
+    const ping = setInterval(() => response.write(':\n\n'), options.pingEveryMs)
+    const end = () => {
+      if (mode === 'ended') return
+      mode = 'ended'
+      clearInterval(ping)
+      streams.delete(end)
+      // Not awaited: a source may take its time to stop, and nobody is left to hear how it went.
+      results?.return().catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))
+      response.end()
+    }
+    streams.add(end)
+    response.once('close', end)
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
+    response.flushHeaders()
+    try {
+      const first = await firstResult(prepared, operation, viewer)
+      if (Symbol.asyncIterator in first) {
+        results = first
+        // The client may have gone while the subscription was being opened: then nobody but us can close it.
+        if (mode !== 'open') return void (await results.return())
+        for await (const result of results) await writeEvent(response, result)
+      } else {
+        await writeEvent(response, first)
+      }
+    } catch (error) {
+      await writeEvent(response, { errors: [front.formatError(error, 'field')] })
+    }
+    if (mode === 'open') response.write('event: complete\ndata:\n\n')
+    end()
+  }
+
+  async function firstResult(prepared: PreparedOperation | ExecutionResult, operation: OperationRequest, viewer: Viewer) {
+    if (!('kind' in prepared)) return prepared
+    return prepared.kind === 'subscription' ? front.subscribe(prepared, operation, viewer) : front.execute(prepared, operation, viewer)
+  }
+
+  return {
+    open,
+    endAll() {
+      for (const end of streams) end()
+    },
+  }
+}
+
+/** Resolves when the client has taken the event, or is gone: a slow reader slows its own source, and nobody else. */
+function writeEvent(response: ServerResponse, result: ExecutionResult): Promise<void> {
+  if (response.writableEnded || response.destroyed) return Promise.resolve()
+  if (response.write(`event: next\ndata: ${JSON.stringify(result)}\n\n`)) return Promise.resolve()
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off('drain', done)
+      response.off('close', done)
+      resolve()
+    }
+    response.on('drain', done)
+    response.on('close', done)
+  })
+}
+
+async function readOperation(request: HttpRequest): Promise<OperationRequest | Answer> {
+  refuseBatch(request.body)
+  const params = await parseRequestParams({ ...request, raw: request, context: undefined }).catch((error: unknown) => {
+    throw isTidemarkError(error)
+      ? error
+      : new TidemarkError('BAD_REQUEST', sentenceOf(error instanceof Error ? error.message : String(error)))
+  })
+  if (!('query' in params)) return answerOf(params)
+  return { query: params.query, operationName: params.operationName ?? undefined, variables: params.variables ?? undefined }
+}

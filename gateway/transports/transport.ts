@@ -1,0 +1,43 @@
+/**
+ * A transport reaches one subgraph. The executor hands it each operation of a plan once, to compile, and runs what comes
+ * back per request; whether the subgraph lives in this process or behind HTTP is the transport's secret.
+ */
+import type { DocumentNode } from 'graphql'
+
+export type FetchOperation = {
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  readonly name: string | undefined
+  readonly text: string
+  /** The same as `text`, parsed. */
+  readonly document: DocumentNode
+}
+
+/** An error of a subgraph; `GraphQLError` and errors parsed from a response body both fit. */
+export type FetchError = {
+  readonly message: string
+  readonly path?: readonly (string | number)[] | undefined
+  readonly extensions?: { readonly [name: string]: unknown } | undefined
+  /** What the subgraph threw, if it runs in this process. */
+  readonly originalError?: unknown
+}
+
+export type FetchResult = {
+  /** A tree that belongs to the caller from here on: the executor writes into it. */
+  readonly data?: Record<string, unknown> | null | undefined
+  readonly errors?: readonly FetchError[] | undefined
+}
+
+export type FetchVariables = Readonly<Record<string, unknown>>
+
+export type CompiledFetch = {
+  /** Runs a query or mutation. Throws or rejects only if the subgraph gave no answer at all. */
+  run(variables: FetchVariables, context: object): FetchResult | Promise<FetchResult>
+  /** Runs a subscription: an error result, or a stream whose `return` ends the subscription in the subgraph. */
+  subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
+}
+
+export type Transport = {
+  /** True if bytes travel: then sending an entity once is worth looking for repeated ones. */
+  readonly remote: boolean
+  compile(operation: FetchOperation): CompiledFetch
+}

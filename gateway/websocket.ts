@@ -1,0 +1,208 @@
+/**
+ * GraphQL over WebSocket, by the protocol graphql-transport-ws of `graphql-ws`, on the same path as HTTP. The viewer is
+ * named once, in the payload of `connection_init` (`{authorization: 'Bearer …'}`, in development also `{viewerId}`), or,
+ * by clients that can, in the headers of the upgrade. Then operations of every kind run over the open socket, each with
+ * a context of its own: this is the cheap way for a player to send a heartbeat every few seconds.
+ *
+ * Refused credentials close the socket with 4403 and say why. A socket that answers no ping is terminated.
+ *
+ * A drain closes sockets with 1001, on which clients connect again, elsewhere. Queries and mutations under way are
+ * answered first; subscriptions are not completed, because a client takes `complete` for an end and would not come back.
+ */
+import type { IncomingMessage, Server } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { parse, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
+import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import type { PreparedOperation } from './engine.ts'
+import { graphqlErrorOf } from './error-format.ts'
+import type { Front, OperationRequest } from './front.ts'
+import { namesViewer, type Credentials, type Viewer } from './viewer.ts'
+
+export type WebSocketOptions = {
+  readonly path: string
+  /** Bytes a message may have. */
+  readonly messageBytesMax: number
+  /** Milliseconds between pings; a socket that has not answered one when the next is due is dead. */
+  readonly pingEveryMs: number
+}
+
+export type WebSockets = {
+  /** Closes all sockets once their queries and mutations are answered. Resolves when all are closed. */
+  drain(): Promise<void>
+  /** Cuts what is left. */
+  terminate(): void
+}
+
+/** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
+const OPERATIONS_MAX = 1_000
+/** What the protocol allows for the reason of a close frame. */
+const REASON_BYTES_MAX = 123
+
+type Socket = { readonly socket: WebSocket; readonly upgrade: IncomingMessage; viewer: Viewer; readonly pending: Set<string> }
+type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly viewer: Viewer }
+
+export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Front, options: WebSocketOptions): WebSockets {
+  const sockets = new Set<Socket>()
+  let draining = false
+  const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols })
+
+  const protocol = makeServer<Credentials | undefined, Socket>({
+    schema,
+    async onConnect(connection) {
+      const { extra } = connection
+      const params: Credentials = connection.connectionParams ?? {}
+      try {
+        extra.viewer = await front.identify(namesViewer(params) ? params : extra.upgrade.headers)
+        return true
+      } catch (error) {
+        if (!isTidemarkError(error)) throw error
+        extra.socket.close(CloseCode.Forbidden, reasonOf(`${error.code}: ${error.message}`))
+        return false
+      }
+    },
+    onSubscribe(connection, id, payload) {
+      if (draining)
+        return [graphqlErrorOf(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again and repeat the operation'))]
+      if (Object.keys(connection.subscriptions).length > OPERATIONS_MAX) {
+        return [
+          graphqlErrorOf(
+            new TidemarkError('BAD_REQUEST', `more than ${OPERATIONS_MAX} operations are open on this socket: complete some first`),
+          ),
+        ]
+      }
+      const operation = {
+        query: payload.query,
+        operationName: payload.operationName ?? undefined,
+        variables: payload.variables ?? undefined,
+      }
+      const prepared = front.prepare(operation)
+      if ('errors' in prepared) return prepared.errors
+      if (prepared.kind !== 'subscription') connection.extra.pending.add(id)
+      const run: Run = { prepared, operation, viewer: connection.extra.viewer }
+      return { schema, document: DOCUMENTS[prepared.kind], contextValue: run }
+    },
+    execute: (args) => {
+      const { prepared, operation, viewer } = runOf(args)
+      return front.execute(prepared, operation, viewer)
+    },
+    subscribe: (args) => {
+      const { prepared, operation, viewer } = runOf(args)
+      return front.subscribe(prepared, operation, viewer)
+    },
+    onError: (_connection, _id, _payload, errors) => errors.map((error) => front.formatError(error, 'request').toJSON()),
+    onComplete(connection, id) {
+      connection.extra.pending.delete(id)
+      // The library sends the last message right after this hook; the close frame goes behind it.
+      if (draining) setImmediate(() => closeIfIdle(connection.extra))
+    },
+  })
+
+  server.on('upgrade', upgrade)
+  function upgrade(request: IncomingMessage, duplex: Duplex, head: Buffer): void {
+    duplex.on('error', () => duplex.destroy())
+    if (draining) return refuseUpgrade(duplex, '503 Service Unavailable')
+    if (request.url?.split('?', 1)[0] !== options.path) return refuseUpgrade(duplex, '404 Not Found')
+    upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request))
+  }
+
+  function accept(socket: WebSocket, request: IncomingMessage): void {
+    const extra: Socket = { socket, upgrade: request, viewer: undefined, pending: new Set() }
+    sockets.add(extra)
+    front.metrics.socketOpened()
+    const stopPings = keepAlive(socket, options.pingEveryMs)
+    // What breaks here was sent by the client (an oversized or malformed frame); `ws` closes the socket itself.
+    socket.on('error', (error) => front.log.debug({ err: error }, 'a WebSocket failed'))
+    const closed = protocol.opened(
+      {
+        protocol: socket.protocol,
+        send: (message) => send(socket, message),
+        close: (code, reason) => socket.close(code, reason),
+        onMessage: (receive) => {
+          socket.on('message', (data) => {
+            receive(textOf(data)).catch((error: unknown) => {
+              front.log.error({ err: error }, 'a WebSocket message could not be handled')
+              socket.close(CloseCode.InternalServerError, 'internal error')
+            })
+          })
+        },
+      },
+      extra,
+    )
+    socket.once('close', (code, reason) => {
+      stopPings()
+      sockets.delete(extra)
+      front.metrics.socketClosed()
+      closed(code, String(reason)).catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))
+    })
+  }
+
+  function closeIfIdle(extra: Socket): void {
+    if (extra.pending.size === 0) extra.socket.close(1001, 'the process drains: connect again')
+  }
+
+  return {
+    async drain() {
+      draining = true
+      const closed = [...sockets].map(({ socket }) => new Promise<void>((resolve) => socket.once('close', () => resolve())))
+      for (const extra of sockets) closeIfIdle(extra)
+      await Promise.all(closed)
+    },
+    terminate() {
+      for (const { socket } of sockets) socket.terminate()
+    },
+  }
+}
+
+/**
+ * The library wants a document to know which kind of operation it runs. Ours is prepared already, so it gets the
+ * smallest document of that kind.
+ */
+const DOCUMENTS: Readonly<Record<PreparedOperation['kind'], DocumentNode>> = {
+  query: parse('query { __typename }'),
+  mutation: parse('mutation { __typename }'),
+  subscription: parse('subscription { __typename }'),
+}
+
+function runOf(args: ExecutionArgs): Run {
+  return args.contextValue as Run
+}
+
+/** Resolves when the message is handed to the network, so that a slow reader slows its own source. */
+function send(socket: WebSocket, message: string): Promise<void> {
+  return new Promise((resolve) => {
+    // An error here means that the socket is closing; its `close` event tells the rest.
+    if (socket.readyState === socket.OPEN) socket.send(message, () => resolve())
+    else resolve()
+  })
+}
+
+function textOf(data: RawData): string {
+  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)).toString()
+}
+
+function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {
+  let answered = true
+  socket.on('pong', () => (answered = true))
+  const timer = setInterval(() => {
+    if (!answered) return socket.terminate()
+    answered = false
+    socket.ping()
+  }, pingEveryMs)
+  return () => clearInterval(timer)
+}
+
+function refuseUpgrade(duplex: Duplex, status: string): void {
+  duplex.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+}
+
+function reasonOf(text: string): string {
+  if (Buffer.byteLength(text) <= REASON_BYTES_MAX) return text
+  return (
+    Buffer.from(text)
+      .subarray(0, REASON_BYTES_MAX - 3)
+      .toString('utf8')
+      .replace(/\uFFFD+$/, '') + '…'
+  )
+}

@@ -1,0 +1,56 @@
+/**
+ * What Kafka hands over, as batches of the port: decoded, bounded, with what nobody can read set aside. A part is the
+ * unit that is persisted and committed; a fetch of a megabyte may hold far more keys than one persist step should take.
+ */
+import type { KafkaMessage } from 'kafkajs'
+import { decodeFlush, encodeFlush } from '../../core/record-codec.ts'
+import type { FlushMessage } from '../log.ts'
+
+export type Undecodable = { message: KafkaMessage; reason: string }
+
+export type Part = {
+  messages: FlushMessage[]
+  undecodable: Undecodable[]
+  /** The offset to commit once the part is done: that of the message after its last. */
+  nextOffset: string
+}
+
+/** Cuts messages into parts of at most `keysMax` keys; a single larger message is a part of its own. */
+export function* partsOf(messages: readonly KafkaMessage[], regions: number, keysMax: number): Generator<Part> {
+  let part: Part = { messages: [], undecodable: [], nextOffset: '' }
+  let keys = 0
+  for (const message of messages) {
+    const decoded = decode(message, regions)
+    const more = 'keys' in decoded ? decoded.keys.length : 0
+    if (part.nextOffset !== '' && keys + more > keysMax) {
+      yield part
+      part = { messages: [], undecodable: [], nextOffset: '' }
+      keys = 0
+    }
+    if ('keys' in decoded) part.messages.push(decoded)
+    else part.undecodable.push({ message, reason: decoded.reason })
+    part.nextOffset = String(BigInt(message.offset) + 1n)
+    keys += more
+  }
+  if (part.nextOffset !== '') yield part
+}
+
+function decode(message: KafkaMessage, regions: number): FlushMessage | { reason: string } {
+  if (message.value === null) return { reason: 'the message has no value' }
+  try {
+    const flush = decodeFlush(message.value)
+    if (flush.region < regions) return flush
+    return { reason: `region ${flush.region} is not one of the ${regions} of this deployment: another one writes to its topic` }
+  } catch (error) {
+    return { reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** A flush may be cut: it is a set of keys. Halves it until each piece is at most `bytesMax` long. */
+export function encodePieces(message: FlushMessage, bytesMax: number): Buffer[] {
+  const bytes = Buffer.from(encodeFlush(message))
+  if (bytes.length <= bytesMax || message.keys.length < 2) return [bytes]
+  const middle = Math.ceil(message.keys.length / 2)
+  const halves = [message.keys.slice(0, middle), message.keys.slice(middle)]
+  return halves.flatMap((keys) => encodePieces({ region: message.region, keys }, bytesMax))
+}

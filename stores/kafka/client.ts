@@ -1,0 +1,95 @@
+/**
+ * The way to Kafka: addresses, TLS and credentials as kafkajs wants them, bounded times for everything, and what kafkajs
+ * says passed on at the level that it deserves.
+ *
+ * kafkajs is mandated and unmaintained. What it does badly is put right in this folder: idle-timer.ts (a timer without
+ * end), appender.ts (sequence numbers after a failed send), consumer.ts (restarts, hangs).
+ */
+import { Kafka, type KafkaConfig, type LogEntry, type SASLOptions, logLevel } from 'kafkajs'
+import { logError } from './errors.ts'
+import { tameIdleTimer } from './idle-timer.ts'
+
+export type KafkaConnection = {
+  /** host:port of one or more brokers; the others are learned from them. */
+  brokers: readonly string[]
+  /** What brokers call this process in their logs and quotas. Default "tidemark". */
+  clientId?: string
+  /** True for TLS with the system's authorities, or PEM texts. */
+  tls?: boolean | { ca?: string; cert?: string; key?: string; servername?: string }
+  sasl?: { mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512'; username: string; password: string }
+  /** Milliseconds to connect, TLS included. Minimum 100. Default 3000. */
+  connectMaxMs?: number
+  /** Milliseconds a broker may take to answer. Minimum 100. Default 10000. */
+  requestMaxMs?: number
+}
+
+/** The little of a logger (pino's, for one) that this folder needs. */
+export type KafkaLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+
+export const CONNECT_MAX_MS = 3_000
+export const REQUEST_MAX_MS = 10_000
+
+/** Few and quick: whoever calls kafkajs here has a longer loop of his own, with a new client at each turn. */
+export const RETRY = { retries: 3, initialRetryTime: 100, maxRetryTime: 1_000, factor: 0.2, multiplier: 2 }
+
+export function makeClient(connection: KafkaConnection, logger: KafkaLogger): Kafka {
+  tameIdleTimer()
+  const config: KafkaConfig = {
+    brokers: [...connection.brokers],
+    clientId: connection.clientId ?? 'tidemark',
+    connectionTimeout: connection.connectMaxMs ?? CONNECT_MAX_MS,
+    authenticationTimeout: connection.requestMaxMs ?? REQUEST_MAX_MS,
+    requestTimeout: connection.requestMaxMs ?? REQUEST_MAX_MS,
+    retry: RETRY,
+    logLevel: logLevel.INFO,
+    logCreator: () => makeLogRouter(logger),
+  }
+  if (connection.tls !== undefined && connection.tls !== false) config.ssl = connection.tls
+  if (connection.sasl !== undefined) config.sasl = connection.sasl as SASLOptions
+  return new Kafka(config)
+}
+
+const REPEAT_MS = 10_000
+const KEPT_MAX = 100
+
+/**
+ * kafkajs calls nearly everything an error, and repeats it at each retry. What is an error is for its callers here to
+ * say, who know whether anything failed in the end; so its errors are warnings, each at most once in ten seconds, what
+ * it tries again by itself is for debugging, and so is the rest.
+ */
+function makeLogRouter(logger: KafkaLogger): (entry: LogEntry) => void {
+  const saidAt = new Map<string, number>()
+  return ({ level, namespace, log }) => {
+    const { message, timestamp: _, logger: __, stack: ___, ...fields } = log
+    const text = `kafkajs ${namespace}: ${message}`
+    if (level !== logLevel.ERROR || isRetried(message, fields)) {
+      logger.debug(fields, text)
+      return
+    }
+    const now = Date.now()
+    if (now - (saidAt.get(text) ?? 0) < REPEAT_MS) return
+    if (saidAt.size >= KEPT_MAX) saidAt.clear()
+    saidAt.set(text, now)
+    logger.warn(fields, text)
+  }
+}
+
+/** "Response Heartbeat(…)" repeats what the caller gets as an error; a retry count says that another try follows. */
+function isRetried(message: string, fields: Record<string, unknown>): boolean {
+  return message.startsWith('Response ') || typeof fields['retryCount'] === 'number' || message.startsWith('The coordinator is not aware')
+}
+
+/** Runs `work`; whatever goes wrong, and a time over `maxMs`, becomes an error of ours. */
+export async function bounded<T>(connection: KafkaConnection, maxMs: number, work: () => Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer within ${maxMs} ms`)), maxMs)
+  })
+  try {
+    return await Promise.race([work(), late])
+  } catch (error) {
+    throw logError(connection, error)
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Consumes the flushes as a member of the persisting group, and keeps doing so. A kafkajs consumer lives until it
+ * crashes or hangs; then it is thrown away and, after a delay that grows, another one lives. What it had not committed
+ * comes again: that is the log's promise, and the persist step is idempotent.
+ *
+ * One life is one `makeMember` (member.ts). This file decides when a life ends: kafkajs reports a crash, or the watchdog
+ * saw no fetch and no heartbeat for too long. Before the next one begins, the persist calls of the last have settled,
+ * so that batches of a partition never overlap in this process even if kafkajs was left hanging.
+ */
+import type { Kafka } from 'kafkajs'
+import { type Clock, sleep } from '../../core/clock.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { partitionOf } from '../../core/regions.ts'
+import type { ConsumerHooks, LogConsumer } from '../log.ts'
+import type { KafkaConnection, KafkaLogger } from './client.ts'
+import type { Undecodable } from './batches.ts'
+import { isLasting, logError } from './errors.ts'
+import { type Member, type MemberOptions, makeMember } from './member.ts'
+
+export type SupervisorOptions = MemberOptions & {
+  /** Milliseconds for the first consumer to join its group where brokers do not answer. */
+  startMaxMs: number
+}
+
+export type Collaborators = {
+  /** Parks a message durably. */
+  park(partition: number, undecodable: readonly Undecodable[]): Promise<void>
+  /** How many partitions the topic has now. */
+  countPartitions(): Promise<number>
+}
+
+const RESTART_MIN_MS = 100
+const RESTART_MAX_MS = 5_000
+/** A life this long was a good one: the next restart is quick again. */
+const GOOD_LIFE_MS = 60_000
+
+export async function superviseConsumer(
+  kafka: Kafka,
+  connection: KafkaConnection,
+  collaborators: Collaborators,
+  hooks: ConsumerHooks,
+  clock: Clock,
+  logger: KafkaLogger,
+  options: SupervisorOptions,
+): Promise<LogConsumer & { restarts(): number }> {
+  let member: Member | undefined
+  let stopped = false
+  let hasJoined = false
+  let restarts = 0
+  let partitions = await collaborators.countPartitions()
+  let wake: () => void = () => undefined
+  const stopping = new Promise<void>((resolve) => {
+    wake = resolve
+  })
+
+  const joinedOnce = Promise.withResolvers<void>()
+  const began = clock.now()
+  const living = live()
+  await joinedOnce.promise
+  return { ownedRegions, stop, restarts: () => restarts }
+
+  async function live(): Promise<void> {
+    for (let failures = 0; !stopped; failures++) {
+      const bornAt = clock.now()
+      member = makeMember(kafka, collaborators.park, hooks, clock, logger, options, onJoin)
+      const reason = await Promise.race([member.ended, stopping])
+      await member.end()
+      if (stopped || giveUp(reason)) break
+      if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
+      restarts++
+      logger.warn({ err: reason, restarts }, 'the consumer of the log ended; starting another')
+      await Promise.race([sleep(clock, Math.min(RESTART_MAX_MS, RESTART_MIN_MS * 2 ** Math.min(failures, 10))), stopping])
+    }
+    joinedOnce.reject(new TidemarkError('LOG_UNAVAILABLE', 'the consumer was stopped before it had begun'))
+  }
+
+  /** Only before the first join: a caller waits, and should hear what is wrong. Later ones are tried for ever. */
+  function giveUp(reason: unknown): boolean {
+    if (hasJoined || (!isLasting(reason) && clock.now() - began < options.startMaxMs)) return false
+    joinedOnce.reject(logError(connection, reason))
+    return true
+  }
+
+  function onJoin(): void {
+    hasJoined = true
+    joinedOnce.resolve()
+    // Partitions may have been added since: that is what a group is rebalanced for, too.
+    collaborators.countPartitions().then(
+      (count) => (partitions = count),
+      () => undefined,
+    )
+  }
+
+  function ownedRegions(): readonly number[] {
+    const owned = member?.partitions()
+    if (owned === undefined || owned.size === 0 || partitions === 0) return []
+    return Array.from({ length: options.regions }, (_, region) => region).filter((region) => owned.has(partitionOf(region, partitions)))
+  }
+
+  async function stop(): Promise<void> {
+    stopped = true
+    wake()
+    await living
+  }
+}

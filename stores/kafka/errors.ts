@@ -1,0 +1,54 @@
+/** What kafkajs throws, as errors of ours: one sentence that says what to do, the original kept as its cause. */
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+
+/** kafkajs wraps errors in errors; the protocol's name of a failure (`type`) stands on one of them. */
+type Link = { name?: string; type?: string; message?: string; cause?: unknown; originalError?: unknown }
+
+function chain(error: unknown): Link[] {
+  const links: Link[] = []
+  for (let current = error; typeof current === 'object' && current !== null && links.length < LINKS_MAX;) {
+    const link: Link = current
+    links.push(link)
+    current = link.cause ?? link.originalError
+  }
+  return links
+}
+
+const LINKS_MAX = 10
+const MISSING = new Set(['UNKNOWN_TOPIC_OR_PARTITION'])
+const REFUSED_CREDENTIALS = new Set(['SASL_AUTHENTICATION_FAILED', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_SASL_MECHANISM'])
+const FORBIDDEN = new Set(['TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
+
+type Address = { brokers: readonly string[]; sasl?: { mechanism: string; username: string } }
+
+export function logError(connection: Address, cause: unknown): TidemarkError {
+  if (isTidemarkError(cause)) return cause
+  const errors = chain(cause)
+  const where = connection.brokers.join(', ')
+  const has = (types: ReadonlySet<string>) => errors.some((error) => error.type !== undefined && types.has(error.type))
+  if (has(MISSING))
+    return new TidemarkError('TOPIC_MISSING', `a topic of the log does not exist at Kafka ${where}: run \`tidemark migrate\``, { cause })
+  if (has(REFUSED_CREDENTIALS) || errors.some((error) => error.name?.includes('SASL') === true)) {
+    const { username = 'none', mechanism = 'none' } = connection.sasl ?? {}
+    return unavailable(`Kafka at ${where} refused the credentials of user "${username}" (mechanism ${mechanism}): check them`, cause)
+  }
+  if (has(FORBIDDEN))
+    return unavailable(
+      `Kafka at ${where} does not allow this user to use the log (${errors[0]?.message ?? ''}): grant it the topics and the group`,
+      cause,
+    )
+  const reason = errors.at(-1)?.message ?? errors[0]?.message ?? String(cause)
+  return unavailable(`Kafka at ${where} does not answer as it should (${reason}): check that it runs and can be reached`, cause)
+}
+
+function unavailable(message: string, cause: unknown): TidemarkError {
+  return new TidemarkError('LOG_UNAVAILABLE', message, { cause })
+}
+
+const TOO_LARGE = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']
+const LASTING = new Set([...MISSING, ...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'INVALID_CONFIG', 'INVALID_SESSION_TIMEOUT'])
+
+/** Would the same call fail in the same way, whatever the time? */
+export function isLasting(error: unknown): boolean {
+  return chain(error).some((link) => (link.type !== undefined && LASTING.has(link.type)) || link.name?.includes('SASL') === true)
+}

@@ -1,0 +1,189 @@
+/**
+ * The log on Kafka. A region's messages go to partition `region mod partitions`; a member of the persisting group owns
+ * the regions of its partitions. Topics are made by `migrateKafka` (topics.ts says how they are set up), never here.
+ *
+ * Opening needs an answer: missing topics, wrong credentials and brokers that cannot be reached are errors then, unless
+ * `mayBeDown` says that a process should begin without its log. Later, everything is tried again within its time.
+ */
+import type { Admin } from 'kafkajs'
+import type { Clock } from '../../core/clock.ts'
+import { encodeReward } from '../../core/record-codec.ts'
+import { regionOf } from '../../core/regions.ts'
+import { isTidemarkError } from '../../core/errors.ts'
+import type { Log, LogConsumer } from '../log.ts'
+import { makeAppender, type Outgoing } from './appender.ts'
+import { encodePieces, type Undecodable } from './batches.ts'
+import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
+import { superviseConsumer } from './consumer.ts'
+import { countPartitions, topicNames } from './topics.ts'
+
+export type KafkaLogOptions = {
+  connection: KafkaConnection
+  /** Shards of viewers of this deployment. */
+  regions: number
+  /** What the topics' names begin with. Default "tidemark". */
+  topicPrefix?: string
+  /** The persisting group. Default "tidemark-history". */
+  groupId?: string
+  /** Open even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
+  mayBeDown?: boolean
+  /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
+  appendMaxMs?: number
+  /** Bytes that may wait to be sent. Default 64 MiB. */
+  waitingBytesMax?: number
+  /** Keys one call of `persist` gets at most, where a single message has not more. Minimum 1. Default 20000. */
+  batchKeysMax?: number
+  /** Partitions persisted side by side. Minimum 1. Default 4. */
+  partitionsAtOnce?: number
+  /** Milliseconds without a heartbeat after which the group gives a member's partitions to others. Default 10000. */
+  sessionMaxMs?: number
+  /** Milliseconds the members have to finish their batches when the group changes. Default 60000. */
+  rebalanceMaxMs?: number
+  /** Milliseconds without a fetch or a heartbeat after which a consumer counts as hung and is replaced. Default 60000. */
+  hungAfterMs?: number
+}
+
+export type KafkaLog = Log & {
+  /** Consumers that were replaced since the start, because they crashed or hung. */
+  consumerRestarts(): number
+}
+
+/** Bytes of a flush's value; longer ones are cut into several messages of the same region. */
+const FLUSH_BYTES_MAX = 262_144
+/** Milliseconds for the first consumer to join, where brokers do not answer. */
+const START_MAX_MS = 15_000
+
+export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): Promise<KafkaLog> {
+  const { connection, regions } = options
+  const requestMaxMs = connection.requestMaxMs ?? REQUEST_MAX_MS
+  const names = topicNames(options.topicPrefix ?? 'tidemark')
+  const groupId = options.groupId ?? 'tidemark-history'
+  const kafka = makeClient(connection, logger)
+  const appender = makeAppender(kafka, connection, clock, logger, {
+    appendMaxMs: options.appendMaxMs ?? 5_000,
+    waitingBytesMax: options.waitingBytesMax ?? 64 * 1_048_576,
+  })
+  const consumers = new Set<LogConsumer & { restarts(): number }>()
+  let restartsBefore = 0
+  let admin: Promise<Admin> | undefined
+  let closing: Promise<void> | undefined
+
+  try {
+    await check()
+  } catch (error) {
+    const goOn = options.mayBeDown === true && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE'
+    if (!goOn) {
+      await close()
+      throw error
+    }
+    logger.warn({ err: error }, 'Kafka does not answer; beginning without it')
+  }
+  return { appendFlushes, appendRewards, consumeFlushes, lag, check, close, consumerRestarts }
+
+  async function appendFlushes(messages: Parameters<Log['appendFlushes']>[0]): Promise<void> {
+    const outgoing = messages.flatMap((message) =>
+      encodePieces(message, FLUSH_BYTES_MAX).map((value): Outgoing => ({ topic: names.flushes, region: message.region, value })),
+    )
+    if (outgoing.length > 0) await appender.append(outgoing)
+  }
+
+  async function appendRewards(events: Parameters<Log['appendRewards']>[0]): Promise<void> {
+    const outgoing = events.map((event): Outgoing => ({
+      topic: names.rewards,
+      region: regionOf(event.viewer, regions),
+      value: Buffer.from(encodeReward(event)),
+    }))
+    if (outgoing.length > 0) await appender.append(outgoing)
+  }
+
+  /** The message as it was, and where it stood, so that it can be looked at and put back. */
+  async function park(partition: number, undecodable: readonly Undecodable[]): Promise<void> {
+    await appender.append(
+      undecodable.map(({ message, reason }) => ({
+        topic: names.dead,
+        region: 0,
+        value: message.value,
+        headers: {
+          reason,
+          topic: names.flushes,
+          partition: String(partition),
+          offset: message.offset,
+          key: message.key ?? '',
+          timestamp: message.timestamp,
+        },
+      })),
+    )
+  }
+
+  async function consumeFlushes(hooks: Parameters<Log['consumeFlushes']>[0]): Promise<LogConsumer> {
+    const collaborators = { park, countPartitions: () => withAdmin((connected) => countPartitions(connection, connected, names)) }
+    const consumer = await superviseConsumer(kafka, connection, collaborators, hooks, clock, logger, {
+      topic: names.flushes,
+      groupId,
+      regions,
+      batchKeysMax: options.batchKeysMax ?? 20_000,
+      partitionsAtOnce: options.partitionsAtOnce ?? 4,
+      sessionMaxMs: options.sessionMaxMs ?? 10_000,
+      rebalanceMaxMs: options.rebalanceMaxMs ?? 60_000,
+      hungAfterMs: options.hungAfterMs ?? 60_000,
+      startMaxMs: START_MAX_MS,
+    })
+    consumers.add(consumer)
+    return {
+      ownedRegions: consumer.ownedRegions,
+      async stop() {
+        await consumer.stop()
+        if (consumers.delete(consumer)) restartsBefore += consumer.restarts()
+      },
+    }
+  }
+
+  function consumerRestarts(): number {
+    return [...consumers].reduce((sum, consumer) => sum + consumer.restarts(), restartsBefore)
+  }
+
+  async function lag(): Promise<number> {
+    return withAdmin(async (connected) => {
+      const [ends, groups] = await Promise.all([
+        connected.fetchTopicOffsets(names.flushes),
+        connected.fetchOffsets({ groupId, topics: [names.flushes] }),
+      ])
+      const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+      // Nothing committed is -1: then everything that is still kept counts, and so it does where messages expired unread.
+      return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
+    })
+  }
+
+  async function check(): Promise<void> {
+    await withAdmin((connected) => countPartitions(connection, connected, names))
+  }
+
+  /** One connection for all questions; a new one after a question failed. */
+  async function withAdmin<T>(work: (connected: Admin) => Promise<T>): Promise<T> {
+    const current = (admin ??= connectAdmin())
+    try {
+      return await bounded(connection, requestMaxMs, async () => work(await current))
+    } catch (error) {
+      if (admin === current) admin = undefined
+      current.then((connected) => connected.disconnect()).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async function connectAdmin(): Promise<Admin> {
+    const connected = kafka.admin()
+    await connected.connect()
+    return connected
+  }
+
+  function close(): Promise<void> {
+    closing ??= (async () => {
+      await Promise.all([...consumers].map((consumer) => consumer.stop()))
+      await appender.close()
+      const last = admin
+      admin = undefined
+      await last?.then((connected) => connected.disconnect()).catch(() => undefined)
+    })()
+    return closing
+  }
+}

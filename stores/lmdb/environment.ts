@@ -1,0 +1,120 @@
+/**
+ * One LMDB environment holds the three embedded stores: a file in the data folder, shared by all processes that open it.
+ *
+ * Writes. `write` runs its action in a child transaction and resolves when it is on disk. Actions of one event turn, and
+ * those that arrive while the disk is busy, share one parent transaction and one flush; that is the group commit. An
+ * action that throws is rolled back whole and fails alone. Actions run one after the other under LMDB's writer lock,
+ * which holds across processes: what they read is the newest state, so counters and sequences need no other guard.
+ * `overlappingSync` is off: then a commit *is* the flush (it costs nothing measurable in groups), and after a power
+ * failure the file is the last commit, by LMDB's own protocol and no other.
+ *
+ * Reads. The library keeps one read transaction and renews it by a timer, so two reads of one event turn see the same
+ * state, even if another process committed and acknowledged in between. `read` renews it first, for acknowledged means
+ * readable in every process. Its caches stay off for the same reason.
+ *
+ * Keys and values are bytes. Local disks only: LMDB does not work on network file systems.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { open, type Database, type RootDatabase } from 'lmdb'
+import { TidemarkError } from '../../core/errors.ts'
+
+export type EnvironmentOptions = {
+  /** Regions of the deployment; written at first open, another count is refused. */
+  regions: number
+  /** The most the file may grow to, in GB (2^30 bytes); address space, not disk. */
+  mapSizeGb: number
+}
+
+export type Bytes = Database<Buffer, Buffer>
+
+export type Environment = {
+  readonly folder: string
+  readonly regions: number
+  /** Opens a named table; opening it again is harmless. */
+  table(name: string): Bytes
+  /** Runs the action atomically, with whatever it reads and writes. Resolves with its result when that is on disk. */
+  write<T>(action: () => T): Promise<T>
+  /** Runs the action on the newest state of all processes. */
+  read<T>(action: () => T): T
+  /** Waits for pending writes, then closes. Idempotent. */
+  close(): Promise<void>
+}
+
+const FILE = 'tidemark.mdb'
+const FORMAT = '1'
+const TABLES_MAX = 24
+/** LMDB's own limit for readers is 126: one per process and thread. */
+const READERS_MAX = 512
+
+/** Throws DATA_INCOMPATIBLE if the folder was written with another region count or format. */
+export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
+  mkdirSync(folder, { recursive: true })
+  const root: RootDatabase<Buffer, Buffer> = open({
+    path: join(folder, FILE),
+    mapSize: Math.ceil(options.mapSizeGb * 2 ** 30),
+    maxDbs: TABLES_MAX,
+    maxReaders: READERS_MAX,
+    overlappingSync: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+  })
+  const tables = new Map<string, Bytes>()
+  let closing: Promise<void> | undefined
+
+  function assertOpen(): void {
+    if (closing !== undefined) throw new Error('they are closed')
+  }
+
+  function table(name: string): Bytes {
+    assertOpen()
+    const found = tables.get(name)
+    if (found !== undefined) return found
+    const opened: Bytes = root.openDB({ name, encoding: 'binary', keyEncoding: 'binary' })
+    tables.set(name, opened)
+    return opened
+  }
+
+  async function write<T>(action: () => T): Promise<T> {
+    assertOpen()
+    return root.childTransaction(action)
+  }
+
+  function read<T>(action: () => T): T {
+    assertOpen()
+    root.resetReadTxn()
+    return action()
+  }
+
+  function close(): Promise<void> {
+    closing ??= root.close()
+    return closing
+  }
+
+  try {
+    root.transactionSync(() => checkOrigin(table('meta'), folder, options.regions))
+  } catch (error) {
+    void close()
+    throw error
+  }
+  return { folder, regions: options.regions, table, write, read, close }
+}
+
+function checkOrigin(meta: Bytes, folder: string, regions: number): void {
+  const format = readOrSet(meta, 'format', FORMAT)
+  if (format !== FORMAT) {
+    throw new TidemarkError('DATA_INCOMPATIBLE', `${folder} was written in format ${format}, this version reads ${FORMAT}: use the version that wrote it, or another folder`)
+  }
+  const written = readOrSet(meta, 'regions', String(regions))
+  if (written !== String(regions)) {
+    throw new TidemarkError('DATA_INCOMPATIBLE', `${folder} was written with ${written} regions, not ${regions}: set stores.regions to ${written}, or use another folder`)
+  }
+}
+
+function readOrSet(meta: Bytes, name: string, value: string): string {
+  const key = Buffer.from(name)
+  const found = meta.getBinary(key)
+  if (found !== undefined) return Buffer.from(found).toString()
+  meta.putSync(key, Buffer.from(value))
+  return value
+}

@@ -1,0 +1,40 @@
+/**
+ * One deployment per data folder: the primary process holds a lock that the kernel releases when it dies, however it
+ * dies. LMDB itself lets any number of processes in, which the workers of one deployment need, so it cannot tell a
+ * second deployment from a worker; workers open the environment without this lock.
+ *
+ * Node has no file locks; its SQLite has: a transaction that holds the database file exclusively. Nothing is written.
+ */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { TidemarkError } from '../../core/errors.ts'
+
+export type FolderLock = { release(): void }
+
+const FILE = 'tidemark.lock'
+const SQLITE_BUSY = 5
+
+/** Throws DATA_IN_USE if another process, or this one, holds the folder. */
+export function lockDataFolder(folder: string): FolderLock {
+  mkdirSync(folder, { recursive: true })
+  const database = new DatabaseSync(join(folder, FILE))
+  try {
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
+  } catch (error) {
+    database.close()
+    if (!isBusy(error)) throw error
+    throw new TidemarkError('DATA_IN_USE', `another tidemark uses the data folder ${folder}: stop it, or choose another folder with --data or TIDEMARK_DATA`, {
+      cause: error,
+    })
+  }
+  return {
+    release() {
+      if (database.isOpen) database.close()
+    },
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY
+}

@@ -1,0 +1,180 @@
+/**
+ * A bounded pool of connections to one MySQL, MariaDB or TiDB. Nothing here hangs: connecting, waiting for a free
+ * connection and every statement end in time, and a connection that was cut off is not used again.
+ *
+ * A statement that timed out may still run on the server; all of ours may be repeated.
+ */
+import { isIP } from 'node:net'
+import { createPool, type PoolConnection, type PoolOptions, type SslOptions } from 'mysql2'
+import type { Clock } from '../../core/clock.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { endsConnection, wrapFailure } from './failures.ts'
+import { SESSION } from './statements.ts'
+
+export type MysqlTls = {
+  /** PEM of the authority to trust instead of the system's. */
+  ca?: string
+  /** PEM of a client certificate and its key, where the server asks for one. */
+  cert?: string
+  key?: string
+}
+
+export type MysqlOptions = {
+  /** `mysql://user:password@host:3306/database`. User and password may be absent here and given below. */
+  url: string
+  user?: string
+  password?: string
+  /** True: encrypted, the server's certificate and name checked; the url must then name the server, not its address. Default false. */
+  tls?: boolean | MysqlTls
+  /** Connections at most. Minimum 1. Default 8. */
+  connectionsMax?: number
+  /** Milliseconds for connecting. Minimum 1. Default 5000. */
+  connectTimeoutMs?: number
+  /** Milliseconds for a statement, waiting for a free connection not counted. Minimum 1. Default 30000. */
+  statementTimeoutMs?: number
+  /** Milliseconds for waiting for a free connection. Minimum 1. Default 10000. */
+  waitTimeoutMs?: number
+}
+
+export type Cell = number | string | Buffer | null
+export type Row = readonly Cell[]
+/** The rows of a question, and how many rows a change touched. */
+export type Answer = { rows: Row[]; affected: number }
+
+export type Session = { send(sql: string, timeoutMs?: number): Promise<Answer> }
+
+export type Database = Session & {
+  /** `host:port/database`, for sentences. */
+  server: string
+  /** Runs `work` on one connection, which locks of a session need. */
+  session<T>(work: (session: Session) => Promise<T>): Promise<T>
+  /** Ends every connection; those in use, after their statement. Idempotent. */
+  close(): Promise<void>
+}
+
+export const CLOSE_MAX_MS = 5_000
+
+/** Throws CONFIG_INVALID if the options are wrong. Connects when first used. */
+export function openDatabase(clock: Clock, options: MysqlOptions): Database {
+  const address = parseUrl(options)
+  const server = `${address.host}:${address.port}/${address.database}`
+  const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
+  const waitTimeoutMs = options.waitTimeoutMs ?? 10_000
+  const pool = createPool({ ...address, ...poolOptions(options) })
+  const prepared = new WeakSet<PoolConnection>()
+  let closing: Promise<void> | undefined
+
+  function borrow(): Promise<PoolConnection> {
+    if (closing !== undefined)
+      return Promise.reject(new TidemarkError('RECORD_STORE_UNAVAILABLE', `the connection to ${server} was closed`))
+    return new Promise((resolve, reject) => {
+      let waiting = true
+      const timer = clock.after(waitTimeoutMs, () => {
+        waiting = false
+        const sentence = `no connection to ${server} became free in ${waitTimeoutMs} ms: it is overloaded or cannot be reached`
+        reject(new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence))
+      })
+      pool.getConnection((error, connection) => {
+        timer.cancel()
+        if (error !== null) reject(error)
+        else if (waiting) resolve(connection)
+        else connection.release()
+      })
+    })
+  }
+
+  async function session<T>(work: (session: Session) => Promise<T>): Promise<T> {
+    let connection: PoolConnection | undefined
+    try {
+      const borrowed = (connection = await borrow())
+      const own: Session = { send: (sql, timeoutMs = statementTimeoutMs) => send(borrowed, sql, timeoutMs) }
+      if (!prepared.has(borrowed)) {
+        // The driver hears of a broken connection once, and a second time kills the process unless somebody listens.
+        borrowed.on('error', () => undefined)
+        for (const statement of SESSION) await own.send(statement)
+        prepared.add(borrowed)
+      }
+      const result = await work(own)
+      borrowed.release()
+      return result
+    } catch (error) {
+      if (connection !== undefined) giveBack(connection, error)
+      throw wrapFailure(error, server, `"${address.user ?? ''}"`)
+    }
+  }
+
+  return {
+    server,
+    session,
+    send: (sql, timeoutMs) => session((own) => own.send(sql, timeoutMs)),
+    close() {
+      closing ??= new Promise((resolve) => {
+        const timer = clock.after(CLOSE_MAX_MS, resolve)
+        pool.end(() => {
+          timer.cancel()
+          resolve()
+        })
+      })
+      return closing
+    },
+  }
+
+  function giveBack(connection: PoolConnection, error: unknown): void {
+    if (!prepared.has(connection) || endsConnection(error)) connection.destroy()
+    else connection.release()
+  }
+}
+
+function send(connection: PoolConnection, sql: string, timeoutMs: number): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    connection.query({ sql, rowsAsArray: true, timeout: timeoutMs }, (error, result) => {
+      if (error !== null) reject(error)
+      else if (Array.isArray(result)) resolve({ rows: result as unknown as Row[], affected: 0 })
+      else resolve({ rows: [], affected: result.affectedRows })
+    })
+  })
+}
+
+type Address = { host: string; port: number; database: string; user?: string; password?: string }
+
+/** No message here repeats the url: it may hold a password. */
+function parseUrl(options: MysqlOptions): Address {
+  const wrong = (what: string) =>
+    new TidemarkError('CONFIG_INVALID', `the url of the record store ${what}: use mysql://user:password@host:3306/database`)
+  if (!URL.canParse(options.url)) throw wrong('is not a url')
+  const url = new URL(options.url)
+  const database = decodeURIComponent(url.pathname.slice(1))
+  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') throw wrong(`begins with ${url.protocol}`)
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  if (host === '') throw wrong('names no host')
+  if (database === '' || database.includes('/')) throw wrong('names no database')
+  if (url.search !== '' || url.hash !== '') throw wrong('has parameters, which are settings of their own here')
+  // The driver would compare an address with nothing, and take a certificate of "localhost" for it.
+  if (options.tls !== undefined && options.tls !== false && isIP(host) !== 0)
+    throw wrong(`names the address ${host}, and tls needs the name that the certificate has`)
+  const user = options.user ?? decodeURIComponent(url.username)
+  const password = options.password ?? decodeURIComponent(url.password)
+  return {
+    host,
+    port: url.port === '' ? 3306 : Number(url.port),
+    database,
+    ...(user === '' ? {} : { user }),
+    ...(password === '' ? {} : { password }),
+  }
+}
+
+function poolOptions(options: MysqlOptions): PoolOptions {
+  const connectTimeout = options.connectTimeoutMs ?? 5_000
+  const ssl: SslOptions | undefined =
+    options.tls === undefined || options.tls === false
+      ? undefined
+      : { ...(options.tls === true ? {} : options.tls), rejectUnauthorized: true, verifyIdentity: true, minVersion: 'TLSv1.2' }
+  return {
+    connectionLimit: options.connectionsMax ?? 8,
+    connectTimeout,
+    keepAliveInitialDelay: 30_000,
+    supportBigNumbers: true,
+    charset: 'utf8mb4',
+    ...(ssl === undefined ? {} : { ssl }),
+  }
+}

@@ -1,0 +1,115 @@
+/** What `tidemark doctor` asks a MySQL, MariaDB or TiDB: is it the right one, will it keep what it acknowledged, and what to do if not. */
+import { type Clock, systemClock } from '../../core/clock.ts'
+import type { Database } from './database.ts'
+import { codeSchemaVersion, storedSchemaVersion } from './schema-version.ts'
+import { SELECT_FACTS, SHOW_VARIABLES } from './statements.ts'
+
+export type Finding = {
+  /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
+  level: 'good' | 'doubtful' | 'wrong'
+  /** What was looked at, in a word or two. */
+  subject: string
+  /** What was found; unless it is good, also what to do. */
+  sentence: string
+}
+
+const SKEW_MAX_MS = 1_000
+/** 512 rows of the longest ids are 300 kB. */
+const PACKET_BYTES_MIN = 1_048_576
+
+/** Rejects with the code of the failure if the server cannot be asked. */
+export async function checkMysql(database: Database, clock: Clock = systemClock): Promise<Finding[]> {
+  const askedAt = clock.now()
+  const [facts] = (await database.send(SELECT_FACTS)).rows
+  const tookMs = clock.now() - askedAt
+  const [version, sqlMode, serverSeconds] = [String(facts?.[0]), String(facts?.[1]), Number(facts?.[2])]
+  const variables = new Map((await database.send(SHOW_VARIABLES)).rows.map((row) => [String(row[0]), String(row[1])]))
+  return [
+    versionFinding(version),
+    schemaFinding(await storedSchemaVersion(database)),
+    durabilityFinding(variables.get('innodb_flush_log_at_trx_commit')),
+    binlogFinding(variables),
+    finding(
+      sqlMode.includes('STRICT'),
+      'wrong',
+      'sql_mode',
+      `sql_mode is "${sqlMode}"`,
+      'let the session set it: values that do not fit must be refused',
+    ),
+    finding(
+      variables.get('read_only') !== 'ON',
+      'wrong',
+      'read_only',
+      `read_only is ${variables.get('read_only') ?? 'OFF'}`,
+      'point the url at the primary',
+    ),
+    packetFinding(Number(variables.get('max_allowed_packet') ?? Infinity)),
+    skewFinding(serverSeconds * 1_000 - askedAt, tookMs),
+  ]
+}
+
+function finding(good: boolean, otherwise: 'doubtful' | 'wrong', subject: string, found: string, advice: string): Finding {
+  return good ? { level: 'good', subject, sentence: found } : { level: otherwise, subject, sentence: `${found}: ${advice}` }
+}
+
+/** MariaDB has descending indexes from 10.8 on, and 10.11 is what is tested; TiDB reports itself as a MySQL. */
+export function versionFinding(version: string): Finding {
+  const tidb = /TiDB-v(\d+\.\d+)/.exec(version)?.[1]
+  if (tidb !== undefined) return leastVersion('TiDB', version, tidb, [6, 5])
+  if (/MariaDB/i.test(version)) return leastVersion('MariaDB', version, version, [10, 11])
+  return leastVersion('MySQL', version, version, [8, 0])
+}
+
+function leastVersion(name: string, version: string, numbers: string, [leastMajor, leastMinor]: [number, number]): Finding {
+  const [major = 0, minor = 0] = numbers.split('.').map((part) => Number.parseInt(part, 10))
+  const enough = major > leastMajor || (major === leastMajor && minor >= leastMinor)
+  return finding(enough, 'wrong', 'version', `the server is ${name} ${version}`, `use ${name} ${leastMajor}.${leastMinor} or later`)
+}
+
+function schemaFinding(stored: number | undefined): Finding {
+  const wanted = codeSchemaVersion()
+  const found = stored === undefined ? 'there is no schema' : `the schema has version ${stored}`
+  const advice = (stored ?? 0) > wanted ? `this program knows ${wanted}: run the newer Tidemark that migrated it` : 'run `tidemark migrate`'
+  return finding(stored === wanted, 'wrong', 'schema', found, advice)
+}
+
+function durabilityFinding(value: string | undefined): Finding {
+  const found = `innodb_flush_log_at_trx_commit is ${value ?? 'not known to this server'}`
+  return finding(value === undefined || value === '1', 'wrong', 'durability', found, 'set it to 1, or a crash loses what was acknowledged')
+}
+
+/** MySQL and MariaDB refuse READ COMMITTED where the binary log holds statements. */
+function binlogFinding(variables: ReadonlyMap<string, string>): Finding {
+  const [log, format, synced] = [
+    variables.get('log_bin') ?? 'OFF',
+    variables.get('binlog_format') ?? 'ROW',
+    variables.get('sync_binlog') ?? '1',
+  ]
+  if (log !== 'ON') return { level: 'good', subject: 'binary log', sentence: 'the server writes no binary log' }
+  if (format === 'STATEMENT')
+    return finding(false, 'wrong', 'binary log', 'binlog_format is STATEMENT', 'set it to ROW or MIXED, or no write is accepted')
+  return finding(
+    synced !== '0',
+    'doubtful',
+    'binary log',
+    `binlog_format is ${format}, sync_binlog ${synced}`,
+    'set sync_binlog to 1, or replicas may differ after a crash',
+  )
+}
+
+function packetFinding(bytes: number): Finding {
+  return finding(
+    bytes >= PACKET_BYTES_MIN,
+    'wrong',
+    'packet',
+    `max_allowed_packet is ${bytes}`,
+    `set it to ${PACKET_BYTES_MIN} or more, so that a batch fits`,
+  )
+}
+
+/** The server's clock is not used for anything stored, but one that is wrong is often not the only one. */
+function skewFinding(aheadMs: number, tookMs: number): Finding {
+  const off = Math.max(0, Math.abs(aheadMs - tookMs / 2) - tookMs / 2)
+  const found = `the server's clock is off by ${Math.round(off)} ms`
+  return finding(off <= SKEW_MAX_MS, 'doubtful', 'clock', found, 'synchronize the clocks of all machines (NTP)')
+}

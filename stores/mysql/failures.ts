@@ -1,0 +1,98 @@
+/**
+ * What the driver and the server say, as errors of ours: a code, a sentence with what to do, the cause. Wrapped once,
+ * here. The statement is cut out of the cause: it holds what viewers watched, and it is long.
+ */
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+
+type DriverError = Error & { code?: string; errno?: number; sqlMessage?: string; sql?: string; fatal?: boolean }
+
+const DEADLOCK = 1213
+const LOCK_WAIT = 1205
+const NO_TABLE = 1146
+const UNKNOWN_DATABASE = 1049
+const TOO_MANY = new Set([1040, 1203, 1226])
+const DENIED = new Set([1044, 1045, 1130, 1142, 1143, 1227, 1251, 1698, 3118, 3159])
+const READ_ONLY = new Set([1290, 1792, 1836])
+/** Shutting down, killed, gone away, lost; TiDB: the storage does not answer (9001 to 9013). */
+const INTERRUPTED = new Set([
+  1053, 1077, 1079, 1152, 1159, 1161, 1317, 1927, 2006, 2013, 3024, 1969, 4031, 9001, 9002, 9003, 9004, 9005, 9013,
+])
+const FULL = new Set([1021, 1114, 3675])
+const TLS_REFUSED = new Set(['HANDSHAKE_SSL_ERROR', 'HANDSHAKE_NO_SSL_SUPPORT'])
+/** Operating system error 28, "no space left on device", as servers quote it. */
+const NO_SPACE = /(?:errcode|errno|error|os errno)[: ]+28\b|no space left/i
+
+/** Two statements wanted each other's rows: the same statement may be sent again. */
+export function isContention(error: unknown): boolean {
+  return numberOf(error) === DEADLOCK || numberOf(error) === LOCK_WAIT
+}
+
+/** The server has more to do than it can: a reason to send it less. */
+export function isOverload(error: unknown): boolean {
+  const number = numberOf(error)
+  return number === LOCK_WAIT || (number !== undefined && TOO_MANY.has(number)) || codeOf(error) === 'PROTOCOL_SEQUENCE_TIMEOUT'
+}
+
+/** Wrong credentials, rights, database or certificate: no use in trying again before somebody changes them. */
+export function isMisconfigured(error: unknown): boolean {
+  const number = numberOf(error)
+  return TLS_REFUSED.has(codeOf(error) ?? '') || (number !== undefined && (DENIED.has(number) || number === UNKNOWN_DATABASE))
+}
+
+export function isMissingTable(error: unknown): boolean {
+  return numberOf(error) === NO_TABLE
+}
+
+/** Is the connection of no use after this error? */
+export function endsConnection(error: unknown): boolean {
+  const { fatal, errno } = driverError(error)
+  return fatal === true || errno === undefined || READ_ONLY.has(errno) || INTERRUPTED.has(errno)
+}
+
+/** `server` and `account` name, in sentences, whom we asked and as whom. */
+export function wrapFailure(error: unknown, server: string, account: string): TidemarkError {
+  if (isTidemarkError(error)) return error
+  const cause = driverError(error)
+  delete cause.sql
+  const said = cause.sqlMessage ?? cause.message
+  const number = cause.errno
+  const unavailable = (sentence: string) => new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause })
+  if (FULL.has(number ?? 0) || NO_SPACE.test(said)) {
+    return new TidemarkError('STORE_FULL', `${server} has no space left (${said}): free or add disk space`, { cause })
+  }
+  if (number === UNKNOWN_DATABASE) return unavailable(`${server} has no such database (${said}): create it, or correct the url`)
+  if (number !== undefined && DENIED.has(number)) {
+    return unavailable(`${server} refuses ${account} (${said}): check user, password, rights and tls`)
+  }
+  if (number === NO_TABLE) {
+    return new TidemarkError('DATA_INCOMPATIBLE', `${server} lacks a table of Tidemark's (${said}): run \`tidemark migrate\``, { cause })
+  }
+  if (TLS_REFUSED.has(cause.code ?? ''))
+    return unavailable(`${server} and we do not agree on TLS (${said}): check tls, its ca, and the server's certificate`)
+  if (number !== undefined && READ_ONLY.has(number)) return unavailable(`${server} is read-only (${said}): point the url at the primary`)
+  if (number !== undefined && TOO_MANY.has(number)) {
+    return unavailable(`${server} has no connection left (${said}): raise its max_connections or lower connectionsMax`)
+  }
+  if (isContention(cause)) return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
+  if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
+    return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
+  if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {
+    return unavailable(`${server} does not answer (${cause.code ?? said}): see that it runs and can be reached`)
+  }
+  if (said === 'Pool is closed.') return unavailable(`the connection to ${server} was closed`)
+  return new TidemarkError('INTERNAL', `a statement for ${server} failed (${number ?? cause.name}: ${said})`, { cause })
+}
+
+function driverError(error: unknown): DriverError {
+  return error instanceof Error ? error : new Error(String(error))
+}
+
+function numberOf(error: unknown): number | undefined {
+  const { errno, cause } = driverError(error)
+  return errno ?? (isTidemarkError(error) && cause !== undefined ? numberOf(cause) : undefined)
+}
+
+function codeOf(error: unknown): string | undefined {
+  const { code, cause } = driverError(error)
+  return isTidemarkError(error) && cause !== undefined ? codeOf(cause) : code
+}

@@ -1,0 +1,29 @@
+/**
+ * Values as SQL text. Every value of ours is a whole number or bytes, so numbers and hexadecimal digits are all that a
+ * statement ever contains: nothing needs escaping and nothing can break out.
+ *
+ * Statements are sent as text and not prepared: at 512 rows both ways took the same time (100,000 to 170,000 rows a
+ * second, server 8 to 17 µs per row, client 2 to 2.5 µs), and text lets a statement have any number of rows.
+ */
+import assert from 'node:assert/strict'
+import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
+
+const scratch = Buffer.allocUnsafe(PACKED_ID_BYTES_MAX)
+
+export function idLiteral(id: string): string {
+  return `x'${packedHex(id)}'`
+}
+
+/** The packed id in hexadecimal: orders as ids do, and a row of them as tuples do, because a packed id says its length. */
+export function packedHex(id: string): string {
+  return scratch.toString('hex', 0, packId(id, scratch, 0))
+}
+
+export function bytesLiteral(bytes: Uint8Array): string {
+  return `x'${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}'`
+}
+
+export function numberLiteral(value: number): string {
+  assert(Number.isSafeInteger(value) && value >= 0, `${value} is not a whole number from 0 to 2^53 - 1`)
+  return String(value)
+}

@@ -1,0 +1,138 @@
+/**
+ * The schema and its versions. Each file of `migrations/` is one version, applied in order by `tidemark migrate`, under
+ * a lock of the server's, so that two at once do it once. A schema that is newer than this program is refused: an older
+ * program does not know what the newer one promised.
+ *
+ * A definition commits at once, so a migration can be cut off half-way. Its statements may all be repeated, and its
+ * version is written last: running `tidemark migrate` again completes it.
+ */
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../core/clock.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import type { Database, Session } from './database.ts'
+import { isMisconfigured, isMissingTable } from './failures.ts'
+import {
+  GIVE_MIGRATION_LOCK,
+  SELECT_REGIONS,
+  SELECT_SCHEMA_VERSION,
+  TAKE_MIGRATION_LOCK,
+  insertRegions,
+  insertSchemaVersion,
+} from './statements.ts'
+
+type Migration = { version: number; name: string; text: string }
+
+const FOLDER = join(import.meta.dirname, 'migrations')
+/** Adding an index to a large table takes its time. */
+const MIGRATION_TIMEOUT_MS = 24 * 3_600_000
+
+function readMigrations(): Migration[] {
+  const names = readdirSync(FOLDER).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
+  return names.toSorted().map((name) => ({ version: Number(name.slice(0, 4)), name, text: readFileSync(join(FOLDER, name), 'utf8') }))
+}
+
+/** Its statements, without comments on lines of their own. */
+function statementsOf(text: string): string[] {
+  const code = text.replaceAll(/^--.*$/gm, '')
+  return code.split(/;\s*$/m).flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()]))
+}
+
+export function codeSchemaVersion(): number {
+  return readMigrations().at(-1)?.version ?? 0
+}
+
+/** The whole schema as SQL, for those who apply it by other means, or let another database's parser read it. */
+export function printMigrations(): string {
+  return readMigrations()
+    .map(
+      ({ version, name, text }) =>
+        `-- ${name}\n${text.trim()}\nREPLACE INTO schema_version (version, applied_at) VALUES (${version}, UNIX_TIMESTAMP() * 1000);\n`,
+    )
+    .join('\n')
+}
+
+/**
+ * Brings the schema to this program's version. Returns the names of the migrations it applied. Throws
+ * DATA_INCOMPATIBLE if the schema is newer, CONFIG_INVALID if the server refuses us, RECORD_STORE_UNAVAILABLE.
+ */
+export function migrateMysql(database: Database, clock: Clock = systemClock): Promise<string[]> {
+  return explainRefusal(() =>
+    database.session(async (session) => {
+      const lock = await session.send(TAKE_MIGRATION_LOCK, MIGRATION_TIMEOUT_MS)
+      if (lock.rows[0]?.[0] !== 1) {
+        throw new TidemarkError(
+          'RECORD_STORE_UNAVAILABLE',
+          `another \`tidemark migrate\` is at work on ${database.server}: wait until it has ended`,
+        )
+      }
+      try {
+        return await applyMissing(database, session, clock)
+      } finally {
+        await session.send(GIVE_MIGRATION_LOCK)
+      }
+    }),
+  )
+}
+
+async function applyMissing(database: Database, session: Session, clock: Clock): Promise<string[]> {
+  const stored = (await storedSchemaVersion(session)) ?? 0
+  if (stored > codeSchemaVersion()) throw newerSchema(database, stored)
+  const missing = readMigrations().filter((migration) => migration.version > stored)
+  for (const { version, text } of missing) {
+    for (const statement of statementsOf(text)) await session.send(statement, MIGRATION_TIMEOUT_MS)
+    await session.send(insertSchemaVersion(version, clock.now()))
+  }
+  return missing.map((migration) => migration.name)
+}
+
+/** Undefined where there is no schema. */
+export async function storedSchemaVersion(session: Session): Promise<number | undefined> {
+  try {
+    return Number((await session.send(SELECT_SCHEMA_VERSION)).rows[0]?.[0])
+  } catch (error) {
+    if (isMissingTable(error)) return undefined
+    throw error
+  }
+}
+
+/**
+ * Rejects unless the schema is of this program's version and the deployment has this many regions. The first to ask
+ * writes the count. DATA_INCOMPATIBLE says what differs, CONFIG_INVALID that the server refuses us.
+ */
+export function checkSchema(database: Database, regions: number): Promise<void> {
+  return explainRefusal(async () => {
+    const stored = await storedSchemaVersion(database)
+    const wanted = codeSchemaVersion()
+    if (stored === undefined)
+      throw new TidemarkError('DATA_INCOMPATIBLE', `${database.server} has no schema of Tidemark's: run \`tidemark migrate\``)
+    if (stored > wanted) throw newerSchema(database, stored)
+    if (stored < wanted) {
+      throw new TidemarkError(
+        'DATA_INCOMPATIBLE',
+        `the schema of ${database.server} has version ${stored}, this program needs ${wanted}: run \`tidemark migrate\``,
+      )
+    }
+    if ((await database.send(SELECT_REGIONS)).rows.length === 0) await database.send(insertRegions(regions))
+    const [row] = (await database.send(SELECT_REGIONS)).rows
+    if (Number(row?.[0]) !== regions) {
+      const sentence = `${database.server} belongs to a deployment of ${String(row?.[0])} regions, stores.regions is ${regions}`
+      throw new TidemarkError('DATA_INCOMPATIBLE', `${sentence}: set it back, or use another database; it is fixed for a deployment's life`)
+    }
+  })
+}
+
+function newerSchema(database: Database, stored: number): TidemarkError {
+  const sentence = `the schema of ${database.server} has version ${stored}, this program knows ${codeSchemaVersion()}`
+  return new TidemarkError('DATA_INCOMPATIBLE', `${sentence}: it was migrated by a newer Tidemark; run that, or use another database`)
+}
+
+/** While starting, wrong credentials are a mistake to correct and not an outage to wait for. */
+async function explainRefusal<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isTidemarkError(error) && isMisconfigured(error)) throw new TidemarkError('CONFIG_INVALID', error.message, { cause: error.cause })
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+/**
+ * What a failed command means: try again at once with the script's text, try again a little later, or give up with which
+ * code. The texts are those of the Redis server (`MOVED`, `LOADING` …), of Node's sockets and of ioredis 6.
+ */
+import { TidemarkError } from '../../core/errors.ts'
+
+/** States that pass: a failover, a slot on its way, a server that is just starting, a connection that is being made again. */
+const PASSING = [
+  /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|BUSY|NOREPLICAS) /,
+  /^UNBLOCKED/,
+  /\b(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b/,
+  /^Connection is closed|^Command timed out|^Socket timeout|^Command aborted due to connection close/,
+  /^Stream isn't writeable|^Cluster isn't ready|^Cluster is ended|^Reached the max retries per request/,
+  /^Too many Cluster redirections|^None of startup nodes is available|^Failed to refresh slots cache/,
+  /^No sharded subscriber|^No subscriber for the cluster|^Node is disconnected/,
+]
+
+const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED)/
+const FULL = /^OOM |No space left on device/
+
+export function isMissingScript(error: unknown): boolean {
+  return messageOf(error).startsWith('NOSCRIPT')
+}
+
+export function isPassing(error: unknown): boolean {
+  const message = messageOf(error)
+  return PASSING.some((pattern) => pattern.test(message))
+}
+
+/** `detail` is what the connections last said: it names the cause where the command only knows that it got no answer. */
+export function toTidemarkError(error: unknown, address: string, detail: string | undefined): TidemarkError {
+  if (error instanceof TidemarkError) return error
+  const message = messageOf(error)
+  const said = detail === undefined || detail === message ? message : `${message}; ${detail}`
+  if (FULL.test(message)) {
+    return new TidemarkError('STORE_FULL', `Redis at ${address} takes no more data (${message}): give it more memory (maxmemory) or disk`, { cause: error })
+  }
+  if (REFUSED.test(message) || (detail !== undefined && REFUSED.test(detail))) {
+    const advice = 'set the username and password that its ACL allows'
+    return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} refuses us (${said}): ${advice}`, { cause: error })
+  }
+  if (isPassing(error)) {
+    return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} does not answer (${said}): try again, or see whether it runs`, { cause: error })
+  }
+  return new TidemarkError('INTERNAL', `Redis at ${address} answered what it never should (${said}): report this`, { cause: error })
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || ('code' in error ? String(error.code) : error.name) : String(error)
+}

@@ -1,0 +1,41 @@
+/**
+ * Sorting a call's keys into what is done together: regions (one script each), and in them the groups of one viewer and
+ * business (one hash and one sorted set each). `index` is where the item stood in the call, so that answers find back.
+ */
+import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
+
+type Addressed = { viewer: ViewerId; business: BusinessNumber }
+
+export type Group = { viewer: ViewerId; business: BusinessNumber }
+export type Grouped<T> = { item: T; index: number; place: number }
+export type RegionBatch<T> = { region: number; groups: Group[]; items: Grouped<T>[] }
+
+/** A batch takes at most `itemsMax` items; a region with more gets several, in order, which are not atomic together. */
+export function groupByRegion<T>(
+  items: readonly T[],
+  addressOf: (item: T) => Addressed,
+  regionOf: (viewer: ViewerId) => number,
+  itemsMax = Infinity,
+): RegionBatch<T>[] {
+  const all: RegionBatch<T>[] = []
+  const open = new Map<number, RegionBatch<T> & { places: Map<string, number> }>()
+  for (let index = 0; index < items.length; index++) {
+    const item = items[index] as T
+    const { viewer, business } = addressOf(item)
+    const region = regionOf(viewer)
+    let batch = open.get(region)
+    if (batch === undefined || batch.items.length >= itemsMax) {
+      batch = { region, groups: [], items: [], places: new Map() }
+      open.set(region, batch)
+      all.push(batch)
+    }
+    const name = `${business}:${viewer}`
+    let place = batch.places.get(name)
+    if (place === undefined) {
+      place = batch.groups.push({ viewer, business }) - 1
+      batch.places.set(name, place)
+    }
+    batch.items.push({ item, index, place })
+  }
+  return all
+}

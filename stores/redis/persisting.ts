@@ -1,0 +1,113 @@
+/**
+ * What the job does: dirty marks listed, cleared and dropped, and rewards handed to the log.
+ */
+import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
+import { SETTINGS_BUSINESS } from '../../core/domain.ts'
+import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
+import { scriptCommand } from './connection.ts'
+import type { Argument, Command, Connection } from './connection.ts'
+import { groupByRegion } from './grouping.ts'
+import type { RegionBatch } from './grouping.ts'
+import { packGroup, packMember, packOid, unpackGroup, unpackMember } from './layout.ts'
+import type { Layout } from './layout.ts'
+import { SCRIPTS } from './scripts.ts'
+import { writeVersion } from './values.ts'
+import { lengthBefore } from './writing.ts'
+
+type CleanKey = { key: ProgressKey; version: number }
+
+/** Keys one script takes, so that none holds up its server for more than about a millisecond. */
+const KEYS_PER_SCRIPT = 500
+
+export function makePersisting(connection: Connection, layout: Layout) {
+  function clearCommand({ region, groups, items }: RegionBatch<CleanKey>, timelineCap: number): Command {
+    const packed = Buffer.allocUnsafe(items.length * (2 + 7 + 1 + PACKED_ID_BYTES_MAX))
+    let end = 0
+    for (const { item, place } of items) {
+      end = writeVersion(item.version, packed, packed.writeUInt16BE(place, end))
+      end = lengthBefore(packed, end, (at) => packId(item.key.oid, packed, at))
+    }
+    const keys = [layout.dirty(region)]
+    const args: Argument[] = [timelineCap, packed.subarray(0, end)]
+    for (const { viewer, business } of groups) {
+      if (business === SETTINGS_BUSINESS) keys.push(layout.settings(region, viewer), layout.settings(region, viewer))
+      else keys.push(layout.contents(region, viewer, business), layout.timeline(region, viewer, business))
+      args.push(packGroup(viewer, business))
+    }
+    return scriptCommand(SCRIPTS.clearDirty, keys, args)
+  }
+
+  function dropCommand({ region, items }: RegionBatch<ProgressKey>): Command {
+    const keys = [layout.dirty(region)]
+    const args: Argument[] = []
+    for (const { item } of items) {
+      const isSettings = item.business === SETTINGS_BUSINESS
+      keys.push(isSettings ? layout.settings(region, item.viewer) : layout.contents(region, item.viewer, item.business))
+      args.push(isSettings ? 'version' : packOid(item.oid), packMember(item))
+    }
+    return scriptCommand(SCRIPTS.dropDirty, keys, args)
+  }
+
+  /**
+   * The lowest-scored members of each region's set, at most `limit` in all. Each region is asked for its share first, and
+   * only if some had less, those that had all of theirs are asked for as much as is still missing.
+   */
+  async function listMembers(setOf: (region: number) => string, regions: readonly number[], upTo: number, limit: number): Promise<Buffer[]> {
+    if (regions.length === 0 || limit <= 0) return []
+    const share = Math.ceil(limit / regions.length)
+    const range = (region: number, from: number, count: number): Command => ({
+      name: 'zrangebyscore',
+      args: [setOf(region), '-inf', upTo, 'LIMIT', from, count],
+    })
+    const members = (await connection.send(regions.map((region) => range(region, 0, share)))) as Buffer[][]
+    const missing = limit - members.reduce((sum, some) => sum + some.length, 0)
+    if (missing > 0) {
+      const full = regions.flatMap((region, at) => (members[at]?.length === share ? [{ region, at }] : []))
+      const rest = (await connection.send(full.map(({ region }) => range(region, share, missing)))) as Buffer[][]
+      full.forEach(({ at }, place) => members[at]?.push(...(rest[place] ?? [])))
+    }
+    return members.flat().slice(0, limit)
+  }
+
+  return {
+    async clearDirty(keys: readonly CleanKey[], timelineCap: number): Promise<void> {
+      const batches = groupByRegion(keys, ({ key }) => key, layout.regionOf, KEYS_PER_SCRIPT)
+      await connection.send(batches.map((batch) => clearCommand(batch, timelineCap)))
+    },
+
+    async dropDirty(keys: readonly ProgressKey[]): Promise<void> {
+      const batches = groupByRegion(keys, (key) => key, layout.regionOf, KEYS_PER_SCRIPT)
+      await connection.send(batches.map(dropCommand))
+    },
+
+    async listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<ProgressKey[]> {
+      return (await listMembers(layout.dirty, regions, dirtyBefore, limit)).map(unpackMember)
+    },
+
+    async countDirty(): Promise<number> {
+      const counts = await connection.send(Array.from({ length: layout.regions }, (_, region) => ({ name: 'zcard', args: [layout.dirty(region)] })))
+      return counts.reduce<number>((sum, count) => sum + Number(count), 0)
+    },
+
+    async listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]> {
+      return (await listMembers(layout.rewards, regions, claimedBefore, limit)).map(unpackReward)
+    },
+
+    async confirmRewards(rewards: readonly RewardEvent[]): Promise<void> {
+      const batches = groupByRegion(rewards, (reward) => reward, layout.regionOf)
+      await connection.send(batches.map(({ region, items }) => ({ name: 'zrem', args: [layout.rewards(region), ...items.map(({ item }) => packReward(item))] })))
+    },
+  }
+}
+
+function packReward({ viewer, business, day }: RewardEvent): Buffer {
+  const packed = Buffer.allocUnsafe(4)
+  packed.writeUInt32BE(day)
+  return Buffer.concat([packGroup(viewer, business), packed])
+}
+
+function unpackReward(member: Buffer): RewardEvent {
+  const { viewer, business } = unpackGroup(member)
+  const day = member.readUInt32BE(member.length - 4)
+  return { id: `${day}.${viewer}.${business}`, viewer, business, day }
+}

@@ -1,0 +1,41 @@
+#!lua flags=allow-oom
+-- clear-progress: moves the watermark of one viewer and business to the later of now and his newest entry, empties the
+-- timeline, marks the settings dirty. Clean contents go at once, dirty ones when they are persisted; tombstones stay.
+-- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] contents (hash)  KEYS[4] timeline (zset)
+-- KEYS[5] settings (hash)   all with the region's hash tag
+-- ARGV[1] now (ms)  ARGV[2] expiry of idle viewers (ms; 0 never)  ARGV[3] packed viewer + business
+-- ARGV[4] dirty mark of the settings  ARGV[5] channel of the viewer
+-- returns the watermark
+-- include: record timeline
+local now, expireMs, prefix = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local business = struct.unpack('>H', prefix, #prefix - 1)
+local group = { prefix = prefix, contents = KEYS[3], timeline = KEYS[4], changed = true }
+group.state = unpackState(redis.call('HGET', KEYS[3], ''))
+
+local newest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
+local before = tonumber(redis.call('HGET', KEYS[5], 'c' .. business) or '0')
+local clearedAt = math.max(now, before, newest[2] and -tonumber(newest[2]) or 0)
+
+while true do
+  local oids = redis.call('ZRANGE', KEYS[4], 0, 499)
+  if #oids == 0 then break end
+  local marks = {}
+  for at = 1, #oids do marks[at] = prefix .. oids[at] end
+  local dirtySince = redis.call('ZMSCORE', KEYS[2], unpack(marks))
+  local clean = {}
+  for at = 1, #oids do
+    if not dirtySince[at] then clean[#clean + 1] = oids[at] end
+  end
+  if #clean > 0 then redis.call('HDEL', KEYS[3], unpack(clean)) end
+  redis.call('ZREM', KEYS[4], unpack(oids))
+end
+
+local version = math.max(tonumber(redis.call('GET', KEYS[1]) or '0') + 1, now * 1024)
+redis.call('SET', KEYS[1], whole(version))
+redis.call('HSET', KEYS[5], 'c' .. business, whole(clearedAt), 'version', whole(version))
+redis.call('ZADD', KEYS[2], 'NX', whole(now), ARGV[4])
+group.state.clearedAt = clearedAt
+putOffExpiry(group, now, expireMs, true)
+storeState(group)
+redis.call('SPUBLISH', ARGV[5], 'c' .. struct.pack('>HI6I7', business, clearedAt, version))
+return whole(clearedAt)

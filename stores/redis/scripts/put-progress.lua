@@ -1,0 +1,113 @@
+#!lua
+-- put-progress: writes progress records unless newer ones exist, and marks them dirty. Atomic per region.
+-- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] pending rewards (zset)
+-- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
+-- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)
+-- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 there is
+--         one, 8 claims a day; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1)
+-- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
+-- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day) and the
+--         record: merged, or what is stored and visible
+-- include: record timeline
+local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local STALE, WRITTEN, PAUSED, NEEDS_BASE, FIRST = '\0', '\1', '\2', '\3', '\4'
+
+local lastVersion = tonumber(redis.call('GET', KEYS[1]) or '0')
+local versionBefore = lastVersion
+local groups = {}
+
+local function openGroup(place)
+  local prefix = ARGV[5 + place * 2]
+  local business = struct.unpack('>H', prefix, #prefix - 1)
+  local at = 4 + place * 3
+  local switches = redis.call('HMGET', KEYS[at + 2], 'paused', 'c' .. business)
+  local group = { prefix = prefix, business = business, contents = KEYS[at], timeline = KEYS[at + 1], changed = false, changes = {} }
+  group.channel = ARGV[6 + place * 2]
+  group.paused = switches[1] == '1'
+  group.state = unpackState(redis.call('HGET', group.contents, ''))
+  -- The settings never expire, contents do: what was cleared stays cleared.
+  local clearedAt = tonumber(switches[2] or '0')
+  if clearedAt > group.state.clearedAt then
+    group.state.clearedAt = clearedAt
+    group.changed = true
+  end
+  groups[place] = group
+  return group
+end
+
+local function visible(record, clearedAt)
+  return record and not record.deleted and record.viewedAt > clearedAt
+end
+
+local function claimDay(group, day)
+  if day + 1 <= group.state.day then return false end
+  group.state.day = day + 1
+  group.changed = true
+  redis.call('ZADD', KEYS[3], whole(now), group.prefix .. struct.pack('>I4', day))
+  return true
+end
+
+local function put(group, oid, incoming, decisive, baseKnown, base, day)
+  if group.paused then return PAUSED end
+  local clearedAt = group.state.clearedAt
+  local value = redis.call('HGET', group.contents, oid)
+  local held = value and unpackRecord(value)
+  local stored = held or (base and unpackRecord(base))
+  if not held and incoming.viewedAt > clearedAt and group.state.floorOid ~= '' and not baseKnown then
+    if not decisive or incoming.viewedAt <= group.state.floorAt then return NEEDS_BASE end
+  end
+  incoming.since = clearedAt
+  incoming.version = math.max(lastVersion + 1, now * 1024)
+  local merged = stored
+  if incoming.viewedAt > clearedAt then merged = merge(stored, incoming) end
+  if merged == stored then
+    return visible(stored, clearedAt) and STALE .. packRecord(stored) or STALE
+  end
+  -- A base may carry a version of before the hot store was lost: ours never fall behind it.
+  lastVersion = math.max(lastVersion, incoming.version, merged.version)
+  local packed = packRecord(merged)
+  redis.call('HSET', group.contents, oid, packed)
+  redis.call('ZADD', KEYS[2], 'NX', whole(now), group.prefix .. oid)
+  group.written = true
+  if not visible(held, clearedAt) or held.viewedAt ~= merged.viewedAt then
+    if redis.call('ZADD', group.timeline, whole(-merged.viewedAt), oid) == 1 then
+      local entries = redis.call('ZCARD', group.timeline)
+      if entries == 1 then group.begun = true end
+      if entries > cap then trim(group, KEYS[2], cap) end
+    end
+  end
+  if group.followed then
+    table.insert(group.changes, 'p' .. struct.pack('>HBc0', group.business, #oid, oid) .. packed)
+  end
+  return (day and claimDay(group, day) and FIRST or WRITTEN) .. packed
+end
+
+-- One look at the followers for all viewers of the call: most have none, and then nothing is published.
+local channels = {}
+for at = 6, #ARGV, 2 do channels[#channels + 1] = ARGV[at] end
+local followers = redis.call('PUBSUB', 'SHARDNUMSUB', unpack(channels))
+
+local replies = {}
+local at = 1
+while at <= #writes do
+  local place, bits, viewedAt, rank, day, oid, resume, base
+  place, bits, viewedAt, rank, day, oid, resume, base, at = struct.unpack('>HBI6I7I4Bc0Bc0Bc0', writes, at)
+  local group = groups[place]
+  if not group then
+    group = openGroup(place)
+    group.followed = followers[place * 2 + 2] > 0
+  end
+  local incoming = { viewedAt = viewedAt, rank = rank, deleted = false, resume = resume }
+  local baseKnown, hasBase, claims = bits % 4 >= 2, bits % 8 >= 4, bits >= 8
+  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseKnown, hasBase and base, claims and day)
+end
+
+for _, group in pairs(groups) do
+  if group.written then
+    putOffExpiry(group, now, expireMs, group.begun)
+    storeState(group)
+    for _, change in ipairs(group.changes) do redis.call('SPUBLISH', group.channel, change) end
+  end
+end
+if lastVersion > versionBefore then redis.call('SET', KEYS[1], whole(lastVersion)) end
+return replies

@@ -1,0 +1,58 @@
+-- timeline: trimming and expiry of one viewer's timeline in one business. Included by the scripts that change timelines.
+-- A group is { prefix = packed viewer + business, contents = key, timeline = key, state = table, changed = boolean };
+-- the caller stores the state if `changed`.
+
+-- Byte order of two packed oids. Not `<`: Lua compares strings by the server's locale.
+local function bytesBefore(a, b)
+  for at = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, at), string.byte(b, at)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+-- Only clean entries leave, from the oldest end, and the first dirty one stops it: what is unpersisted is nowhere else.
+local function trim(group, dirtyKey, cap)
+  local excess = redis.call('ZCARD', group.timeline) - cap
+  while excess > 0 do
+    local oldest = redis.call('ZREVRANGE', group.timeline, 0, math.min(excess, 100) - 1)
+    local gone = {}
+    for at = 1, #oldest do
+      if redis.call('ZSCORE', dirtyKey, group.prefix .. oldest[at]) then
+        excess = 0
+        break
+      end
+      gone[at] = oldest[at]
+    end
+    if #gone == 0 then return end
+    local newest = gone[#gone]
+    local viewedAt = -tonumber(redis.call('ZSCORE', group.timeline, newest))
+    local state = group.state
+    if state.floorOid == '' or viewedAt > state.floorAt or (viewedAt == state.floorAt and bytesBefore(newest, state.floorOid)) then
+      state.floorAt = viewedAt
+      state.floorOid = newest
+      group.changed = true
+    end
+    redis.call('ZREM', group.timeline, unpack(gone))
+    redis.call('HDEL', group.contents, unpack(gone))
+    excess = excess - #gone
+  end
+end
+
+-- Idle viewers leave memory. Put off once a day, not at each write: each call here is one more line in the append-only
+-- file. `renewed` says that a key may have been made anew, without an expiry.
+local DAY = 86400000
+local function putOffExpiry(group, now, expireMs, renewed)
+  if expireMs == 0 then return end
+  local today = math.max(0, math.floor(now / DAY))
+  if group.state.expiredOn == today and not renewed then return end
+  group.state.expiredOn = today
+  redis.call('HSET', group.contents, '', packState(group.state))
+  group.changed = false
+  redis.call('PEXPIRE', group.contents, whole(expireMs + DAY))
+  redis.call('PEXPIRE', group.timeline, whole(expireMs + DAY))
+end
+
+local function storeState(group)
+  if group.changed then redis.call('HSET', group.contents, '', packState(group.state)) end
+end

@@ -1,0 +1,223 @@
+/** Watch history as a client sees it: the real command, over HTTP. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+
+const { folder, remove } = makeServiceFolder()
+let service: Service
+let viewers = 0
+
+beforeAll(async () => {
+  service = await startService({ folder, settings: { history: { timelineCap: 10, flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 } } })
+})
+afterAll(async () => {
+  expect(await service.stop()).toBe(0)
+  remove()
+})
+
+const newViewer = () => `viewer-${++viewers}`
+const REPORT = `mutation ($input: ProgressInput!) { reportProgress(input: $input) {
+  outcome code message dayToken firstOfDay progress { business oid position duration viewedAt device finished } } }`
+const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message progress { oid position } } }'
+const HISTORY = `query ($businesses: [String!], $first: Int! = 20, $after: String) { viewerHistory(businesses: $businesses, first: $first, after: $after) {
+  edges { cursor node { business oid position viewedAt subject { __typename ... on Video { id viewerProgress { position } } ... on Comic { id } } } }
+  pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
+const NOW = Date.now()
+
+const video = (oid: string, position: number, viewedAt: number, more: Record<string, unknown> = {}) => ({ business: 'video', oid, position, viewedAt, ...more })
+const report = async (viewer: string, input: Record<string, unknown>) => (await ask(service.url, viewer, REPORT, { input })).data.reportProgress
+const history = async (viewer: string, variables: Record<string, unknown> = {}) => (await ask(service.url, viewer, HISTORY, variables)).data.viewerHistory
+const oids = async (viewer: string) => (await history(viewer)).edges.map((edge: { node: { oid: string } }) => edge.node.oid)
+const codesOf = async (viewer: string | undefined, query: string, variables: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  (await ask(service.url, viewer, query, variables, headers)).errors?.map((error) => error.extensions.code)
+
+describe('reporting', () => {
+  test('what was acknowledged is what every read says at once', async () => {
+    const viewer = newViewer()
+    const answer = await report(viewer, video('42', 600_000, NOW, { duration: 1_800_000, device: 'tv' }))
+    const stored = { business: 'video', oid: '42', position: 600_000, duration: 1_800_000, viewedAt: NOW, device: 'tv', finished: false }
+    expect(answer).toMatchObject({ outcome: 'ACCEPTED', code: null, firstOfDay: true, progress: stored })
+    const { edges, pageInfo } = await history(viewer)
+    expect(edges).toEqual([
+      {
+        cursor: expect.any(String),
+        node: { business: 'video', oid: '42', position: 600_000, viewedAt: NOW, subject: { __typename: 'Video', id: '42', viewerProgress: { position: 600_000 } } },
+      },
+    ])
+    expect(pageInfo).toEqual({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor, endCursor: edges[0].cursor })
+  })
+
+  test('an older report is stale and is told what is stored', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 50_000, NOW))
+    expect(await report(viewer, video('1', 90_000, NOW - 1))).toMatchObject({ outcome: 'STALE', progress: { position: 50_000, viewedAt: NOW } })
+  })
+
+  test('an equal viewedAt keeps the later arrival', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 50_000, NOW))
+    expect(await report(viewer, video('1', 60_000, NOW))).toMatchObject({ outcome: 'ACCEPTED', progress: { position: 60_000 } })
+  })
+
+  test('a glance moves a subject up the history and keeps its resume point', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 600_000, NOW - 3_000))
+    await report(viewer, video('2', 600_000, NOW - 2_000))
+    expect(await report(viewer, video('1', 0, NOW - 1_000))).toMatchObject({ outcome: 'ACCEPTED', progress: { position: 600_000, viewedAt: NOW - 1_000 } })
+    expect(await oids(viewer)).toEqual(['1', '2'])
+  })
+
+  test('from 95% of the duration on a subject is finished, and an older partial does not undo it', async () => {
+    const viewer = newViewer()
+    expect(await report(viewer, video('1', 950, NOW, { duration: 1_000 }))).toMatchObject({ progress: { finished: true } })
+    expect(await report(viewer, video('1', 500, NOW - 1, { duration: 1_000 }))).toMatchObject({ outcome: 'STALE', progress: { finished: true } })
+  })
+
+  test('the day token spares the check for the first view of the day, for its viewer and business only', async () => {
+    const viewer = newViewer()
+    const first = await report(viewer, video('1', 10_000, NOW))
+    expect(first.firstOfDay).toBe(true)
+    expect((await report(viewer, video('2', 10_000, NOW))).firstOfDay).toBe(false)
+    const other = newViewer()
+    expect((await report(other, video('1', 10_000, NOW, { dayToken: first.dayToken }))).firstOfDay).toBe(true)
+    const third = newViewer()
+    const token = (await report(third, { business: 'comic', oid: '1', position: 3 })).dayToken
+    expect((await report(third, { business: 'comic', oid: '2', position: 3, dayToken: token })).firstOfDay).toBe(false)
+    expect((await report(third, video('1', 10_000, NOW, { dayToken: token }))).firstOfDay).toBe(true)
+  })
+
+  test('in a batch every input is answered on its own, and the good ones count', async () => {
+    const viewer = newViewer()
+    const inputs = [
+      video('1', 10_000, NOW),
+      { business: 'vidoe', oid: '1', position: 1 },
+      video('', 1, NOW),
+      video('x'.repeat(65), 1, NOW),
+      video('2', -1, NOW),
+      video('2', 1, NOW + 6 * 60_000),
+      video('2', 1, -5),
+      video('2', 1, NOW, { device: 'd'.repeat(65) }),
+      video('3', 20_000, NOW),
+    ]
+    const answers = (await ask(service.url, viewer, BATCH, { inputs })).data.reportProgressBatch as { outcome: string; code: string | null; message: string | null }[]
+    expect(answers.map((answer) => answer.code ?? answer.outcome)).toEqual([
+      'ACCEPTED',
+      'BUSINESS_UNKNOWN',
+      'ID_INVALID',
+      'ID_INVALID',
+      'POSITION_INVALID',
+      'VIEWED_AT_INVALID',
+      'VIEWED_AT_INVALID',
+      'DEVICE_INVALID',
+      'ACCEPTED',
+    ])
+    for (const { code, message } of answers) if (code !== null) expect(message).toMatch(/: \w/)
+    expect((await oids(viewer)).sort()).toEqual(['1', '3'])
+  })
+
+  test('501 inputs are refused whole', async () => {
+    const viewer = newViewer()
+    const inputs = Array.from({ length: 501 }, (_, index) => video(String(index), 10_000, NOW))
+    expect(await codesOf(viewer, BATCH, { inputs })).toEqual(['INPUTS_TOO_MANY'])
+    expect(await oids(viewer)).toEqual([])
+  })
+
+  test("another viewer's progress needs the scope for it", async () => {
+    const viewer = newViewer()
+    const other = newViewer()
+    expect(await report(viewer, video('1', 10_000, NOW, { viewer: other }))).toMatchObject({ outcome: 'REJECTED', code: 'FORBIDDEN' })
+    const scoped = await ask(service.url, viewer, REPORT, { input: video('1', 10_000, NOW, { viewer: other }) }, { 'x-viewer-scopes': 'progress:write-any' })
+    expect(scoped.data.reportProgress.outcome).toBe('ACCEPTED')
+    expect(await oids(viewer)).toEqual([])
+    expect(await oids(other)).toEqual(['1'])
+  })
+})
+
+describe('reading', () => {
+  test('pages follow each other without a seam, past what the hot timeline keeps', async () => {
+    const viewer = newViewer()
+    const inputs = Array.from({ length: 60 }, (_, index) => video(String(index), 10_000, NOW - 100_000 + index))
+    await ask(service.url, viewer, BATCH, { inputs })
+    // The cap is 10: once the rest is persisted, later reports trim it from the hot store.
+    await new Promise((resolve) => setTimeout(resolve, 1_500))
+    await report(viewer, video('60', 10_000, NOW))
+    const seen: string[] = []
+    let after: string | null = null
+    do {
+      const page = await history(viewer, { first: 7, after })
+      seen.push(...page.edges.map((edge: { node: { oid: string } }) => edge.node.oid))
+      after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
+    } while (after !== null)
+    expect(seen).toEqual(Array.from({ length: 61 }, (_, index) => String(60 - index)))
+    const { data } = await ask(service.url, viewer, 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: ['3', 'never', '60'] })
+    expect(data.progress).toEqual([{ oid: '3' }, null, { oid: '60' }])
+  })
+
+  test('businesses narrow the history, and equal ids of two of them are two subjects', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 10_000, NOW - 1))
+    await report(viewer, { business: 'comic', oid: '1', position: 3, viewedAt: NOW })
+    expect((await history(viewer)).edges.map((edge: { node: { business: string } }) => edge.node.business)).toEqual(['comic', 'video'])
+    expect((await history(viewer, { businesses: ['video'] })).edges).toHaveLength(1)
+    expect((await history(viewer, { businesses: [] })).edges).toHaveLength(0)
+  })
+
+  test.each([
+    ['an unknown business', HISTORY, { businesses: ['vidoe'] }, 'BUSINESS_UNKNOWN'],
+    ['first 0', HISTORY, { first: 0 }, 'FIRST_INVALID'],
+    ['first 101', HISTORY, { first: 101 }, 'FIRST_INVALID'],
+    ['a broken cursor', HISTORY, { after: 'nonsense' }, 'CURSOR_INVALID'],
+    ['201 ids', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: Array.from({ length: 201 }, String) }, 'IDS_TOO_MANY'],
+    ['an empty id', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: [''] }, 'ID_INVALID'],
+  ])('%s is refused with its code', async (_, query, variables, code) => {
+    expect(await codesOf(newViewer(), query, variables)).toEqual([code])
+  })
+
+  test('a cursor of another list is refused', async () => {
+    const viewer = newViewer()
+    await report(viewer, { business: 'comic', oid: '1', position: 3 })
+    const { pageInfo } = await history(viewer)
+    expect(await codesOf(viewer, HISTORY, { businesses: ['video'], after: pageInfo.endCursor })).toEqual(['CURSOR_INVALID'])
+  })
+
+  test('without a viewer nothing is read or written', async () => {
+    expect(await codesOf(undefined, HISTORY)).toEqual(['UNAUTHENTICATED'])
+    expect(await codesOf(undefined, REPORT, { input: video('1', 1, NOW) })).toEqual(['UNAUTHENTICATED'])
+  })
+})
+
+describe('deleting, clearing and pausing', () => {
+  test('a deleted subject is gone, and only a later view brings it back', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 10_000, NOW - 1_000))
+    await report(viewer, video('2', 10_000, NOW - 900))
+    const { data } = await ask(service.url, viewer, 'mutation { deleteHistory(business: "video", ids: ["1", "9"]) { deletedIds } }')
+    expect(data.deleteHistory.deletedIds).toEqual(['1'])
+    expect(await oids(viewer)).toEqual(['2'])
+    expect(await report(viewer, video('1', 20_000, NOW - 500))).toMatchObject({ outcome: 'STALE', progress: null })
+    expect(await oids(viewer)).toEqual(['2'])
+    expect(await report(viewer, video('1', 20_000, Date.now() + 1_000))).toMatchObject({ outcome: 'ACCEPTED' })
+    expect(await oids(viewer)).toEqual(['1', '2'])
+  })
+
+  test('clearing empties one business at once, and late reports do not come back', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 10_000, NOW - 1_000))
+    await report(viewer, { business: 'comic', oid: '1', position: 3, viewedAt: NOW - 1_000 })
+    const { data } = await ask(service.url, viewer, 'mutation { clearHistory(business: "video") { business clearedAt } }')
+    expect(data.clearHistory.clearedAt).toBeGreaterThanOrEqual(NOW - 1_000)
+    expect((await history(viewer)).edges.map((edge: { node: { business: string } }) => edge.node.business)).toEqual(['comic'])
+    expect(await report(viewer, video('7', 10_000, NOW - 500))).toMatchObject({ outcome: 'STALE' })
+  })
+
+  test('while history is paused reports are dropped; deleting still works', async () => {
+    const viewer = newViewer()
+    await report(viewer, video('1', 10_000, NOW))
+    expect((await ask(service.url, viewer, 'mutation { pauseHistory { paused } }')).data.pauseHistory).toEqual({ paused: true })
+    expect((await ask(service.url, viewer, '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: true })
+    expect(await report(viewer, video('2', 10_000, NOW))).toMatchObject({ outcome: 'PAUSED', progress: null })
+    await ask(service.url, viewer, 'mutation { deleteHistory(business: "video", ids: ["1"]) { deletedIds } }')
+    expect(await oids(viewer)).toEqual([])
+    await ask(service.url, viewer, 'mutation { resumeHistory { paused } }')
+    expect(await report(viewer, video('2', 10_000, NOW + 1))).toMatchObject({ outcome: 'ACCEPTED' })
+  })
+})

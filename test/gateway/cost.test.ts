@@ -1,0 +1,108 @@
+import { GraphQLError, buildSchema, getIntrospectionQuery, parse, validate } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { makeJudge } from '../../gateway/cost.ts'
+
+const schema = buildSchema('type Query { node: Node, a: Int, b: Int } type Node { node: Node, nodes: [Node], id: ID }')
+const DEFAULTS = { operationDepthMax: 15, operationFieldsMax: 1_000 }
+
+function judged(query: string, limits: Parameters<typeof makeJudge>[0] = DEFAULTS, operationName?: string): string[] {
+  const document = parse(query)
+  return makeJudge(limits)(document, operationName).map((error) => {
+    expect(error).toBeInstanceOf(GraphQLError)
+    expect(error.extensions['code']).toBe('OPERATION_TOO_LARGE')
+    return error.message
+  })
+}
+
+const nested = (levels: number) => `${'{ node '.repeat(levels - 1)}{ id }${' }'.repeat(levels - 1)}`
+
+describe('depth', () => {
+  it('passes at the limit and is refused one level further, with both figures', () => {
+    expect(judged(nested(15))).toEqual([])
+    expect(judged(nested(16))).toEqual(['the operation selects 16 levels: select at most 15'])
+  })
+
+  it('is not hidden by fragments, and inline fragments are no level', () => {
+    expect(
+      judged('query Q { ...A } fragment A on Query { node { ...B } } fragment B on Node { node { id } }', {
+        ...DEFAULTS,
+        operationDepthMax: 2,
+      }),
+    ).toEqual(['operation Q selects 3 levels: select at most 2'])
+    expect(judged('{ ... on Query { node { ... on Node { id } } } }', { ...DEFAULTS, operationDepthMax: 2 })).toEqual([])
+  })
+})
+
+describe('fields', () => {
+  it('count once per spread of their fragment', () => {
+    const query = '{ node { ...F nodes { ...F } } } fragment F on Node { id node { id } }'
+    expect(judged(query, { ...DEFAULTS, operationFieldsMax: 8 })).toEqual([])
+    expect(judged(query, { ...DEFAULTS, operationFieldsMax: 7 })).toHaveLength(1)
+  })
+
+  it('behind @skip and @include count, and so do repeated ones', () => {
+    expect(
+      judged('query Q($no: Boolean!) { a @skip(if: $no) b @include(if: $no) a }', { ...DEFAULTS, operationFieldsMax: 2 }),
+    ).toHaveLength(1)
+  })
+
+  it('of other operations of the document do not count', () => {
+    const query = `query Small { a } query Large ${nested(20)}`
+    expect(judged(query, DEFAULTS, 'Small')).toEqual([])
+    expect(judged(query, DEFAULTS, 'Large')).toHaveLength(1)
+  })
+
+  it('of fragments that double with every link are refused at once', () => {
+    const links = 2_000
+    const bomb = Array.from(
+      { length: links },
+      (_, link) => `fragment F${link} on Node { ${link + 1 < links ? `...F${link + 1} ...F${link + 1}` : 'id'} }`,
+    )
+    const startedAt = performance.now()
+    expect(judged(`{ node { ...F0 } } ${bomb.join(' ')}`)).toEqual([expect.stringContaining('endlessly many fields')])
+    expect(performance.now() - startedAt).toBeLessThan(1_000)
+  })
+
+  it('of a fragment that reaches itself are refused instead of followed for ever', () => {
+    expect(judged('{ node { ...A } } fragment A on Node { node { ...B } } fragment B on Node { node { ...A } }').length).toBeGreaterThan(0)
+  })
+})
+
+describe('aliases', () => {
+  const aliased = (count: number) => `{ ${Array.from({ length: count }, (_, i) => `a${i}: a`).join(' ')} }`
+
+  it('pass at the limit and are refused one further', () => {
+    expect(judged(aliased(100))).toEqual([])
+    expect(judged(aliased(101))).toEqual(['the operation has 101 aliases: use at most 100, or ask for many ids in one field'])
+  })
+
+  it('count once per spread of their fragment, and not if they repeat the name', () => {
+    const query = '{ node { ...F nodes { ...F } } } fragment F on Node { other: id id: id }'
+    expect(judged(query, { ...DEFAULTS, operationAliasesMax: 2 })).toEqual([])
+    expect(judged(query, { ...DEFAULTS, operationAliasesMax: 1 })).toHaveLength(1)
+  })
+})
+
+describe('introspection', () => {
+  it('of GraphiQL passes with the default limits, and even with tight ones', () => {
+    const query = getIntrospectionQuery({
+      specifiedByUrl: true,
+      directiveIsRepeatable: true,
+      schemaDescription: true,
+      inputValueDeprecation: true,
+      oneOf: true,
+    })
+    expect(validate(schema, parse(query))).toEqual([])
+    expect(judged(query)).toEqual([])
+    expect(judged(query, { operationDepthMax: 1, operationFieldsMax: 10 })).toEqual([])
+  })
+
+  it('has limits of its own', () => {
+    const deep = `{ __type(name: "Query") ${'{ ofType '.repeat(25)}{ name }${' }'.repeat(25)} }`
+    expect(judged(deep)).toEqual([expect.stringContaining('introspects too much')])
+  })
+
+  it('does not hide the fields next to it', () => {
+    expect(judged(`{ __schema { queryType { name } } ${nested(16).slice(1)}`)).toHaveLength(1)
+  })
+})

@@ -1,0 +1,202 @@
+/**
+ * Viewers with several devices each, who report, browse, delete, clear and pause through whichever process they reach.
+ * A device does one thing at a time; where its process dies it never hears back, and may send the same again.
+ */
+import type { Businesses } from '../../core/businesses.ts'
+import type { BusinessNumber, Place, ProgressKey, ViewerId } from '../../core/domain.ts'
+import { isTidemarkError } from '../../core/errors.ts'
+import { decodeCursor, encodeCursor } from '../../core/places.ts'
+import { randomBelow, type Random } from '../../core/random.ts'
+import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
+import type { ProgressInput } from '../../subgraphs/history/inputs.ts'
+import { placeOf } from '../../subgraphs/history/timeline.ts'
+import { Violation, type Checker } from './checker.ts'
+import { describe, type History } from './history-of-events.ts'
+import type { Process } from './process.ts'
+import type { Scheduler } from './scheduler.ts'
+
+export type ClientOptions = {
+  start: number
+  viewers: readonly ViewerId[]
+  devices: number
+  subjects: number
+  futureMaxMs: number
+  lateMaxMs: number
+  glanceMax: number
+}
+
+/** A device browses: pages follow each other while other things happen. */
+type Browsing = { businesses: readonly BusinessNumber[]; first: number; cursor: string | undefined; since: number; seen: Map<string, number> }
+
+export type Client = {
+  viewer: Viewer
+  name: string
+  /** Undefined while the device does nothing. */
+  process: Process | undefined
+  /** What it sent last and may send again. */
+  sent: ProgressInput[]
+  browsing: Browsing | undefined
+}
+
+export function makeClients(random: Random, scheduler: Scheduler, businesses: Businesses, checker: Checker, options: ClientOptions, history: History | undefined) {
+  let reports = 0
+  const clients: Client[] = options.viewers.flatMap((viewer) =>
+    Array.from({ length: options.devices }, (_, device): Client => {
+      const scopes = device === 0 ? [SCOPE_WRITE_ANY] : []
+      return { viewer: { id: viewer, scopes }, name: `${viewer}/${device}`, process: undefined, sent: [], browsing: undefined }
+    }),
+  )
+
+  const pick = <T>(from: readonly T[]): T => from[randomBelow(random, from.length)] as T
+
+  function subject(): { business: string; oid: string } {
+    return { business: random() < 0.7 ? 'video' : 'comic', oid: String(1 + randomBelow(random, options.subjects)) }
+  }
+
+  function input(client: Client): ProgressInput {
+    const report: ProgressInput = { ...subject(), position: position(), duration: 600_000, device: `${client.name}#${++reports}` }
+    const chance = random()
+    // Times are coarse now and then, so that two visits of one moment happen.
+    if (chance < 0.25) report.viewedAt = Math.floor(scheduler.now() / 50) * 50
+    else if (chance < 0.5) report.viewedAt = scheduler.now() - randomBelow(random, options.lateMaxMs)
+    else if (chance < 0.55) report.viewedAt = scheduler.now() + randomBelow(random, Math.floor(options.futureMaxMs / 2))
+    else if (chance < 0.56) report.viewedAt = scheduler.now() + 100 * options.futureMaxMs
+    else if (chance < 0.57) report.business = 'vidoe'
+    if (random() < 0.1) report.finished = true
+    if (client.viewer.scopes.length > 0 && random() < 0.15) report.viewer = pick(options.viewers)
+    return report
+  }
+
+  function position(): number {
+    return random() < 0.3 ? randomBelow(random, options.glanceMax) : randomBelow(random, 500_000)
+  }
+
+  async function report(client: Client, process: Process, inputs: ProgressInput[]): Promise<string> {
+    client.sent = inputs
+    const since = checker.tick()
+    const sent = inputs.map((each) => ({ device: each.device ?? '', key: keyOf(client, each), isBad: isBad(each) }))
+    const answers = await process.service.report(client.viewer, inputs)
+    checker.checkAnswers(client.viewer.id, sent, answers, since)
+    return answers.map((answer) => answer.outcome).join(', ')
+  }
+
+  function keyOf(client: Client, { viewer, business, oid }: ProgressInput): ProgressKey {
+    return { viewer: viewer ?? client.viewer.id, business: business === 'comic' ? 2 : 1, oid }
+  }
+
+  /** Far enough ahead that no skew of clocks makes it good. */
+  function isBad(each: ProgressInput): boolean {
+    return each.business === 'vidoe' || (each.viewedAt ?? 0) > scheduler.now() + 10 * options.futureMaxMs
+  }
+
+  async function readPage(client: Client, process: Process): Promise<string> {
+    const browsing = (client.browsing ??= begin())
+    const before: Place | undefined = browsing.cursor === undefined ? undefined : decodeCursor(browsing.cursor, browsing.businesses)
+    const since = checker.tick()
+    const page = await process.readTimeline(client.viewer.id, browsing.businesses, before, browsing.first)
+    checker.checkPage(client.viewer.id, browsing.businesses, before, browsing.first, page, since)
+    for (const { business, oid } of page.entries) browsing.seen.set(`${business}:${oid}`, (browsing.seen.get(`${business}:${oid}`) ?? 0) + 1)
+    const last = page.entries.at(-1)
+    if (last !== undefined) browsing.cursor = encodeCursor(placeOf(last))
+    if (!page.hasNextPage) endBrowsing(client, browsing)
+    return page.entries.map((entry) => `${entry.business}:${entry.oid}`).join(' ') + (page.hasNextPage ? ' …' : ' (end)')
+  }
+
+  function begin(): Browsing {
+    const numbers = random() < 0.6 ? [1, 2] : [pick([1, 2])]
+    return { businesses: numbers, first: 1 + randomBelow(random, 3), cursor: undefined, since: checker.tick(), seen: new Map() }
+  }
+
+  /** What stood still meanwhile was listed exactly once. */
+  function endBrowsing(client: Client, browsing: Browsing): void {
+    client.browsing = undefined
+    for (const { key } of checker.entriesOf(client.viewer.id)) {
+      if (!browsing.businesses.includes(key.business) || checker.hasChangedSince(key, browsing.since)) continue
+      const times = browsing.seen.get(`${key.business}:${key.oid}`) ?? 0
+      if (times !== 1) checker.fail(`line 1: browsing listed ${key.business}:${key.oid} ${times} times, although it stood still`, client.viewer.id)
+    }
+  }
+
+  async function lookUp(client: Client, process: Process): Promise<string> {
+    const keys = Array.from({ length: 1 + randomBelow(random, 4) }, () => keyOf(client, { ...subject(), position: 0 }))
+    const since = checker.tick()
+    const found = await process.getProgressMany(keys)
+    keys.forEach((key, index) => checker.checkShown(key, found[index], since, 'a lookup'))
+    return keys.map((key, index) => `${key.business}:${key.oid}${found[index] === undefined ? ' is not there' : ` at ${found[index].position}`}`).join(', ')
+  }
+
+  async function remove(client: Client, process: Process): Promise<string> {
+    const { business } = subject()
+    const ids = Array.from({ length: 1 + randomBelow(random, 2) }, () => subject().oid)
+    await process.service.deleteHistory(client.viewer, business, [...new Set(ids)])
+    return `${business} ${ids.join(', ')}`
+  }
+
+  const actions: [number, string, (client: Client, process: Process) => Promise<string>][] = [
+    [38, 'reports', (client, process) => report(client, process, [input(client)])],
+    [10, 'reports a batch', (client, process) => report(client, process, Array.from({ length: 2 + randomBelow(random, 4) }, () => input(client)))],
+    [8, 'reports again', (client, process) => report(client, process, client.sent.length > 0 ? client.sent : [input(client)])],
+    [22, 'browses', readPage],
+    [12, 'looks up', lookUp],
+    [6, 'deletes', remove],
+    [2, 'clears', (client, process) => process.service.clearHistory(client.viewer, subject().business).then(String)],
+    [2, 'pauses or resumes', async (client, process) => String((await process.service.setPaused(client.viewer, random() < 0.4)).paused)],
+  ]
+  const weight = actions.reduce((sum, [each]) => sum + each, 0)
+
+  /** A device that does nothing does something; false if all are busy. */
+  function act(processes: readonly Process[]): boolean {
+    const idle = clients.filter((client) => client.process === undefined)
+    if (idle.length === 0 || processes.length === 0) return false
+    const client = pick(idle)
+    const process = pick(processes)
+    let rest = randomBelow(random, weight)
+    const [, name, action] = actions.find(([each]) => (rest -= each) < 0) as (typeof actions)[number]
+    client.process = process
+    void run(client, process, name, action)
+    return true
+  }
+
+  async function run(client: Client, process: Process, name: string, action: (client: Client, process: Process) => Promise<string>): Promise<void> {
+    const since = scheduler.now()
+    const [by, viewer] = [`device ${client.name}`, client.viewer.id]
+    try {
+      const begun = action(client, process)
+      const what = name.startsWith('reports') ? describe(client.sent, options.start) : ''
+      history?.note(since, `${by} ${name} at ${process.life.name}: ${what}`, viewer)
+      const answer = await begun
+      history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
+    } catch (error) {
+      refused(error, since, client, `${by} ${name}`)
+    }
+    client.process = undefined
+  }
+
+  /** Only a store that was down at the time is a reason to fail, and the log never is. */
+  function refused(error: unknown, since: number, client: Client, what: string): void {
+    if (error instanceof Violation) throw error
+    history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
+    const isExplained = isTidemarkError(error) && error.code !== 'LOG_UNAVAILABLE' && scheduler.wasDownSince(error.code, since)
+    if (!isExplained) checker.fail(`line 6: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
+  }
+
+  return {
+    act,
+    /** Whoever waits for this process never hears back. */
+    lose(process: Process): void {
+      for (const client of clients) if (client.process === process) client.process = undefined
+    },
+    isBusy: () => clients.some((client) => client.process !== undefined),
+    readAll: async (process: Process): Promise<void> => {
+      for (const client of clients) {
+        client.browsing = undefined
+        do await readPage(client, process)
+        while (client.browsing !== undefined)
+        const keys = checker.entriesOf(client.viewer.id).map((model) => model.key)
+        const since = checker.tick()
+        const found = await process.getProgressMany(keys)
+        keys.forEach((key, index) => checker.checkShown(key, found[index], since, 'a lookup after quiet'))
+      }
+    },
+  }
+}

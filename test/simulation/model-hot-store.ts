@@ -1,0 +1,363 @@
+/**
+ * The hot store as the port describes it, in a few maps: what the adapters do with scripts and transactions happens
+ * here between two events of the scheduler. `makeHotState` is the data and the rules, `openModelHotStore` one process's
+ * port to it.
+ *
+ * The faults that can be planted are faults an adapter could have.
+ */
+import type { BusinessNumber, Place, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry, ViewerId, ViewerSettings } from '../../core/domain.ts'
+import { mergeProgress } from '../../core/merge.ts'
+import { comparePlaces } from '../../core/places.ts'
+import { isSettingsKey, keyText, settingsKey } from '../../core/progress-key.ts'
+import { regionOf } from '../../core/regions.ts'
+import { rewardOf } from '../../subgraphs/history/service.ts'
+import type { DeleteOutcome, HotLookup, HotPage, HotStore, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
+import { atOnce, type Gate } from './gate.ts'
+
+export type HotFaults = {
+  /** Trims entries whether they are persisted or not. */
+  trimsDirty?: boolean
+  /** Clears a dirty mark whatever the version. */
+  clearsUnchecked?: boolean
+  /** Believes a base that is older than what was trimmed since it was read. */
+  believesOldBases?: boolean
+}
+
+export type HotStateOptions = {
+  regions: number
+  /** Adapters may leave the dirty marks of cleared contents to the persist step, or take them away. */
+  clearingKeepsMarks: boolean
+  faults: HotFaults
+}
+
+/** Told of every change a client asked for, at the instant it happens. */
+export type HotObserver = {
+  put(write: ProgressWrite, outcome: PutOutcome, options: PutOptions): void
+  deleted(key: ProgressKey, outcome: DeleteOutcome, now: number): void
+  cleared(viewer: ViewerId, business: BusinessNumber, clearedAt: number, now: number): void
+  paused(viewer: ViewerId, paused: boolean): void
+}
+
+type Timeline = {
+  /** Contents and tombstones by oid. */
+  records: Map<string, ProgressRecord>
+  listed: number
+  floor: Place | undefined
+  /** The version at which each key was trimmed last. */
+  trimmed: Map<string, number>
+  lastDay: number
+}
+type ViewerState = { viewer: ViewerId; region: Region; settings: ViewerSettings; timelines: Map<BusinessNumber, Timeline> }
+type Region = { lastVersion: number; dirty: Map<string, { key: ProgressKey; since: number }>; rewards: Map<string, { event: RewardEvent; claimedAt: number }> }
+
+export type HotState = ReturnType<typeof makeHotState>
+
+export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
+  const { faults } = options
+  const regions: Region[] = Array.from({ length: options.regions }, () => ({ lastVersion: 0, dirty: new Map(), rewards: new Map() }))
+  const viewers = new Map<ViewerId, ViewerState>()
+  const listeners = new Map<ViewerId, Set<(change: ProgressChange) => void>>()
+
+  function stateOf(viewer: ViewerId): ViewerState {
+    let state = viewers.get(viewer)
+    if (state === undefined) {
+      const region = regions[regionOf(viewer, options.regions)] as Region
+      state = { viewer, region, settings: { paused: false, clearedAt: {}, version: 0 }, timelines: new Map() }
+      viewers.set(viewer, state)
+    }
+    return state
+  }
+
+  function timelineOf(state: ViewerState, business: BusinessNumber): Timeline {
+    let timeline = state.timelines.get(business)
+    if (timeline === undefined) {
+      timeline = { records: new Map(), listed: 0, floor: undefined, trimmed: new Map(), lastDay: -1 }
+      state.timelines.set(business, timeline)
+    }
+    return timeline
+  }
+
+  function recordOf(key: ProgressKey): ProgressRecord | undefined {
+    return viewers.get(key.viewer)?.timelines.get(key.business)?.records.get(key.oid)
+  }
+
+  function nextVersion(region: Region, now: number, above = 0): number {
+    region.lastVersion = Math.max(region.lastVersion + 1, now * 1024, above + 1)
+    return region.lastVersion
+  }
+
+  function markDirty(region: Region, key: ProgressKey, now: number): void {
+    const text = keyText(key)
+    if (!region.dirty.has(text)) region.dirty.set(text, { key, since: now })
+  }
+
+  function tell(change: ProgressChange): void {
+    for (const listener of listeners.get(change.viewer) ?? []) listener(change)
+  }
+
+  function store(timeline: Timeline, oid: string, record: ProgressRecord): void {
+    const before = timeline.records.get(oid)
+    timeline.listed += (record.deleted ? 0 : 1) - (before === undefined || before.deleted ? 0 : 1)
+    timeline.records.set(oid, record)
+  }
+
+  function forget(timeline: Timeline, oid: string): void {
+    const before = timeline.records.get(oid)
+    if (before !== undefined && !before.deleted) timeline.listed--
+    timeline.records.delete(oid)
+  }
+
+  function put(write: ProgressWrite, putOptions: PutOptions): PutOutcome {
+    const outcome = decide(write, putOptions)
+    observer?.put(write, outcome, putOptions)
+    return outcome
+  }
+
+  function decide(write: ProgressWrite, { now, timelineCap }: PutOptions): PutOutcome {
+    const { viewer, business, oid } = write
+    const state = stateOf(viewer)
+    if (state.settings.paused) return { status: 'paused' }
+    const timeline = timelineOf(state, business)
+    const clearedAt = state.settings.clearedAt[business] ?? 0
+    const held = timeline.records.get(oid)
+    const stored = held ?? write.base ?? undefined
+    const shown = stored !== undefined && !stored.deleted && stored.viewedAt > clearedAt ? stored : undefined
+    if (write.record.viewedAt <= clearedAt) return { status: 'stale', record: shown }
+    if (held === undefined && timeline.floor !== undefined && needsBase(timeline, timeline.floor, write)) return { status: 'needs-base' }
+    const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
+    const merged = mergeProgress(stored, { ...write.record, since: clearedAt, version })
+    if (merged === stored) return { status: 'stale', record: shown }
+    state.region.lastVersion = version
+    store(timeline, oid, merged)
+    markDirty(state.region, { viewer, business, oid }, now)
+    trim(state, business, timeline, timelineCap)
+    tell({ kind: 'put', viewer, business, oid, record: merged })
+    return { status: 'written', record: merged, firstOfDay: claimDay(state, business, timeline, write.day, now) }
+  }
+
+  function needsBase(timeline: Timeline, floor: Place, write: ProgressWrite): boolean {
+    if (write.base === undefined) return !write.decisive || write.record.viewedAt <= floor.viewedAt
+    return !faults.believesOldBases && (write.base?.version ?? 0) < (timeline.trimmed.get(write.oid) ?? 0)
+  }
+
+  function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
+    if (day === undefined || day <= timeline.lastDay) return false
+    timeline.lastDay = day
+    const event = rewardOf(state.viewer, business, day)
+    state.region.rewards.set(event.id, { event, claimedAt: now })
+    return true
+  }
+
+  function entriesOf(business: BusinessNumber, timeline: Timeline): TimelineEntry[] {
+    const entries: TimelineEntry[] = []
+    for (const [oid, record] of timeline.records) if (!record.deleted) entries.push({ business, oid, record })
+    return entries.sort(compareEntries)
+  }
+
+  function trim(state: ViewerState, business: BusinessNumber, timeline: Timeline, cap: number): void {
+    if (timeline.listed <= cap) return
+    const entries = entriesOf(business, timeline)
+    while (entries.length > cap) {
+      const { oid, record } = entries.pop() as TimelineEntry
+      if (!faults.trimsDirty && state.region.dirty.has(keyText({ viewer: state.viewer, business, oid }))) return
+      const place = { viewedAt: record.viewedAt, business, oid }
+      forget(timeline, oid)
+      timeline.trimmed.set(oid, record.version)
+      if (timeline.floor === undefined || comparePlaces(place, timeline.floor) < 0) timeline.floor = place
+    }
+  }
+
+  function remove(key: ProgressKey, now: number): DeleteOutcome {
+    const state = stateOf(key.viewer)
+    const timeline = timelineOf(state, key.business)
+    const held = timeline.records.get(key.oid)
+    // What was trimmed may have been viewed ahead of the clock too: it lies at or before the floor.
+    const moment = Math.max(now, held?.viewedAt ?? timeline.floor?.viewedAt ?? 0)
+    const version = nextVersion(state.region, now)
+    const record = { viewedAt: moment, since: moment, rank: 0, version, position: 0, duration: 0, device: '', finished: false, deleted: true }
+    store(timeline, key.oid, record)
+    markDirty(state.region, key, now)
+    const outcome = { record, existed: held !== undefined && !held.deleted }
+    observer?.deleted(key, outcome, now)
+    tell({ kind: 'deleted', ...key, record })
+    return outcome
+  }
+
+  function clear(viewer: ViewerId, business: BusinessNumber, now: number): number {
+    const state = stateOf(viewer)
+    const timeline = timelineOf(state, business)
+    const newest = entriesOf(business, timeline)[0]?.record.viewedAt ?? 0
+    const clearedAt = Math.max(now, newest, timeline.floor?.viewedAt ?? 0, state.settings.clearedAt[business] ?? 0)
+    for (const [oid, record] of timeline.records) {
+      if (record.viewedAt > clearedAt) continue
+      forget(timeline, oid)
+      if (!options.clearingKeepsMarks) state.region.dirty.delete(keyText({ viewer, business, oid }))
+    }
+    timeline.floor = undefined
+    changeSettings(state, { clearedAt: { ...state.settings.clearedAt, [business]: clearedAt } }, now)
+    observer?.cleared(viewer, business, clearedAt, now)
+    tell({ kind: 'cleared', viewer, business, clearedAt, version: state.settings.version })
+    return clearedAt
+  }
+
+  function setPaused(viewer: ViewerId, paused: boolean, now: number): ViewerSettings {
+    const state = stateOf(viewer)
+    changeSettings(state, { paused }, now)
+    observer?.paused(viewer, paused)
+    return state.settings
+  }
+
+  function changeSettings(state: ViewerState, change: Partial<ViewerSettings>, now: number): void {
+    state.settings = { ...state.settings, ...change, version: nextVersion(state.region, now, state.settings.version) }
+    markDirty(state.region, settingsKey(state.viewer), now)
+  }
+
+  function lookUp(key: ProgressKey): HotLookup {
+    const state = viewers.get(key.viewer)
+    const timeline = state?.timelines.get(key.business)
+    const record = timeline?.records.get(key.oid)
+    if (record !== undefined) return { record: record.deleted ? undefined : record, older: undefined }
+    const older = timeline?.floor === undefined ? undefined : { clearedAt: state?.settings.clearedAt[key.business] ?? 0 }
+    return { record: undefined, older }
+  }
+
+  function list(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): HotPage {
+    const page: HotPage = { entries: [], truncated: [] }
+    const state = viewers.get(viewer)
+    for (const business of businesses) {
+      const timeline = state?.timelines.get(business)
+      if (state === undefined || timeline === undefined) continue
+      for (const entry of entriesOf(business, timeline)) {
+        if (before === undefined || comparePlaces(before, placeOf(entry)) < 0) page.entries.push(entry)
+      }
+      if (timeline.floor !== undefined) page.truncated.push({ business, floor: timeline.floor, clearedAt: state.settings.clearedAt[business] ?? 0 })
+    }
+    page.entries.sort(compareEntries)
+    page.entries.length = Math.min(page.entries.length, limit)
+    return page
+  }
+
+  function clearMark(key: ProgressKey, version: number, timelineCap: number): void {
+    const state = stateOf(key.viewer)
+    const current = isSettingsKey(key) ? state.settings.version : recordOf(key)?.version
+    if (current !== version && !faults.clearsUnchecked) return
+    state.region.dirty.delete(keyText(key))
+    const timeline = state.timelines.get(key.business)
+    if (timeline !== undefined) trim(state, key.business, timeline, timelineCap)
+  }
+
+  function dropMark(key: ProgressKey): void {
+    const state = stateOf(key.viewer)
+    const missing = isSettingsKey(key) ? state.settings.version === 0 : recordOf(key) === undefined
+    if (missing) state.region.dirty.delete(keyText(key))
+  }
+
+  function listDirty(asked: readonly number[], dirtyBefore: number, limit: number): ProgressKey[] {
+    const keys: ProgressKey[] = []
+    for (const region of asked) {
+      const marks = [...(regions[region] as Region).dirty.values()].filter((mark) => mark.since <= dirtyBefore)
+      keys.push(...marks.sort((a, b) => a.since - b.since).map((mark) => mark.key))
+    }
+    return keys.slice(0, limit)
+  }
+
+  function listRewards(asked: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {
+    const pending = asked.flatMap((region) => [...(regions[region] as Region).rewards.values()])
+    return pending.filter((each) => each.claimedAt <= claimedBefore).map((each) => each.event).slice(0, limit)
+  }
+
+  function purge(writtenBefore: number, limit: number): number {
+    let removed = 0
+    for (const state of viewers.values()) {
+      for (const [business, timeline] of state.timelines) {
+        for (const [oid, record] of timeline.records) {
+          if (removed === limit) return removed
+          if (record.version >= writtenBefore * 1024 || state.region.dirty.has(keyText({ viewer: state.viewer, business, oid }))) continue
+          forget(timeline, oid)
+          removed++
+        }
+      }
+    }
+    return removed
+  }
+
+  function follow(viewer: ViewerId, listener: (change: ProgressChange) => void): () => void {
+    const followers = listeners.get(viewer) ?? new Set()
+    listeners.set(viewer, followers)
+    const own = (change: ProgressChange): void => listener(change)
+    followers.add(own)
+    return () => followers.delete(own)
+  }
+
+  return {
+    put,
+    remove,
+    clear,
+    setPaused,
+    lookUp,
+    list,
+    recordOf,
+    settingsOf: (viewer: ViewerId) => viewers.get(viewer)?.settings ?? { paused: false, clearedAt: {}, version: 0 },
+    clearMark,
+    dropMark,
+    listDirty,
+    countDirty: () => regions.reduce((sum, region) => sum + region.dirty.size, 0),
+    listRewards,
+    confirm: (reward: RewardEvent) => regions[regionOf(reward.viewer, options.regions)]?.rewards.delete(reward.id),
+    purge,
+    follow,
+    regionOf: (viewer: ViewerId) => regionOf(viewer, options.regions),
+  }
+}
+
+/** One process's port. Calls that touch several regions happen region by region. */
+export function openModelHotStore(state: HotState, gate: Gate): HotStore {
+  function perRegion<T extends { viewer: ViewerId }, R>(name: string, items: readonly T[], act: (item: T) => R): Promise<R[]> {
+    const results: R[] = []
+    const byRegion = new Map<number, (() => void)[]>()
+    items.forEach((item, index) => {
+      const region = state.regionOf(item.viewer)
+      const acts = byRegion.get(region) ?? []
+      if (acts.length === 0) byRegion.set(region, acts)
+      acts.push(() => void (results[index] = act(item)))
+    })
+    const parts = [...byRegion.values()].map((acts) => () => acts.forEach((each) => each()))
+    return gate.call('hot', name, [items], parts, () => results)
+  }
+  const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'hot', name, args, act)
+
+  return {
+    putProgress: (writes, options) => perRegion('putProgress', writes, (write) => state.put(write, options)),
+    deleteProgress: (keys, now) => perRegion('deleteProgress', keys, (key) => state.remove(key, now)),
+    clearProgress: (viewer, business, now) => once('clearProgress', [viewer, business], () => state.clear(viewer, business, now)),
+    setPaused: (viewer, paused, now) => once('setPaused', [viewer, paused], () => state.setPaused(viewer, paused, now)),
+    getSettings: (viewer) => once('getSettings', [viewer], () => state.settingsOf(viewer)),
+    getProgressMany: (keys) => perRegion('getProgressMany', keys, state.lookUp),
+    listTimeline: (viewer, businesses, before, limit) =>
+      once('listTimeline', [viewer, businesses, before, limit], () => state.list(viewer, businesses, before, limit)),
+    readDirtyProgress: (keys) => perRegion('readDirtyProgress', keys, (key) => ({ key, record: state.recordOf(key) })),
+    readDirtySettings: (viewers) => once('readDirtySettings', [viewers], () => viewers.map(state.settingsOf)),
+    clearDirty: (marks, timelineCap) =>
+      perRegion('clearDirty', marks.map(({ key, version }) => ({ ...key, version })), ({ version, ...key }) =>
+        state.clearMark(key, version, timelineCap),
+      ).then(() => undefined),
+    dropDirty: (keys) => perRegion('dropDirty', keys, state.dropMark).then(() => undefined),
+    listDirty: (regions, dirtyBefore, limit) => once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit)),
+    countDirty: () => once('countDirty', [], state.countDirty),
+    listPendingRewards: (regions, claimedBefore, limit) =>
+      once('listPendingRewards', [regions], () => state.listRewards(regions, claimedBefore, limit)),
+    confirmRewards: (rewards) => perRegion('confirmRewards', rewards, state.confirm).then(() => undefined),
+    purgeExpired: (writtenBefore, limit) => once('purgeExpired', [writtenBefore], () => state.purge(writtenBefore, limit)),
+    followProgress: (viewer, listener) => once('followProgress', [viewer], () => state.follow(viewer, listener)),
+    check: () => once('check', [], () => undefined),
+    close: () => Promise.resolve(),
+  }
+}
+
+function placeOf(entry: TimelineEntry): Place {
+  return { viewedAt: entry.record.viewedAt, business: entry.business, oid: entry.oid }
+}
+
+function compareEntries(a: TimelineEntry, b: TimelineEntry): number {
+  return comparePlaces(placeOf(a), placeOf(b))
+}

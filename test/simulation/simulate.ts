@@ -1,0 +1,48 @@
+/** Runs seeds one after the other, and tells the first failure as a short history of events. */
+import { makeHistory } from './history-of-events.ts'
+import { runWorld, START, type PlantedFaults } from './world.ts'
+
+export const LIVELY_STEPS = 600
+
+export type SimulationOptions = {
+  first: number
+  seeds: number
+  faults?: PlantedFaults
+  /** Told after each seed. */
+  onSeed?: (seed: number, steps: number) => void
+}
+
+export type Failure = {
+  seed: number
+  message: string
+  /** The events that concern the viewer in question, up to the failure. */
+  history: string[]
+}
+
+export type SimulationReport = { seeds: number; steps: number; failure: Failure | undefined }
+
+export async function simulate({ first, seeds, faults = {}, onSeed }: SimulationOptions): Promise<SimulationReport> {
+  let steps = 0
+  for (let seed = first; seed < first + seeds; seed++) {
+    const report = await runWorld(seed, { livelySteps: LIVELY_STEPS, faults })
+    steps += report.steps
+    onSeed?.(seed, report.steps)
+    if (report.failure !== undefined) return { seeds: seed - first + 1, steps, failure: await explain(seed, faults) }
+  }
+  return { seeds, steps, failure: undefined }
+}
+
+const LINES_MAX = 60
+
+/**
+ * The same seed with a history. A world that turns quiet earlier is the same world up to then; so the shortest lively
+ * time that fails, of a few tried, gives the shortest history.
+ */
+export async function explain(seed: number, faults: PlantedFaults): Promise<Failure> {
+  for (let livelySteps = 20; ; livelySteps = Math.ceil(livelySteps * 1.15)) {
+    const history = makeHistory(START)
+    const { failure } = await runWorld(seed, { livelySteps: Math.min(livelySteps, LIVELY_STEPS), faults }, history)
+    if (failure !== undefined) return { seed, message: failure.message, history: history.lines(failure.viewer, LINES_MAX) }
+    if (livelySteps > LIVELY_STEPS) throw new Error(`seed ${seed} failed once and does not fail again`)
+  }
+}

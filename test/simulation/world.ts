@@ -1,0 +1,250 @@
+/**
+ * A world: several processes over shared stores, a few viewers, and whatever goes wrong. Everything about it follows
+ * from its seed: how many processes, how small the caps, how often what happens. It is lively for a number of steps;
+ * then faults end, processes are started again, time passes the sweep bound, and what is left is checked.
+ *
+ * Spaces are small on purpose (two regions, timelines of two to four entries, half a dozen subjects): what matters is
+ * what happens at the edges, so there is little else.
+ */
+import { makeBusinesses } from '../../core/businesses.ts'
+import { randomBelow, seededRandom } from '../../core/random.ts'
+import { makeChecker, Violation } from './checker.ts'
+import { makeClients } from './clients.ts'
+import type { StoreName } from './gate.ts'
+import type { History } from './history-of-events.ts'
+import { makeHotState, type HotFaults } from './model-hot-store.ts'
+import { makeLogState, type LogFaults, type Member } from './model-log.ts'
+import { makeRecordState } from './model-record-store.ts'
+import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
+import { makeScheduler, runSteps, type Life } from './scheduler.ts'
+
+export type PlantedFaults = HotFaults & LogFaults
+
+const DAY_MS = 86_400_000
+/** Three seconds before midnight, so that days change. */
+export const START = 20_000 * DAY_MS - 3_000
+const REGIONS = [0, 1]
+const STEPS_MAX = 200_000
+
+const businesses = makeBusinesses([
+  { number: 1, name: 'video', entity: 'Video', conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 },
+  { number: 2, name: 'comic', entity: 'Comic', conflict: 'furthest', glanceMax: 5_000, finishedPercent: 95 },
+])
+
+export type WorldOptions = {
+  /** Steps during which it is lively. */
+  livelySteps: number
+  faults: PlantedFaults
+}
+
+export type WorldReport = { steps: number; failure: Violation | undefined }
+
+export async function runWorld(seed: number, options: WorldOptions, history?: History): Promise<WorldReport> {
+  const random = seededRandom(seed)
+  const between = (from: number, to: number): number => from + randomBelow(random, to - from + 1)
+  const chance = (of: number): boolean => random() < of
+
+  const processOptions = drawProcessOptions(between, chance)
+  const clientOptions = {
+    start: START,
+    viewers: ['7', '10', 'ann'].slice(0, between(1, 3)),
+    devices: between(1, 3),
+    subjects: between(3, 6),
+    futureMaxMs: processOptions.futureMaxMs,
+    lateMaxMs: chance(0.5) ? 500 : 3_000,
+    glanceMax: 5_000,
+  }
+  const stallMaxMs = between(100, 1_500)
+  const scheduler = makeScheduler(random, { start: START, stallChance: chance(0.5) ? 0 : 0.04, stallMaxMs }, history)
+  const faultChance = chance(0.2) ? 0 : 0.02
+  const actChance = between(10, 50) / 100
+  const isSkewed = chance(0.3)
+  const canLose = chance(0.2)
+  const { retentionMs } = processOptions
+
+  const checker = makeChecker({ now: scheduler.now, retentionMs: retentionMs === undefined ? undefined : retentionMs - 1_000, timelineCap: processOptions.timelineCap })
+  const hot = makeHotState({ regions: REGIONS.length, clearingKeepsMarks: chance(0.5), faults: options.faults }, checker.hotObserver)
+  const records = makeRecordState()
+  const logOptions = { regions: REGIONS.length, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), faults: options.faults }
+  const log = makeLogState(logOptions, checker.logObserver(hot, records))
+  const stores = { hot, log, records }
+  const clients = makeClients(random, scheduler, businesses, checker, clientOptions, history)
+
+  const roles = drawRoles(between, chance)
+  const places: { role: Role; process: Process | undefined; starts: number; stopping: boolean }[] = roles.map((role) => ({ role, process: undefined, starts: 0, stopping: false }))
+  const lost: Member[] = []
+  let deaths = 0
+  let quietUntil: number | undefined
+
+  function start(place: (typeof places)[number], index: number): void {
+    const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
+    const life: Life = { name: `${kind} ${index + 1}.${++place.starts}`, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
+    history?.note(scheduler.now(), `--- ${life.name} starts`)
+    place.process = startProcess(scheduler, stores, businesses, life, place.role, processOptions, (error) =>
+      history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
+    )
+  }
+
+  function end(place: (typeof places)[number], how: string): void {
+    const process = place.process as Process
+    history?.note(scheduler.now(), `--- ${process.life.name} ${how}`)
+    scheduler.kill(process.life)
+    clients.lose(process)
+    const member = process.member()
+    if (member !== undefined) lost.push(member)
+    place.process = undefined
+    place.stopping = false
+  }
+
+  function stopInOrder(place: (typeof places)[number]): void {
+    const process = place.process as Process
+    if (place.stopping) return
+    place.stopping = true
+    history?.note(scheduler.now(), `--- ${process.life.name} stops`)
+    void process.stop().then(() => {
+      // A request that is still there when the stores close is lost with the process.
+      if (place.process === process) end(place, 'has stopped')
+    })
+  }
+
+  function misfortune(): void {
+    const place = places[randomBelow(random, places.length)] as (typeof places)[number]
+    const which = random()
+    if (which < 0.3) {
+      if (place.process === undefined) start(place, places.indexOf(place))
+      else {
+        deaths++
+        end(place, 'dies')
+      }
+    } else if (which < 0.4) {
+      if (place.process !== undefined) stopInOrder(place)
+    } else if (which < 0.55) restartOne()
+    else if (which < 0.7) breakOrMend((['hot', 'log', 'log', 'records', 'records'] as const)[randomBelow(random, 5)] as StoreName)
+    else if (which < 0.85) rebalance()
+    else if (which < 0.9 && canLose) {
+      history?.note(scheduler.now(), '--- the log loses what nobody committed')
+      log.lose()
+    } else passLong()
+  }
+
+  function restartOne(): void {
+    const index = places.findIndex((place) => place.process === undefined)
+    if (index >= 0) start(places[index] as (typeof places)[number], index)
+  }
+
+  function breakOrMend(store: StoreName): void {
+    scheduler.setDown(store, !scheduler.isDown(store))
+    if (scheduler.isDown(store)) {
+      scheduler.wait(between(50, 2_000), undefined, () => {
+        if (scheduler.isDown(store)) scheduler.setDown(store, false)
+      })
+    }
+  }
+
+  function rebalance(): void {
+    for (const member of lost.splice(0)) log.leave(member)
+    if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
+    history?.note(scheduler.now(), '--- rebalance')
+  }
+
+  /** Only while nothing is under way or waits to be persisted: so that what expires has been at rest. */
+  function passLong(): void {
+    if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0) return
+    history?.note(scheduler.now(), '--- a long time passes')
+    scheduler.pass(between(retentionMs / 2, retentionMs * 1.5))
+  }
+
+  function beginQuiet(): void {
+    history?.note(scheduler.now(), '--- quiet begins')
+    for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
+    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    rebalance()
+    quietUntil = scheduler.now() + 2 * stallMaxMs + processOptions.sweepAfterMs + 3 * processOptions.sweepEveryMs + 1_000
+  }
+
+  function step(): boolean {
+    if (checker.failure() !== undefined) return false
+    if (scheduler.steps() > STEPS_MAX) throw new Error(`seed ${seed} does not come to rest in ${STEPS_MAX} steps`)
+    scheduler.pass(chance(0.9) ? randomBelow(random, 4) : randomBelow(random, 60))
+    if (quietUntil === undefined && scheduler.steps() > options.livelySteps) beginQuiet()
+    if ((scheduler.underWay() === 0 || chance(0.5)) && scheduler.fireDue()) return true
+    if (quietUntil !== undefined) return stepQuiet(quietUntil)
+    const what = random()
+    if (what < faultChance) misfortune()
+    else if (what < faultChance + actChance && clients.act(serving())) return true
+    else if (!scheduler.advanceOne()) idle()
+    return true
+  }
+
+  function serving(): Process[] {
+    return places.flatMap((place) => (place.process?.serves === true && !place.stopping ? [place.process] : []))
+  }
+
+  function idle(): void {
+    if (clients.act(serving())) return
+    const due = scheduler.nextDue()
+    if (due !== undefined && due > scheduler.now()) scheduler.pass(due - scheduler.now())
+  }
+
+  function stepQuiet(until: number): boolean {
+    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    if (scheduler.advanceOne()) return true
+    const due = scheduler.nextDue()
+    if (due !== undefined && due <= until) {
+      scheduler.pass(Math.max(0, due - scheduler.now()))
+      return true
+    }
+    return false
+  }
+
+  places.forEach(start)
+  await runSteps(step)
+  if (checker.failure() === undefined) await checkAfterQuiet()
+  return { steps: scheduler.steps(), failure: checker.failure() }
+
+  async function checkAfterQuiet(): Promise<void> {
+    if (clients.isBusy()) checker.fail('line 6: a call was never answered', undefined)
+    checker.checkQuiet(hot, records, log, REGIONS, deaths > 0)
+    if (checker.failure() !== undefined) return
+    let isRead = false
+    void clients.readAll(serving()[0] as Process).then(
+      () => (isRead = true),
+      (error: unknown) => checker.fail(`after quiet: ${String(error)}`, undefined),
+    )
+    await runSteps(() => {
+      scheduler.pass(0)
+      if (!scheduler.advanceOne() && !isRead) scheduler.fireDue()
+      return !isRead && checker.failure() === undefined
+    })
+  }
+}
+
+type Between = (from: number, to: number) => number
+type Chance = (of: number) => boolean
+
+function drawRoles(between: Between, chance: Chance): Role[] {
+  if (chance(0.2)) return Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: true }))
+  return [
+    ...Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: false })),
+    ...Array.from({ length: between(1, 2) }, () => ({ serves: false, persists: true })),
+  ]
+}
+
+function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
+  const ageMaxMs = between(20, 400)
+  return {
+    regions: REGIONS.length,
+    timelineCap: between(2, 4),
+    futureMaxMs: 500,
+    keysMax: between(1, 6),
+    ageMaxMs,
+    heldMax: chance(0.2) ? 3 : 1_000,
+    directMax: between(0, 2),
+    sweepAfterMs: ageMaxMs + between(1, 1_000),
+    sweepEveryMs: between(200, 600),
+    persistKeysMax: between(1, 8),
+    purgeRowsMax: between(1, 3),
+    retentionMs: chance(0.2) ? 30_000 : undefined,
+    purgeEveryMs: 1_500,
+  }
+}

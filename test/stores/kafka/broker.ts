@@ -1,0 +1,40 @@
+/** A Kafka broker of a test's own, to kill, stop and start; its artifacts are those of `scripts/services`. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type KafkaPorts, makeKafka } from '../../../scripts/servers/kafka.ts'
+import { runningPid } from '../../../scripts/servers/processes.ts'
+import { KAFKA_ARTIFACTS, freePorts } from '../../support/services.ts'
+
+export async function makeBroker(settings: readonly string[] = [], ports?: KafkaPorts) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-kafka-'))
+  const [free = 0, freeController = 0] = await freePorts(2)
+  const { port, controllerPort } = ports ?? { port: free, controllerPort: freeController }
+  const kafka = makeKafka(folder, { port, controllerPort }, KAFKA_ARTIFACTS, settings)
+  await kafka.install()
+
+  async function start(): Promise<void> {
+    await kafka.start()
+    for (const end = Date.now() + 40_000; !(await kafka.answers()); await sleep(100)) {
+      if (Date.now() > end) throw new Error(`the broker in ${folder} does not answer`)
+    }
+  }
+
+  function signal(name: NodeJS.Signals): void {
+    const pid = runningPid(folder)
+    if (pid !== undefined) process.kill(pid, name)
+  }
+
+  async function kill(): Promise<void> {
+    signal('SIGKILL')
+    while (runningPid(folder) !== undefined) await sleep(20)
+  }
+
+  async function dispose(): Promise<void> {
+    await kill()
+    rmSync(folder, { recursive: true, force: true })
+  }
+
+  return { address: `127.0.0.1:${port}`, port, folder, start, launch: () => kafka.start(), signal, kill, dispose }
+}

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { Kafka, logLevel } from 'kafkajs'
+import { afterAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import { inspectTopics, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
+import { service } from '../../support/services.ts'
+import { makeLogger } from './setup.ts'
+
+const address = await service('kafka')
+
+describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 }, () => {
+  const connection = { brokers: [address as string] }
+  const logger = makeLogger()
+  const client = new Kafka({ ...connection, logLevel: logLevel.NOTHING })
+  const made: string[] = []
+  const freshPrefix = () => {
+    const topicPrefix = `test-${randomUUID().slice(0, 8)}`
+    made.push(...Object.values(topicNames(topicPrefix)))
+    return topicPrefix
+  }
+  afterAll(async () => {
+    const admin = client.admin()
+    await admin.connect()
+    const existing = await admin.listTopics()
+    await admin.deleteTopics({ topics: made.filter((topic) => existing.includes(topic)) })
+    await admin.disconnect()
+  }, 60_000)
+
+  it('migrating creates what is missing, and twice is once', async () => {
+    const topicPrefix = freshPrefix()
+    const first = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
+    expect(first).toEqual({ created: [`${topicPrefix}.flushes`, `${topicPrefix}.rewards`, `${topicPrefix}.dead`], findings: [] })
+    const second = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
+    expect(second).toEqual({ created: [], findings: [] })
+  })
+
+  it('topics have the partitions and settings that are documented', async () => {
+    const topicPrefix = freshPrefix()
+    await migrateKafka(connection, { topicPrefix }, logger)
+    const names = topicNames(topicPrefix)
+    const admin = client.admin()
+    await admin.connect()
+    const { topics } = await admin.fetchTopicMetadata({ topics: Object.values(names) })
+    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type: 2, name: names.flushes }] })
+    await admin.disconnect()
+    expect(Object.fromEntries(topics.map((topic) => [topic.name, topic.partitions.length]))).toEqual({
+      [names.flushes]: 12,
+      [names.rewards]: 12,
+      [names.dead]: 1,
+    })
+    const config = new Map(resources[0]?.configEntries.map((entry) => [entry.configName, entry.configValue]))
+    expect(config.get('cleanup.policy')).toBe('delete')
+    expect(config.get('retention.ms')).toBe(String(7 * 86_400_000))
+  })
+
+  it('a topic with fewer or more partitions than configured, or with settings that lose data, is named and left alone', async () => {
+    const topicPrefix = freshPrefix()
+    const names = topicNames(topicPrefix)
+    const admin = client.admin()
+    await admin.connect()
+    await admin.createTopics({
+      topics: [
+        {
+          topic: names.flushes,
+          numPartitions: 2,
+          configEntries: [
+            { name: 'cleanup.policy', value: 'compact' },
+            { name: 'retention.ms', value: '3600000' },
+          ],
+        },
+        { topic: names.rewards, numPartitions: 5 },
+      ],
+    })
+    await admin.disconnect()
+    const { created, findings } = await migrateKafka(connection, { topicPrefix, partitions: 4 }, logger)
+    expect(created).toEqual([names.dead])
+    expect(findings.some((line) => line.includes(`${names.flushes} has 2 partitions and 4 are configured: add partitions`))).toBe(true)
+    expect(findings.some((line) => line.includes(`${names.rewards} has 5 partitions and 4 are configured: configure 5`))).toBe(true)
+    expect(findings.some((line) => line.includes('cleanup.policy=compact'))).toBe(true)
+    expect(findings.some((line) => line.includes('retention.ms='))).toBe(true)
+    expect(await inspectTopics(connection, { topicPrefix, partitions: 4 }, logger)).toEqual(findings)
+  })
+
+  it('a log without its topics does not open, and says what to do', async () => {
+    const topicPrefix = freshPrefix()
+    const opening = openKafkaLog({ connection, regions: 100, topicPrefix, mayBeDown: true }, { clock: systemClock, logger })
+    await expect(opening).rejects.toMatchObject({ code: 'TOPIC_MISSING', message: expect.stringContaining(`${topicPrefix}.flushes`) })
+    await expect(opening).rejects.toThrow(/tidemark migrate/)
+    expect((await inspectTopics(connection, { topicPrefix }, logger))[0]).toContain('does not exist')
+  })
+})

@@ -1,0 +1,156 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import type { FlushMessage } from '../../../stores/log.ts'
+import { until } from '../../contracts/reports.ts'
+import { freePorts, service } from '../../support/services.ts'
+import { makeBroker } from './broker.ts'
+import { makeProxy } from './proxy.ts'
+import { REGIONS, makeLogger, makeTopics } from './setup.ts'
+
+const address = await service('kafka')
+const TIMEOUT_MS = 120_000
+
+const flush = (region: number, oid: string): FlushMessage => ({ region, keys: [{ viewer: String(region), business: 1, oid }] })
+const oidsOf = (messages: readonly FlushMessage[]) => messages.flatMap((message) => message.keys.map((key) => key.oid))
+
+describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT_MS }, () => {
+  let broker: Awaited<ReturnType<typeof makeBroker>>
+  beforeAll(async () => {
+    broker = await makeBroker()
+    await broker.start()
+  }, TIMEOUT_MS)
+  afterAll(() => broker.dispose(), TIMEOUT_MS)
+
+  it('killed and restarted while messages are appended: an append fails as LOG_UNAVAILABLE or is not lost', async () => {
+    const topics = await makeTopics({ brokers: [broker.address] })
+    const log = await topics.open({ appendMaxMs: 2_000 })
+    const taken = new Set<string>()
+    const consumer = await log.consumeFlushes({ persist: async ({ messages }) => oidsOf(messages).forEach((oid) => taken.add(oid)) })
+    const acknowledged: string[] = []
+    const codes = new Set<string>()
+    let isWriting = true
+    const writers = Array.from({ length: 8 }, async (_, writer) => {
+      for (let i = 0; isWriting; i++) {
+        const oid = `${writer}-${i}`
+        await log.appendFlushes([flush((writer * 13 + i) % REGIONS, oid)]).then(
+          () => acknowledged.push(oid),
+          (error: { code: string }) => codes.add(error.code),
+        )
+        await sleep(1)
+      }
+    })
+    for (let round = 0; round < 2; round++) {
+      await sleep(1_500)
+      await broker.kill()
+      const before = acknowledged.length
+      await sleep(round === 0 ? 500 : 3_000)
+      await broker.start()
+      await until('appends succeed again', () => acknowledged.length > before + 20, 30_000)
+    }
+    isWriting = false
+    await Promise.all(writers)
+    expect([...codes]).toEqual(['LOG_UNAVAILABLE'])
+    await until('everything acknowledged came', () => acknowledged.every((oid) => taken.has(oid)), 60_000)
+    await until('nothing lags', async () => (await log.lag().catch(() => 1)) === 0, 60_000)
+    await consumer.stop()
+    await topics.dispose()
+  })
+
+  it('a broker that hangs is noticed by the watchdog, and when it answers again consuming goes on', async () => {
+    const topics = await makeTopics({ brokers: [broker.address] })
+    const log = await topics.open({ hungAfterMs: 2_000, sessionMaxMs: 1_500 })
+    const taken: FlushMessage[] = []
+    const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
+    await log.appendFlushes([flush(1, 'before')])
+    await until('the first message', () => oidsOf(taken).includes('before'))
+    broker.signal('SIGSTOP')
+    try {
+      await until('a restart', () => log.consumerRestarts() > 0, 30_000)
+    } finally {
+      broker.signal('SIGCONT')
+    }
+    expect(topics.logger.entries.some(({ message }) => message.includes('the consumer of the log ended'))).toBe(true)
+    await until(
+      'an append',
+      async () =>
+        log.appendFlushes([flush(1, 'after')]).then(
+          () => true,
+          () => false,
+        ),
+      30_000,
+    )
+    await until('the later message', () => oidsOf(taken).includes('after'), 40_000)
+    await until('all regions', () => consumer.ownedRegions().length === REGIONS, 30_000)
+    await consumer.stop()
+    await topics.dispose()
+  })
+
+  it('while there is no broker everything fails as LOG_UNAVAILABLE within its time, and works once there is one', async () => {
+    const topics = await makeTopics({ brokers: [broker.address] })
+    await broker.kill()
+    const options = {
+      connection: { brokers: [broker.address] },
+      regions: REGIONS,
+      topicPrefix: topics.topicPrefix,
+      groupId: topics.groupId,
+      appendMaxMs: 1_000,
+    }
+    const collaborators = { clock: systemClock, logger: makeLogger() }
+    await expect(openKafkaLog(options, collaborators)).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    const log = await openKafkaLog({ ...options, mayBeDown: true }, collaborators)
+    const began = Date.now()
+    await expect(log.appendFlushes([flush(1, 'x')])).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    expect(Date.now() - began).toBeLessThan(2_500)
+    await expect(log.check()).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    await expect(log.lag()).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    await expect(log.consumeFlushes({ persist: () => Promise.resolve() })).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    await broker.start()
+    await until(
+      'an append',
+      async () =>
+        log.appendFlushes([flush(1, 'y')]).then(
+          () => true,
+          () => false,
+        ),
+      30_000,
+    )
+    await log.check()
+    await log.close()
+    await topics.dispose()
+  })
+})
+
+describe.skipIf(address === undefined)('a network that loses answers', { timeout: TIMEOUT_MS }, () => {
+  let broker: Awaited<ReturnType<typeof makeBroker>>
+  let proxy: Awaited<ReturnType<typeof makeProxy>>
+  let proxyPort = 0
+  beforeAll(async () => {
+    proxyPort = (await freePorts(1))[0] ?? 0
+    broker = await makeBroker([`advertised.listeners=CLIENT://127.0.0.1:${proxyPort}`])
+    await broker.start()
+    proxy = await makeProxy(proxyPort, broker.port)
+  }, TIMEOUT_MS)
+  afterAll(async () => {
+    await proxy.close()
+    await broker.dispose()
+  }, TIMEOUT_MS)
+
+  it('an append after one whose answer was lost is stored, not taken for its repetition', async () => {
+    const topics = await makeTopics({ brokers: [`127.0.0.1:${proxyPort}`], requestMaxMs: 500 })
+    const log = await topics.open({ appendMaxMs: 2_000 })
+    await log.appendFlushes([flush(1, 'first')])
+    proxy.mute(true)
+    await expect(log.appendFlushes([flush(1, 'answer lost')])).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    proxy.mute(false)
+    await log.appendFlushes([flush(1, 'second')])
+    const taken: FlushMessage[] = []
+    const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
+    await until('the last message', () => oidsOf(taken).includes('second'), 30_000)
+    // The broker did store it, so it comes too; at least once.
+    expect(oidsOf(taken)).toContain('answer lost')
+    await consumer.stop()
+    await topics.dispose()
+  })
+})

@@ -1,0 +1,75 @@
+/** A database of its own on the server of `scripts/services`, and servers of their own for tests that kill them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../../core/clock.ts'
+import { makeMariadb } from '../../../scripts/servers/mariadb.ts'
+import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
+import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
+import { freePorts, service } from '../../support/services.ts'
+
+/** The url of the server's own database, or undefined where MariaDB cannot be had. */
+export const mariadb = await service('mariadb')
+
+export type TestDatabase = { url: string; database: Database; drop(): Promise<void> }
+
+/** An empty database under a name of its own, and a connection to it. */
+export async function makeDatabase(server = mariadb): Promise<TestDatabase> {
+  if (server === undefined) throw new Error('MariaDB cannot be had')
+  const name = `tidemark_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
+  const administrator = openDatabase(systemClock, { url: server, connectionsMax: 1 })
+  await administrator.send(`CREATE DATABASE ${name}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  const database = openDatabase(systemClock, { url: url.href, connectionsMax: 2 })
+  return {
+    url: url.href,
+    database,
+    async drop() {
+      await database.close()
+      await administrator.send(`DROP DATABASE ${name}`)
+      await administrator.close()
+    },
+  }
+}
+
+export type OwnServer = {
+  url: string
+  start(): Promise<void>
+  /** kill -9 */
+  kill(): Promise<void>
+  /** Stops answering and goes on after `resume`. */
+  pause(): void
+  resume(): void
+  remove(): Promise<void>
+}
+
+export async function makeServer(settings: readonly string[] = []): Promise<OwnServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-mariadb-'))
+  const [port = 0] = await freePorts(1)
+  const server = makeMariadb(folder, port, settings)
+  const signal = (name: NodeJS.Signals) => {
+    const pid = runningPid(folder)
+    if (pid !== undefined) process.kill(pid, name)
+  }
+  return {
+    url: server.address,
+    async start() {
+      await server.start()
+      for (const deadline = Date.now() + 30_000; !(await server.answers()); await sleep(20)) {
+        if (Date.now() > deadline) throw new Error(`MariaDB did not start: ${lastOutput(folder, 20)}`)
+      }
+    },
+    async kill() {
+      signal('SIGKILL')
+      while (runningPid(folder) !== undefined) await sleep(5)
+    },
+    pause: () => signal('SIGSTOP'),
+    resume: () => signal('SIGCONT'),
+    async remove() {
+      await server.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

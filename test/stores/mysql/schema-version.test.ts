@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
+import { codeSchemaVersion, migrateMysql, printMigrations } from '../../../stores/mysql/schema-version.ts'
+import { sampleStatements } from '../../../stores/mysql/statements.ts'
+import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
+
+describe.skipIf(mariadb === undefined)('the schema', () => {
+  let test: TestDatabase
+  beforeEach(async () => {
+    test = await makeDatabase()
+  })
+  afterEach(async () => test?.drop())
+
+  const open = async (regions = 100) => (await openMysqlRecordStore({ url: test.url, regions })).close()
+  const tables = async () => (await test.database.send('SHOW TABLES')).rows.map((row) => row[0])
+
+  it('is made once, however often and by however many at once', async () => {
+    const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
+    expect(applied.flat()).toHaveLength(codeSchemaVersion())
+    expect(await tables()).toEqual(['deployment', 'history', 'schema_version', 'viewer_settings'])
+    await open()
+  })
+
+  it('that is missing is refused with the command that makes it', async () => {
+    await expect(open()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('run `tidemark migrate`') })
+  })
+
+  it('that is newer than the program is refused, to write and to migrate', async () => {
+    await migrateMysql(test.database)
+    await test.database.send(`INSERT INTO schema_version VALUES (${codeSchemaVersion() + 1}, 0)`)
+    const refusal = { code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('newer Tidemark') }
+    await expect(open()).rejects.toMatchObject(refusal)
+    await expect(migrateMysql(test.database)).rejects.toMatchObject(refusal)
+  })
+
+  it('that is older than the program is refused', async () => {
+    await migrateMysql(test.database)
+    await test.database.send('DELETE FROM schema_version')
+    await expect(open()).rejects.toMatchObject({
+      code: 'DATA_INCOMPATIBLE',
+      message: expect.stringMatching(/has version 0.*tidemark migrate/),
+    })
+  })
+
+  it('that was cut off half-way is completed by migrating again', async () => {
+    await migrateMysql(test.database)
+    await test.database.send('DROP TABLE deployment')
+    await test.database.send('DELETE FROM schema_version')
+    await migrateMysql(test.database)
+    await open()
+  })
+
+  it('can be made from its printed text', async () => {
+    const statements = printMigrations()
+      .replaceAll(/^--.*$/gm, '')
+      .split(';\n')
+    for (const statement of statements) if (statement.trim() !== '') await test.database.send(statement)
+    await open()
+  })
+
+  it('belongs to one region count for good', async () => {
+    await migrateMysql(test.database)
+    await open(100)
+    await open(100)
+    await expect(open(64)).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringMatching(/100 regions.*64/) })
+  })
+
+  it('knows every statement that the adapter sends', async () => {
+    await migrateMysql(test.database)
+    await test.database.send('DELETE FROM schema_version')
+    for (const statement of sampleStatements()) await test.database.send(statement)
+  })
+})

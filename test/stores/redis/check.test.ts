@@ -1,0 +1,91 @@
+/** What `checkRedis` finds, on servers that are set up wrongly; and TLS. */
+import { Redis } from 'ioredis'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findProgram } from '../../../scripts/servers/packages.ts'
+import { checkRedis } from '../../../stores/redis/check.ts'
+import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { freePorts } from '../../support/services.ts'
+import { redisIsHere, startCluster, startRedis } from './servers.ts'
+import type { TestServers } from './servers.ts'
+
+const GOOD = ['maxmemory 100mb', 'appendfsync always']
+
+describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
+  let servers: TestServers
+  let admin: Redis
+  beforeAll(async () => {
+    servers = await startRedis(GOOD)
+    admin = new Redis(servers.urls[0] as string)
+  })
+  afterAll(async () => {
+    admin.disconnect()
+    await servers.stop()
+  })
+
+  const sentences = async (now?: () => number) => (await checkRedis({ urls: servers.urls }, now)).map(({ severity, sentence }) => `${severity}: ${sentence}`)
+
+  it('finds nothing on one that is set up well', async () => {
+    expect(await sentences()).toEqual([])
+  })
+
+  it.each([
+    ['maxmemory-policy', 'allkeys-lru', 'noeviction', /^wrong: maxmemory-policy is allkeys-lru, .* set noeviction$/],
+    ['appendonly', 'no', 'yes', /^wrong: the append-only file is off/],
+    ['appendfsync', 'everysec', 'always', /^risky: appendfsync is everysec/],
+    ['maxmemory', '0', '100mb', /^risky: maxmemory is not set/],
+  ])('finds that %s is %s', async (name, bad, good, sentence) => {
+    await admin.config('SET', name, bad)
+    const found = await sentences()
+    await admin.config('SET', name, good)
+    expect(found).toEqual([expect.stringMatching(sentence)])
+  })
+
+  it('finds a clock that is off', async () => {
+    expect(await sentences(() => Date.now() - 5_000)).toEqual([expect.stringMatching(/^risky: its clock is (4999|500\d) ms off ours/)])
+  })
+
+  it('finds a single server where a Cluster is configured, and the other way round', async () => {
+    const cluster = await startCluster(GOOD)
+    try {
+      expect(await checkRedis({ urls: cluster.urls })).toEqual([])
+      const alone = await checkRedis({ urls: cluster.urls.slice(0, 1), cluster: false })
+      expect(alone).toEqual([{ severity: 'wrong', node: `127.0.0.1:${cluster.ports[0]}`, sentence: expect.stringContaining('is a node of a Cluster') as string }])
+    } finally {
+      await cluster.stop()
+    }
+    await expect(checkRedis({ urls: servers.urls, cluster: true, retryMaxMs: 300 })).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+
+  it('rejects where nothing answers', async () => {
+    const [port] = await freePorts(1)
+    await expect(checkRedis({ urls: [`redis://127.0.0.1:${port}`], retryMaxMs: 200 })).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+
+  it.skipIf(findProgram('openssl') === undefined)('reaches a server over TLS with a certificate of its own, and no server whose certificate it does not know', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-tls-'))
+    const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
+    const request = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+    execFileSync('openssl', [...request, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+    const [tlsPort] = await freePorts(1)
+    const files = [`tls-cert-file ${certificate}`, `tls-key-file ${key}`, `tls-ca-cert-file ${certificate}`]
+    const secure = await startRedis([`tls-port ${tlsPort}`, 'tls-auth-clients no', 'user tidemark on >opensesame ~* &* +@all', ...files])
+    const url = `rediss://tidemark:opensesame@localhost:${tlsPort}`
+    const trusting = openRedisHotStore({ urls: [url], regions: 2, tls: { ca: readFileSync(certificate, 'utf8') } })
+    const wary = openRedisHotStore({ urls: [url], regions: 2, retryMaxMs: 300 })
+    try {
+      await trusting.check()
+      await trusting.setPaused('1', true, Date.now())
+      expect(await trusting.getSettings('1')).toMatchObject({ paused: true })
+      await expect(wary.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: expect.stringContaining('self-signed certificate') as string })
+    } finally {
+      await trusting.close()
+      await wary.close()
+      await secure.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})

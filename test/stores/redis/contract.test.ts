@@ -1,0 +1,31 @@
+/** The contract of the hot store port on one Redis and on a Cluster. */
+import { describe } from 'vitest'
+import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { hotStoreContract } from '../../contracts/hot-store.ts'
+import { redisIsHere, startCluster, startRedis } from './servers.ts'
+import type { TestServers } from './servers.ts'
+
+describe.skipIf(!(await redisIsHere()))('the hot store on Redis', () => {
+  hotStoreContract('one Redis', () => open(startRedis, 16))
+  hotStoreContract('a Redis Cluster of three masters', () => open(startCluster, 100))
+})
+
+async function open(start: () => Promise<TestServers>, regions: number) {
+  const servers = await start()
+  const another = async () => openRedisHotStore({ urls: servers.urls, regions })
+  let store = await another()
+  return {
+    store,
+    regions,
+    another,
+    async reopen() {
+      await store.close()
+      store = await another()
+      return store
+    },
+    async dispose() {
+      await store.close()
+      await servers.stop()
+    },
+  }
+}

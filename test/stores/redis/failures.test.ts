@@ -1,0 +1,160 @@
+/** One Redis that forgets its scripts, is killed, hangs, is full, refuses, or belongs to somebody else. */
+import { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ProgressChange } from '../../../core/domain.ts'
+import type { RedisHotStoreOptions } from '../../../stores/redis/hot-store.ts'
+import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { freshViewer, keyOf, later, report, until, write, writtenRecord } from '../../contracts/reports.ts'
+import { freePorts } from '../../support/services.ts'
+import { expectNothingLost, startLoad } from './load.ts'
+import { redisIsHere, startRedis } from './servers.ts'
+import type { TestServers } from './servers.ts'
+
+const regions = 16
+const timelineCap = 100
+
+describe.skipIf(!(await redisIsHere()))('when Redis', () => {
+  let servers: TestServers
+  let admin: Redis
+  const opened: { close(): Promise<void> }[] = []
+  const open = (options: Partial<RedisHotStoreOptions> = {}) => {
+    const store = openRedisHotStore({ urls: servers.urls, regions, ...options })
+    opened.push(store)
+    return store
+  }
+  beforeAll(async () => {
+    servers = await startRedis()
+    admin = new Redis(servers.urls[0] as string)
+    admin.on('error', () => undefined)
+  })
+  afterAll(async () => {
+    for (const store of opened) await store.close()
+    admin.disconnect()
+    await servers.stop()
+  })
+
+  it('forgets its scripts between two calls, nobody notices', async () => {
+    const store = open()
+    const viewer = freshViewer()
+    for (const position of [1, 2, 3]) {
+      const now = later()
+      const [outcome] = await store.putProgress([write(viewer, '1', report(now, { position }))], { now, timelineCap })
+      expect(writtenRecord(outcome).position).toBe(position)
+      await admin.script('FLUSH')
+      expect((await store.listTimeline(viewer, [1], undefined, 10)).entries).toHaveLength(1)
+    }
+    await store.deleteProgress([keyOf(viewer, '1')], later())
+    await admin.script('FLUSH')
+    await store.clearProgress(viewer, 1, later())
+    await store.setPaused(viewer, true, later())
+  })
+
+  it('is killed under load and started again, every acknowledged report is there, and calls were only slow', async () => {
+    const store = open({ prefix: 'killed', retryMaxMs: 20_000 })
+    const load = startLoad(store, 'killed')
+    for (let kill = 0; kill < 3; kill++) {
+      await sleep(300)
+      servers.signal(servers.ports[0] as number, 'SIGKILL')
+      await servers.start()
+    }
+    await sleep(300)
+    const result = await load.stop()
+    expect(result.failures).toEqual([])
+    await expectNothingLost(store, regions, result)
+  })
+
+  it('is killed and started again, followers hear of what comes after', async () => {
+    const store = open()
+    const viewer = freshViewer()
+    const changes: ProgressChange[] = []
+    await store.followProgress(viewer, (change) => changes.push(change))
+    servers.signal(servers.ports[0] as number, 'SIGKILL')
+    await servers.start()
+    await until('a change after the restart', async () => {
+      const now = later()
+      await store.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
+      await sleep(50)
+      return changes.length > 0
+    })
+  })
+
+  it('is not there, calls end in time with HOT_STORE_UNAVAILABLE, and the message names the address and no password', async () => {
+    const [port] = await freePorts(1)
+    const store = open({ urls: [`redis://someone:secret@127.0.0.1:${port}`], retryMaxMs: 300 })
+    const started = performance.now()
+    const failure: unknown = await store.getProgressMany([keyOf('1', '1')]).catch((error: unknown) => error)
+    expect(failure).toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    expect(String(failure)).toContain(`127.0.0.1:${port} does not answer`)
+    expect(String(failure)).toContain('ECONNREFUSED')
+    expect(String(failure)).not.toContain('secret')
+    await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    await expect(store.followProgress('1', () => undefined)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    expect(performance.now() - started).toBeLessThan(5_000)
+  })
+
+  it('hangs, calls end in time, and go on when it does', async () => {
+    const store = open({ retryMaxMs: 200, commandTimeoutMs: 300 })
+    const viewer = freshViewer()
+    const now = later()
+    const put = () => store.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
+    await put()
+    servers.signal(servers.ports[0] as number, 'SIGSTOP')
+    try {
+      const started = performance.now()
+      await expect(put()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+      expect(performance.now() - started).toBeLessThan(2_000)
+    } finally {
+      servers.signal(servers.ports[0] as number, 'SIGCONT')
+    }
+    await until('it answers again', () => put().then(() => true, () => false))
+  })
+
+  it('is full, writes fail with STORE_FULL and leave nothing behind, while reads, deletions of marks and clearing go on', async () => {
+    const store = open()
+    const viewer = freshViewer()
+    const now = later()
+    const [outcome] = await store.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
+    await admin.config('SET', 'maxmemory', '1mb')
+    try {
+      await expect(store.putProgress([write(viewer, '2', report(now)), write(viewer, '1', report(now + 1))], { now, timelineCap })).rejects.toMatchObject({
+        code: 'STORE_FULL',
+      })
+      const lookups = await store.getProgressMany([keyOf(viewer, '1'), keyOf(viewer, '2')])
+      expect(lookups.map((lookup) => lookup.record)).toEqual([writtenRecord(outcome), undefined])
+      expect((await store.listTimeline(viewer, [1], undefined, 10)).entries).toHaveLength(1)
+      await store.clearDirty([{ key: keyOf(viewer, '1'), version: writtenRecord(outcome).version }], timelineCap)
+      await store.clearProgress(viewer, 1, later())
+    } finally {
+      await admin.config('SET', 'maxmemory', '0')
+    }
+  })
+
+  it('was filled with another region count, every call is refused', async () => {
+    await open({ prefix: 'other' }).check()
+    const store = open({ prefix: 'other', regions: 17 })
+    await expect(store.check()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('stores.regions 16') as string })
+    await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
+  })
+
+  it('wants another password, calls say so at once', async () => {
+    await admin.call('ACL', 'SETUSER', 'tidemark', 'on', '>right', '~*', '&*', '+@all')
+    await open({ username: 'tidemark', password: 'right' }).check()
+    const store = open({ username: 'tidemark', password: 'wrong', retryMaxMs: 500 })
+    await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: expect.stringContaining('refuses us') as string })
+  })
+
+  it('is asked after the store was closed, calls are refused', async () => {
+    const store = open()
+    await store.check()
+    await store.close()
+    await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+
+  it('is configured with what cannot be, opening fails with the sentence', () => {
+    expect(() => open({ urls: ['http://user:secret@example:1'] })).toThrow(/example:1 is not an address of a Redis server/)
+    expect(() => open({ urls: [] })).toThrow(/no address is given/)
+    expect(() => open({ prefix: 'a{b}' })).toThrow(/has a brace/)
+    expect(() => open({ expireMs: 1_000 })).toThrow(/less than a day/)
+  })
+})

@@ -1,0 +1,74 @@
+/**
+ * The servers of `scripts/services` for tests: started if they are not up, and left up for the next run.
+ *
+ *   const kafka = await service('kafka')
+ *   describe.skipIf(kafka === undefined)('the log on Kafka', () => { … })
+ *
+ * Where a server cannot be had, its tests are skipped and what to install is kept for the end of the run
+ * (`notTested`). With CI=true nothing is skipped: the file fails instead.
+ */
+import { spawn } from 'node:child_process'
+import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { mariadbSocket } from '../../scripts/servers/mariadb.ts'
+import { addressesOf, portBase, portsFrom, type ServerName } from '../../scripts/servers/ports.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const HOME = join(ROOT, '.services')
+const NOT_TESTED = join(HOME, 'not-tested.txt')
+
+/** The folder of Kafka's artifacts, for tests that run a broker of their own. */
+export const KAFKA_ARTIFACTS = join(HOME, 'kafka')
+
+/** The socket on which root may enter MariaDB without a password. */
+export const MARIADB_SOCKET = mariadbSocket(join(HOME, 'mariadb'))
+
+/** The address of a running server, or undefined where it cannot be had. Of the cluster: its nodes', parted by commas. */
+export async function service(name: ServerName): Promise<string | undefined> {
+  const { status, complaint } = await runServices('up', name)
+  if (status === 0) return addressesOf(portsFrom(portBase(process.env)))[name]
+  if (process.env['CI'] === 'true') throw new Error(`${name} is not up, and with CI=true nothing is skipped: ${complaint}`)
+  mkdirSync(HOME, { recursive: true })
+  appendFileSync(NOT_TESTED, `${name}: ${complaint.split('\n')[0]}\n`)
+  return undefined
+}
+
+/** What was skipped since `forgetNotTested`: one sentence per server, each once. */
+export function notTested(): string[] {
+  try {
+    return [...new Set(readFileSync(NOT_TESTED, 'utf8').trim().split('\n'))]
+  } catch {
+    return []
+  }
+}
+
+export function forgetNotTested(): void {
+  rmSync(NOT_TESTED, { force: true })
+}
+
+function runServices(...args: readonly string[]): Promise<{ status: number | null; complaint: string }> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(ROOT, 'scripts', 'services.ts'), ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let complaint = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      complaint += chunk.toString()
+    })
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ status, complaint: complaint.trim() }))
+  })
+}
+
+/** Ports that are free now, for servers that a test starts itself. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
