@@ -1,6 +1,11 @@
+import { createRequire } from 'node:module'
 import { defineConfig } from 'vitest/config'
 
+const require = createRequire(import.meta.url)
+
 export default defineConfig({
+  // Vitest would load `graphql` once as ESM and once as CommonJS, and errors of the one are unknown to the other.
+  resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/not-tested.ts'],

@@ -53,7 +53,12 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'single report p99', value: single.p99Ms, unit: 'ms' },
       { metric: 'pages of 50 entries', value: page.perSecond, unit: 'pages/s', target: 1_500 },
       { metric: 'page p99', value: page.p99Ms, unit: 'ms' },
-      { metric: 'anonymous memory, end : after warm-up', value: memory.ratio, unit: 'ratio', ...(quick ? {} : { target: 1.15, atMost: true }) },
+      {
+        metric: 'anonymous memory, end : after warm-up',
+        value: memory.ratio,
+        unit: 'ratio',
+        ...(quick ? {} : { target: 1.15, atMost: true }),
+      },
       { metric: 'anonymous memory at the end', value: memory.endMb, unit: 'MB' },
       ...(await runFeedBench({ quick, progress })),
     ]
@@ -138,7 +143,10 @@ async function measureMemory(service: Service, durationMs: number): Promise<{ ra
   const steps = 10
   const samples: number[] = []
   for (let step = 0; step < steps; step++) {
-    await Promise.all([runLoad({ ...batches(service, durationMs / steps), connections: 2 }), runLoad({ ...pages(service, durationMs / steps), connections: 4 })])
+    await Promise.all([
+      runLoad({ ...batches(service, durationMs / steps), connections: 2 }),
+      runLoad({ ...pages(service, durationMs / steps), connections: 4 }),
+    ])
     samples.push(anonymousMb(service.pid))
   }
   const early = Math.max(...samples.slice(1, 4))

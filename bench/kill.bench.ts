@@ -11,7 +11,16 @@ import type { BenchOptions, Measure } from './report.ts'
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const { folder, remove } = makeServiceFolder()
   try {
-    const report = await killRounds({ folder, settings: KILL_SETTINGS, rounds: quick ? 10 : 200, seed: Date.now() % 1_000_000, writeMaxMs: 1_500, viewers: 40, subjects: 50, progress })
+    const report = await killRounds({
+      folder,
+      settings: KILL_SETTINGS,
+      rounds: quick ? 10 : 200,
+      seed: Date.now() % 1_000_000,
+      writeMaxMs: 1_500,
+      viewers: 40,
+      subjects: 50,
+      progress,
+    })
     for (const loss of report.losses) progress(loss)
     return [
       { metric: 'kills', value: report.rounds, unit: '' },

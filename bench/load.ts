@@ -33,7 +33,12 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
 
 function runConnection(options: LoadOptions, until: number, latencies: number[]): Promise<void> {
   const { hostname, port, pathname } = new URL(options.url)
-  const headers = Object.entries({ host: `${hostname}:${port}`, 'content-type': 'application/json', accept: 'application/json', ...options.headers })
+  const headers = Object.entries({
+    host: `${hostname}:${port}`,
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...options.headers,
+  })
   const head = `POST ${pathname} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: `
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(Number(port), hostname)

@@ -34,7 +34,16 @@ async function measure(entries: number, device: string, oidOf: (index: number) =
   const viewer = String(1_000_000_000 + entries)
   const now = Date.now()
   const writes = Array.from({ length: entries }, (_, index) => {
-    const record = { viewedAt: now - index * 60_000, since: 0, version: 0, position: 754_000, duration: 1_320_000, device, finished: false, deleted: false }
+    const record = {
+      viewedAt: now - index * 60_000,
+      since: 0,
+      version: 0,
+      position: 754_000,
+      duration: 1_320_000,
+      device,
+      finished: false,
+      deleted: false,
+    }
     return {
       ...{ viewer, business: 1, oid: oidOf(index), decisive: true },
       record: { ...record, rank: rankOf('newest', { ...record, glance: false }) },
@@ -52,7 +61,15 @@ async function measure(entries: number, device: string, oidOf: (index: number) =
   const encodings = await Promise.all(keys.map((key) => redis.object('ENCODING', key)))
   await redis.del(...keys)
   const total = (contents ?? 0) + (timeline ?? 0)
-  const cells = [entries, device || 'none', contents, timeline, encodings.join('/'), (total / entries).toFixed(1), (dirty / entries).toFixed(1)]
+  const cells = [
+    entries,
+    device || 'none',
+    contents,
+    timeline,
+    encodings.join('/'),
+    (total / entries).toFixed(1),
+    (dirty / entries).toFixed(1),
+  ]
   return cells.map((cell, at) => String(cell).padEnd(COLUMNS[at]?.[1] ?? 0)).join('')
 }
 
@@ -69,7 +86,8 @@ const COLUMNS: [string, number][] = [
 const settings = await redis.config('GET', 'hash-max-listpack-entries', 'zset-max-listpack-entries')
 console.log(`${String(settings)}; a dirty mark's member takes ${packMember({ viewer: '1', business: 1, oid: '1' }).length} bytes`)
 console.log(COLUMNS.map(([title, width]) => title.padEnd(width)).join(''))
-for (const entries of [1, 10, 50, 128, 200, 500, 1_000]) console.log(await measure(entries, 'phone', (index) => String(170_000_000_000 + index)))
+for (const entries of [1, 10, 50, 128, 200, 500, 1_000])
+  console.log(await measure(entries, 'phone', (index) => String(170_000_000_000 + index)))
 console.log(await measure(50, '', (index) => String(index)))
 console.log(await measure(50, 'living-room-tv', (index) => `BV1xx411c7m${String(index).padStart(2, '0')}`))
 await redis.del(layout.version(0), layout.dirty(0), layout.meta)

@@ -31,11 +31,32 @@ export function versions(): Record<string, string> {
   const { version, dependencies } = JSON.parse(text) as { version: string; dependencies: Record<string, string> }
   const shown = ['graphql', 'graphql-jit', 'lmdb', 'fastify', '@graphql-hive/router-query-planner']
   const libraries = shown.map((name) => [name, dependencies[name] ?? '-'])
-  return { tidemark: version, node: process.version, cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`, ...Object.fromEntries(libraries) }
+  return {
+    tidemark: version,
+    node: process.version,
+    cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
+    ...Object.fromEntries(libraries),
+  }
 }
 
 export function tableOf(results: readonly Result[]): string {
-  const rows = [['metric', 'value', 'unit', 'target', ''], ...results.map((each) => [each.metric, String(each.value), each.unit, each.target === null ? '' : String(each.target), each.ok ? 'ok' : 'MISSED'])]
+  const rows = [
+    ['metric', 'value', 'unit', 'target', ''],
+    ...results.map((each) => [
+      each.metric,
+      String(each.value),
+      each.unit,
+      each.target === null ? '' : String(each.target),
+      each.ok ? 'ok' : 'MISSED',
+    ]),
+  ]
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) ?? []
-  return rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] as number)).join('  ').trimEnd()).join('\n')
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
 }

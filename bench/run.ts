@@ -8,7 +8,9 @@ import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean' }, json: { type: 'boolean' } } })
 const [name = ''] = positionals
-const BENCHES = readdirSync(import.meta.dirname).filter((file) => file.endsWith('.bench.ts')).map((file) => file.replace('.bench.ts', ''))
+const BENCHES = readdirSync(import.meta.dirname)
+  .filter((file) => file.endsWith('.bench.ts'))
+  .map((file) => file.replace('.bench.ts', ''))
 
 if (!BENCHES.includes(name)) {
   console.error(`there is no benchmark "${name}": say one of ${BENCHES.join(', ')}`)

@@ -6,6 +6,7 @@ import { checkId } from '../core/keys.ts'
 import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { readTimeline } from '../subgraphs/history/timeline.ts'
+import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
 const LINES_MAX = 50
@@ -14,7 +15,7 @@ export async function inspect(what: string, id: string | undefined, flags: Flags
   const config = readSettings(flags)
   if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
-  const stores = await openStores(config, systemClock)
+  const stores = await openStores(config, systemClock, makeLog())
   try {
     if (what === 'stores') await inspectStores(stores, print)
     else await inspectViewer(stores, id as string, config, print)

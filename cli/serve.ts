@@ -11,6 +11,7 @@ import { localTransport } from '../gateway/transports/local.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import { makeLoaders } from '../loaders/index.ts'
 import type { OpenStores } from '../stores/open.ts'
+import { readiness } from './readiness.ts'
 
 type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema }
 
@@ -41,19 +42,4 @@ export function serve(
     registry,
     ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
   })
-}
-
-async function readiness(stores: OpenStores): Promise<{ ok: boolean; stores: Record<string, string> }> {
-  const checks = { hot: stores.hot, log: stores.log, records: stores.records }
-  const words = await Promise.all(
-    Object.entries(checks).map(async ([name, store]): Promise<[string, string]> => {
-      try {
-        await store.check()
-        return [name, 'ok']
-      } catch (error) {
-        return [name, error instanceof Error ? error.message : String(error)]
-      }
-    }),
-  )
-  return { ok: words.every(([, word]) => word === 'ok'), stores: Object.fromEntries(words) }
 }

@@ -51,19 +51,17 @@ function parseYaml(path: string): unknown {
   }
 }
 
-/** `auth.secret: {file: key.txt}` → its text, relative to the configuration file. */
+/** Wherever a value is `{file: path}`, its text; the path is relative to the configuration file. */
 function withSecretTexts(values: object, folder: string): object {
-  const auth: unknown = 'auth' in values ? values.auth : undefined
-  if (typeof auth !== 'object' || auth === null) return values
-  const texts = Object.entries(auth).map(([key, value]: [string, unknown]) => [
-    key,
-    isFileReference(value) ? readSecret(resolve(folder, value.file)) : value,
-  ])
-  return { ...values, auth: Object.fromEntries(texts) }
+  const entries = Object.entries(values).map(([key, value]: [string, unknown]) => {
+    if (isFileReference(value)) return [key, readSecret(resolve(folder, value.file))]
+    return [key, typeof value === 'object' && value !== null && !Array.isArray(value) ? withSecretTexts(value, folder) : value]
+  })
+  return Object.fromEntries(entries)
 }
 
 function isFileReference(value: unknown): value is { file: string } {
-  return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string'
+  return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
 }
 
 function readSecret(path: string): string {
@@ -85,7 +83,15 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
         workers: wholeNumber(environment['TIDEMARK_WORKERS'], 'TIDEMARK_WORKERS'),
       }),
       auth: present({ secret: environment['TIDEMARK_JWT_SECRET'] }),
-      stores: present({ data: environment['TIDEMARK_DATA'] }),
+      stores: present({
+        data: environment['TIDEMARK_DATA'],
+        redis: section({ urls: list(environment['TIDEMARK_REDIS_URL']), password: environment['TIDEMARK_REDIS_PASSWORD'] }),
+        kafka: section({
+          brokers: list(environment['TIDEMARK_KAFKA_BROKERS']),
+          sasl: section({ password: environment['TIDEMARK_KAFKA_PASSWORD'] }),
+        }),
+        mysql: section({ url: environment['TIDEMARK_MYSQL_URL'], password: environment['TIDEMARK_MYSQL_PASSWORD'] }),
+      }),
     },
   }
 }
@@ -102,6 +108,16 @@ function fromFlags(flags: Flags): ConfigSource {
 
 function present(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+/** A section of which something is set; else undefined, so that an empty one does not choose a shape. */
+function section(values: Record<string, unknown>): Record<string, unknown> | undefined {
+  const given = present(values)
+  return Object.keys(given).length > 0 ? given : undefined
+}
+
+function list(text: string | undefined): string[] | undefined {
+  return text === undefined || text === '' ? undefined : text.split(',').map((each) => each.trim())
 }
 
 function wholeNumber(text: string | undefined, name: string): number | undefined {

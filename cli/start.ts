@@ -1,54 +1,77 @@
 /**
- * `tidemark start`: gateway, subgraph and job on the embedded stores. With one worker all of it is one process; with
- * more, this process owns the data folder, runs the job and passes changes on, and the workers answer requests.
+ * `tidemark start`, `gateway`, `job`: the same parts, put together for what a process is for.
+ *
+ * - start: requests and job. On the embedded stores with more than one worker, this process owns the data folder, runs the
+ *   job and passes changes on, and the workers answer requests.
+ * - gateway: requests only. job: the job only, with health checks and metrics.
+ *
+ * The embedded stores belong to one `start`; the other two need the distributed shape.
  */
 import cluster from 'node:cluster'
 import closeWithGrace from 'close-with-grace'
-import { Registry } from '@prometheus-io/client'
-import { pino, type Logger } from 'pino'
+import { Registry, collectDefaultMetrics } from '@prometheus-io/client'
+import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { makeDrain, type DrainStep } from '../core/drain.ts'
-import { lockDataFolder } from '../stores/lmdb/lock.ts'
+import { TidemarkError } from '../core/errors.ts'
+import { GRAPHQL_PATH } from '../gateway/server.ts'
+import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
+import { makeLog } from './log.ts'
+import { serveOperators } from './operators.ts'
 import { serve } from './serve.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { connectToPrimary, startWorkers } from './workers.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
-export async function start(flags: Flags): Promise<void> {
+export type Role = 'start' | 'gateway' | 'job'
+
+export async function start(role: Role, flags: Flags): Promise<void> {
   const config = readSettings(flags)
-  const log = pino({ level: 'info', base: null, redact: ['authorization', '*.authorization'] }, pino.destination({ dest: 2, sync: true }))
+  const log = makeLog()
+  if (role !== 'start' && isEmbedded(config)) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `"${role}" shares its stores with other processes: set stores.redis, kafka and mysql, or run "tidemark start"`,
+    )
+  }
   if (cluster.isWorker) await runWorker(config, log)
+  else if (role === 'job') await runJob(config, log)
   else if (config.server.workers > 1) await runPrimary(config, log)
-  else await runAlone(config, log)
+  else await runServing(role, config, log)
 }
 
-async function runAlone(config: Config, log: Logger): Promise<void> {
-  const unlock = await lockDataFolder(config.stores.data)
-  const stores = await openStores(config, systemClock)
+export function isEmbedded(config: Config): boolean {
+  return config.stores.redis === undefined
+}
+
+/** Requests, and with `start` the job as well, in this process. */
+async function runServing(role: Role, config: Config, log: Logger): Promise<void> {
+  const lock = lockIfEmbedded(config)
+  const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
-  const job = await history.startJob()
+  const job = role === 'start' ? await history.startJob() : undefined
   addServiceMetrics(registry, history)
-  addJobMetrics(registry, job, stores)
+  if (job !== undefined) addJobMetrics(registry, job, stores)
   const server = serve(config, [history], stores, registry, log)
   drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
     { name: 'flush', run: () => history.drain() },
-    { name: 'job', run: () => job.stop() },
+    { name: 'job', run: () => job?.stop() },
     { name: 'stores', run: () => stores.close() },
-    { name: 'lock', run: unlock },
+    { name: 'lock', run: () => lock.release() },
   ])
   announce((await server.listen()).url)
 }
 
-/** A process that answers requests; the primary has the lock and the job. */
+/** A process of `--workers` that answers requests; the primary has the lock and the job. */
 async function runWorker(config: Config, log: Logger): Promise<void> {
   const registry = new Registry()
   const primary = connectToPrimary(registry)
-  const stores = await openStores(config, systemClock, primary.relay)
+  const stores = await openStores(config, systemClock, log, primary.relay)
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   addServiceMetrics(registry, history)
   const server = serve(config, [history], stores, registry, log, primary.metricsOfAll)
@@ -62,8 +85,8 @@ async function runWorker(config: Config, log: Logger): Promise<void> {
 }
 
 async function runPrimary(config: Config, log: Logger): Promise<void> {
-  const unlock = await lockDataFolder(config.stores.data)
-  const stores = await openStores(config, systemClock)
+  const lock = lockIfEmbedded(config)
+  const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   const job = await history.startJob()
@@ -73,13 +96,33 @@ async function runPrimary(config: Config, log: Logger): Promise<void> {
     { name: 'workers', run: () => workers.stop() },
     { name: 'job', run: () => job.stop() },
     { name: 'stores', run: () => stores.close() },
-    { name: 'lock', run: unlock },
+    { name: 'lock', run: () => lock.release() },
   ])
   announce(await workers.listening)
 }
 
-/** Drains on SIGTERM and SIGINT, and on a bug: what was acknowledged is on disk anyway, the rest is sent on if it can be. */
-function drainOnSignal(config: Config, log: Logger, steps: readonly DrainStep[]): void {
+async function runJob(config: Config, log: Logger): Promise<void> {
+  const stores = await openStores(config, systemClock, log)
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
+  const job = await history.startJob()
+  addJobMetrics(registry, job, stores)
+  const operators = serveOperators(config, stores, registry, log)
+  drainOnSignal(config, log, [
+    { name: 'operators', run: () => operators.close() },
+    { name: 'job', run: () => job.stop() },
+    { name: 'stores', run: () => stores.close() },
+  ])
+  console.log(`The history job is ready: ${await operators.listen()}  (/health/ready, /metrics)`)
+}
+
+function lockIfEmbedded(config: Config): { release(): void } {
+  return isEmbedded(config) ? lockDataFolder(config.stores.data) : { release() {} }
+}
+
+/** Drains on SIGTERM and SIGINT, and on a bug: what was acknowledged is durable anyway, the rest is sent on if it can be. */
+export function drainOnSignal(config: Config, log: Logger, steps: readonly DrainStep[]): void {
   const { drainMaxMs } = config.server
   const drain = makeDrain(systemClock, steps, { maxMs: drainMaxMs }, (step, err) =>
     log.error({ err, step }, 'a step of the shutdown failed'),
@@ -87,14 +130,14 @@ function drainOnSignal(config: Config, log: Logger, steps: readonly DrainStep[])
   closeWithGrace({ delay: drainMaxMs + 1_000, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, 'a bug ends this process')
     else log.info({ signal }, 'draining')
-    if (!(await drain())) log.warn({ drainMaxMs }, 'the shutdown was cut short; the sweeper persists what was left')
+    if (!(await drain())) log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists what was left')
   })
 }
 
-function reporter(log: Logger): (error: unknown) => void {
+export function reporter(log: Logger): (error: unknown) => void {
   return (err) => log.error({ err }, 'a background step failed and will be repeated')
 }
 
 function announce(url: string): void {
-  console.log(`Tidemark is ready: ${url}  (open it in a browser for GraphiQL; stop with Ctrl-C)`)
+  console.log(`Tidemark is ready: ${url}${GRAPHQL_PATH}  (open it in a browser for GraphiQL; stop with Ctrl-C)`)
 }

@@ -15,7 +15,7 @@ program
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--workers <number>', 'processes that answer requests and share the data folder (default 1)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
-  .action(async (flags) => (await import('./start.ts')).start(flags))
+  .action(async (flags) => (await import('./start.ts')).start('start', flags))
 
 program
   .command('subgraph')
@@ -26,6 +26,23 @@ program
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (name: string, flags) => (await import('./subgraph.ts')).subgraph(name, flags))
+
+program
+  .command('gateway')
+  .description('Serve requests only, on Redis, Kafka and MySQL; jobs run elsewhere')
+  .option('--port <number>', 'port to listen on (PORT, default 4000)')
+  .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => (await import('./start.ts')).start('gateway', flags))
+
+program
+  .command('job')
+  .description('Persist only, on Redis, Kafka and MySQL; any number of them share the work')
+  .argument('<name>', 'history')
+  .option('--port <number>', 'port of health checks and metrics (PORT, default 4000)')
+  .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (name: string, flags) => (await import('./job.ts')).job(name, flags))
 
 program
   .command('replay')

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { AggregatorRegistry, type Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import type { ProgressChange } from '../core/domain.ts'
-import type { ChangeRelay } from '../stores/lmdb/hot-store.ts'
+import type { ChangeRelay } from '../stores/lmdb/changes.ts'
 
 type ToPrimary = { kind: 'change'; change: ProgressChange } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
 type ToWorker = { kind: 'change'; change: ProgressChange } | { kind: 'metrics'; id: number; text: string }
@@ -100,7 +100,10 @@ export function connectToPrimary(registry: Registry): Primary {
   return {
     relay: {
       publish: (change) => tellPrimary({ kind: 'change', change }),
-      onChange: (listener) => void followers.add(listener),
+      onChange(listener) {
+        followers.add(listener)
+        return () => followers.delete(listener)
+      },
     },
     metricsOfAll: () =>
       new Promise((resolve) => {

@@ -35,6 +35,78 @@ const businessSchema = z
   })
   .strict()
 
+const tlsSchema = z
+  .object({
+    ca: z.string().optional().describe('PEM of the authority to trust instead of the system; or {file: path}.'),
+    cert: z.string().optional().describe('PEM of a client certificate, where the server asks for one; or {file: path}.'),
+    key: z.string().optional().describe('PEM of its key; or {file: path}.'),
+  })
+  .strict()
+  .describe('Given, connections are encrypted and the server is verified; {} trusts the authorities of the system.')
+
+const redisSchema = z
+  .object({
+    urls: z
+      .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
+      .min(1)
+      .describe('TIDEMARK_REDIS_URL, separated by commas. Of a Cluster: some of its nodes.'),
+    cluster: z.boolean().optional().describe('True for a Redis Cluster; absent: whether more than one address is given.'),
+    username: z.string().optional(),
+    password: z.string().optional().describe('TIDEMARK_REDIS_PASSWORD; or {file: path}.'),
+    tls: tlsSchema.optional(),
+    prefix: z.string().min(1).max(32).default('tm').describe('What all keys begin with, for deployments that share a server.'),
+  })
+  .strict()
+
+const kafkaSchema = z
+  .object({
+    brokers: z
+      .array(z.string().regex(/^[^\s:]+:\d+$/, 'write host:port'))
+      .min(1)
+      .describe('TIDEMARK_KAFKA_BROKERS, separated by commas.'),
+    tls: tlsSchema.optional(),
+    sasl: z
+      .object({
+        mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).default('scram-sha-512'),
+        username: z.string().min(1),
+        password: z.string().min(1).describe('TIDEMARK_KAFKA_PASSWORD; or {file: path}.'),
+      })
+      .strict()
+      .optional(),
+    topicPrefix: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,100}$/, 'use letters, digits, dots, _ and -')
+      .default('tidemark')
+      .describe('What the names of the topics begin with.'),
+    groupId: z.string().min(1).default('tidemark-history').describe('The group of the jobs.'),
+    partitions: count(1, 10_000).default(12).describe('Partitions that `tidemark migrate` creates: the most jobs that can share the work.'),
+  })
+  .strict()
+
+const mysqlSchema = z
+  .object({
+    url: z
+      .string()
+      .regex(/^mysql:\/\//, 'write mysql://user@host:port/database')
+      .describe('TIDEMARK_MYSQL_URL.'),
+    user: z.string().optional(),
+    password: z.string().optional().describe('TIDEMARK_MYSQL_PASSWORD; or {file: path}.'),
+    tls: tlsSchema.optional(),
+    connectionsMax: count(1, 1_000).default(8).describe('Connections of one process.'),
+  })
+  .strict()
+
+const storesSchema = z
+  .object({
+    data: z.string().min(1).default('./data').describe('TIDEMARK_DATA, --data. The folder of the embedded stores and of journals.'),
+    regions: count(1, 16_384).default(100).describe('Shards of viewers. Fixed for the life of a deployment.'),
+    mapSizeGb: count(1, 65_536).default(64).describe('The most the embedded stores may grow to, in GB; address space, not disk.'),
+    redis: redisSchema.optional().describe('The hot store. With kafka and mysql: the distributed shape; without all three: embedded.'),
+    kafka: kafkaSchema.optional().describe('The log.'),
+    mysql: mysqlSchema.optional().describe('The record store.'),
+  })
+  .strict()
+
 const configSchema = z
   .object({
     server: z
@@ -104,14 +176,7 @@ const configSchema = z
       })
       .strict()
       .default({}),
-    stores: z
-      .object({
-        data: z.string().min(1).default('./data').describe('TIDEMARK_DATA, --data. The folder of the embedded stores and of journals.'),
-        regions: count(1, 16_384).default(100).describe('Shards of viewers. Fixed for the life of a deployment.'),
-        mapSizeGb: count(1, 65_536).default(64).describe('The most the embedded stores may grow to, in GB; address space, not disk.'),
-      })
-      .strict()
-      .default({}),
+    stores: storesSchema.default({}),
   })
   .strict()
 
@@ -155,7 +220,7 @@ function describeIssue(issue: z.ZodIssue): string[] {
 /** Relations between values, each with its reason. */
 function relationMistakes(config: Config): string[] {
   const mistakes: string[] = []
-  const { history, businesses, server, auth } = config
+  const { history, businesses, server, auth, stores } = config
   if (history.sweepAfterMs <= history.flushAgeMaxMs) {
     mistakes.push(
       `history.sweepAfterMs (${history.sweepAfterMs}) must exceed history.flushAgeMaxMs (${history.flushAgeMaxMs}), or every key is persisted twice`,
@@ -176,6 +241,15 @@ function relationMistakes(config: Config): string[] {
   }
   if (server.mode === 'production' && auth.secret === undefined && auth.publicKey === undefined) {
     mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET) or auth.publicKey, or nobody could be let in')
+  }
+  const named = [stores.redis, stores.kafka, stores.mysql].filter((each) => each !== undefined).length
+  if (named !== 0 && named !== 3) {
+    mistakes.push('stores: set redis, kafka and mysql together for the distributed shape, or none of them for the embedded one')
+  }
+  if (stores.redis !== undefined && server.workers > 1) {
+    mistakes.push(
+      'server.workers shares an embedded data folder: in the distributed shape start more processes instead, as many as you like',
+    )
   }
   if (auth.secret !== undefined && auth.publicKey !== undefined)
     mistakes.push('auth: set either auth.secret or auth.publicKey, so that one kind of key is trusted')

@@ -15,7 +15,7 @@ import type { CompiledPlan } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { Judge } from './operations.ts'
 import { codedError, readOperation, withCode } from './operations.ts'
-import { splitOperation } from './plan-document.ts'
+import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner } from './planner.ts'
 import { compileOperation } from './prepared.ts'
 import type { PreparedOperation } from './prepared.ts'
@@ -58,9 +58,10 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      const { planned, introspection } = splitOperation(read.operation, read.fragments)
+      const dataKeys = makeDataKeys(read.operation, read.fragments, planner.fieldsWithArguments)
+      const { planned, introspection } = splitOperation(read.operation, read.fragments, dataKeys)
       const plan: CompiledPlan = compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible)
-      return compileOperation(planner.schema, read, plan, introspection)
+      return compileOperation(planner.schema, read, dataKeys, plan, introspection)
     } catch (error) {
       return {
         errors: [

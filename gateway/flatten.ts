@@ -55,13 +55,19 @@ function compileVisit(path: FlattenPath, possible: PossibleTypes): Visit {
   }
   const names = namesOf(segment.TypeCondition, possible)
   return (value, found) => {
-    if (isRecord(value) && names.has(String(value['__typename']))) next(value, found)
+    if (isRecord(value) && mayBe(value, names)) next(value, found)
   }
 }
 
 const collectObjects: Visit = (value, found) => {
   if (Array.isArray(value)) for (const item of value) collectObjects(item, found)
   else if (typeof value === 'object' && value !== null) found.push(value as Target)
+}
+
+/** The root has no name in the data, and passes; an entity without one has no representation anyway. */
+function mayBe(value: Record<string, unknown>, names: ReadonlySet<string>): boolean {
+  const typename = value['__typename']
+  return typename === undefined || (typeof typename === 'string' && names.has(typename))
 }
 
 function namesOf(conditions: readonly string[], possible: PossibleTypes): ReadonlySet<string> {
@@ -82,7 +88,7 @@ function locateIn(
     if (segment === undefined) found(value, place)
     else if (segment === '@') return
     else if ('Field' in segment) locateIn(value[segment.Field], rest, [...place, segment.Field], possible, found)
-    else if (namesOf(segment.TypeCondition, possible).has(String(value['__typename']))) locateIn(value, rest, place, possible, found)
+    else if (mayBe(value, namesOf(segment.TypeCondition, possible))) locateIn(value, rest, place, possible, found)
   }
 }
 

@@ -23,10 +23,9 @@ export type Collaborators = {
   readonly log: Log
   /** Where the gateway's metrics go, and what `/metrics` shows. */
   readonly registry: Registry
+  /** What `/metrics` shows instead, where several processes answer on one address. */
+  metricsOfAll?(): Promise<string>
 }
-
-/** An engine may write answers as text itself; then it is the text of what `execute` would give. */
-type Operation = PreparedOperation & { executeToJson?(variables: OperationRequest['variables'], context: RequestContext): Promise<string> }
 
 export type OperationRequest = {
   readonly query: string
@@ -46,7 +45,7 @@ export type Front = {
   prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] }
   /** For queries and mutations. */
   execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult>
-  executeToJson(prepared: Operation, request: OperationRequest, viewer: Viewer): Promise<JsonResult>
+  executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult>
   /** For subscriptions. Whoever gets a stream must read it to its end or call `return()`. */
   subscribe(
     prepared: PreparedOperation,
@@ -76,7 +75,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     return formatResult(result, formatError)
   }
 
-  async function executeToJson(prepared: Operation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
+  async function executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
     if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, viewer))
     const startedAt = performance.now()
     const json = await prepared.executeToJson(request.variables, makeContext(viewer))

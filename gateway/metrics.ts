@@ -20,8 +20,8 @@ export type Metrics = {
   subscriptionClosed(): void
   socketOpened(): void
   socketClosed(): void
-  /** All metrics of the registry in Prometheus' text form. */
-  render(): Promise<{ contentType: string; text: string }>
+  /** All metrics of the registry, or what `metricsOfAll` says, in Prometheus' text form. */
+  render(metricsOfAll?: () => Promise<string>): Promise<{ contentType: string; text: string }>
 }
 
 export function makeMetrics(registry: Registry): Metrics {
@@ -65,6 +65,6 @@ export function makeMetrics(registry: Registry): Metrics {
     subscriptionClosed: () => subscriptions.dec(),
     socketOpened: () => sockets.inc(),
     socketClosed: () => sockets.dec(),
-    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+    render: async (metricsOfAll = () => registry.metrics()) => ({ contentType: registry.contentType, text: await metricsOfAll() }),
   }
 }

@@ -3,11 +3,12 @@
  *
  * - `__schema`, `__type` and `__typename` of the root are left out: the planner does not know the first two, and this
  *   process knows all three. The first two become a document of their own.
- * - Every alias gets the prefix `_a_`. The planner adds the key fields that it needs under their own names; a client's
- *   `id: title` would take the place of the key `id`, and the next fetch would ask for the entity with the title as its
- *   id. With the prefix no alias can be the name of a field, and a client's key is one slice away from the data's key.
- * - Fragments of the root are inlined and constant @skip and @include there decided, so that a root that is left empty is
- *   seen here: the planner fails on it. @defer is dropped: such a fragment comes with the rest.
+ * - The client's keys must not meet the fields that the planner adds under their own names (keys of entities, what
+ *   @requires asks for), or it takes one for the other, and answers are wrong without an error: `id: title` becomes the key
+ *   of the next fetch; `size @include(if: $x)` stands in for `size(unit: "mb")`. So a key gets the prefix `_a_` wherever it
+ *   is an alias or its field can have arguments, and every key does in operations with conditions.
+ * - Constant @skip and @include are decided, since the planner fails on what they leave empty; for the root to be seen
+ *   empty, its fragments are inlined. @defer is dropped: such a fragment comes with the rest.
  */
 import { Kind, visit } from 'graphql'
 import type {
@@ -22,13 +23,6 @@ import type {
 
 const ALIAS_PREFIX = '_a_'
 
-/** The key under which the data of a field lies while a plan runs. */
-export function dataKeyOf(field: FieldNode): string {
-  const name = field.name.value
-  const alias = field.alias?.value ?? name
-  return alias === name && !name.startsWith(ALIAS_PREFIX) ? name : ALIAS_PREFIX + alias
-}
-
 export type Fragments = ReadonlyMap<string, FragmentDefinitionNode>
 
 export function fragmentsOf(document: DocumentNode): Fragments {
@@ -39,6 +33,30 @@ export function fragmentsOf(document: DocumentNode): Fragments {
   return fragments
 }
 
+/** The key under which the data of a field lies while a plan runs; one key of the client has one data key. */
+export type DataKeys = (field: FieldNode) => string
+
+export function makeDataKeys(operation: OperationDefinitionNode, fragments: Fragments, fieldsWithArguments: ReadonlySet<string>): DataKeys {
+  const prefixed = new Set<string>()
+  let hasConditions = false
+  for (const node of [operation, ...fragments.values()]) {
+    visit(node, {
+      Field(field) {
+        const { value: name } = field.name
+        if (keyOf(field) !== name || fieldsWithArguments.has(name) || name.startsWith(ALIAS_PREFIX)) prefixed.add(keyOf(field))
+      },
+      Directive({ name }) {
+        if (name.value === 'skip' || name.value === 'include') hasConditions = true
+      },
+    })
+  }
+  return (field) => (hasConditions || prefixed.has(keyOf(field)) ? ALIAS_PREFIX : '') + keyOf(field)
+}
+
+function keyOf(field: FieldNode): string {
+  return (field.alias ?? field.name).value
+}
+
 export type SplitOperation = {
   /** For the planner; undefined if nothing is left to plan. */
   readonly planned: DocumentNode | undefined
@@ -46,11 +64,11 @@ export type SplitOperation = {
   readonly introspection: DocumentNode | undefined
 }
 
-export function splitOperation(operation: OperationDefinitionNode, fragments: Fragments): SplitOperation {
+export function splitOperation(operation: OperationDefinitionNode, fragments: Fragments, dataKeys: DataKeys): SplitOperation {
   const planned = filterRoot(operation.selectionSet, fragments, (name) => !name.startsWith('__'))
   const introspection = filterRoot(operation.selectionSet, fragments, (name) => name === '__schema' || name === '__type')
   return {
-    planned: planned === undefined ? undefined : withAliases(documentOf({ ...operation, selectionSet: planned }, fragments)),
+    planned: planned === undefined ? undefined : withDataKeys(documentOf({ ...operation, selectionSet: planned }, fragments), dataKeys),
     introspection: introspection === undefined ? undefined : documentOf({ ...operation, selectionSet: introspection }, fragments),
   }
 }
@@ -94,14 +112,22 @@ function documentOf(operation: OperationDefinitionNode, fragments: Fragments): D
   return { kind: Kind.DOCUMENT, definitions: [operation, ...[...fragments.values()].filter(({ name }) => spread.has(name.value))] }
 }
 
-function withAliases(document: DocumentNode): DocumentNode {
+const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: '__typename' } }
+
+function withDataKeys(document: DocumentNode, dataKeys: DataKeys): DocumentNode {
   return visit(document, {
     Field(node) {
-      const key = dataKeyOf(node)
-      return key === (node.alias?.value ?? node.name.value) ? undefined : { ...node, alias: { kind: Kind.NAME, value: key } }
+      if (isLeftOut(node.directives)) return null
+      // Under its own name and without conditions: what the answer says of a type, and which fields it has, is read from it.
+      if (node.name.value === '__typename') return TYPENAME
+      const key = dataKeys(node)
+      return key === keyOf(node) ? undefined : { ...node, alias: { kind: Kind.NAME, value: key } }
     },
-    Directive(node) {
-      return node.name.value === 'defer' ? null : undefined
+    InlineFragment: (node) => (isLeftOut(node.directives) ? null : undefined),
+    FragmentSpread: (node) => (isLeftOut(node.directives) ? null : undefined),
+    Directive: (node) => (node.name.value === 'defer' ? null : undefined),
+    SelectionSet: {
+      leave: (node) => (node.selections.length === 0 ? { ...node, selections: [TYPENAME] } : undefined),
     },
   })
 }

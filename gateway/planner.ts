@@ -5,7 +5,17 @@
  */
 import { QueryPlanner } from '@graphql-hive/router-query-planner'
 import type { PlanNode } from '@graphql-hive/router-query-planner'
-import { GraphQLError, Kind, buildASTSchema, parse, print, specifiedDirectives, specifiedScalarTypes } from 'graphql'
+import {
+  GraphQLError,
+  Kind,
+  buildASTSchema,
+  isInterfaceType,
+  isObjectType,
+  parse,
+  print,
+  specifiedDirectives,
+  specifiedScalarTypes,
+} from 'graphql'
 import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 
@@ -15,6 +25,8 @@ export type PossibleTypes = (name: string) => ReadonlySet<string>
 export type Planner = {
   readonly schema: GraphQLSchema
   readonly possible: PossibleTypes
+  /** The names of all fields of the API that can have arguments. */
+  readonly fieldsWithArguments: ReadonlySet<string>
   /** The names of the subgraphs that the supergraph was composed of. */
   readonly subgraphs: readonly string[]
   /** Plans the only operation of the document. Undefined if nothing has to be fetched. Throws a GraphQLError. */
@@ -28,6 +40,7 @@ export function makePlanner(supergraphSdl: string): Planner {
   return {
     schema,
     possible: possibleTypes(supergraph),
+    fieldsWithArguments: namesWithArguments(schema),
     subgraphs: subgraphNames(supergraph),
     plan(document) {
       try {
@@ -69,6 +82,12 @@ function isApiDefinition(definition: DefinitionNode): boolean {
 function withoutMetaFields(definition: DefinitionNode): DefinitionNode {
   if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) return definition
   return { ...definition, fields: (definition.fields ?? []).filter(({ name }) => !name.value.startsWith('__')) }
+}
+
+function namesWithArguments(schema: GraphQLSchema): Set<string> {
+  const types = Object.values(schema.getTypeMap()).filter((type) => isObjectType(type) || isInterfaceType(type))
+  const fields = types.flatMap((type) => Object.values(type.getFields()))
+  return new Set(fields.filter(({ args }) => args.length > 0).map(({ name }) => name))
 }
 
 function possibleTypes(supergraph: DocumentNode): PossibleTypes {

@@ -3,12 +3,14 @@ import { execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
 import type { CompiledPlan, Source } from './executor.ts'
 import { makeLru } from './lru.ts'
+import type { DataKeys } from './plan-document.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, withCode } from './operations.ts'
 import { compileProjection } from './projection.ts'
 import type { Answer, Run } from './run.ts'
 import { makeRun } from './run.ts'
 import { conditionVariables, introspectionKey, makeShape } from './shape.ts'
+import type { ShapeSource } from './shape.ts'
 import { clientError, unavailable } from './subgraph-errors.ts'
 import type { FetchResult } from './transports/transport.ts'
 
@@ -40,12 +42,13 @@ const COERCION_ERRORS_MAX = 50
 export function compileOperation(
   schema: GraphQLSchema,
   read: ReadOperation,
+  dataKeys: DataKeys,
   plan: CompiledPlan,
   introspection: DocumentNode | undefined,
 ): PreparedOperation {
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
-  const project = projectionByConditions(schema, read)
+  const project = projectionByConditions({ schema, dataKeys, operation, fragments: read.fragments })
   const introspect = compileIntrospection(schema, introspection, (operation.variableDefinitions ?? []).length === 0)
 
   const answer = async (variables: Readonly<Record<string, unknown>>, context: RequestContext): Promise<ExecutionResult> => {
@@ -95,9 +98,9 @@ function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (
   }
 }
 
-function projectionByConditions(schema: GraphQLSchema, { operation, fragments }: ReadOperation): (run: Run) => Answer {
-  const names = conditionVariables(operation, fragments)
-  const compile = (variables: Readonly<Record<string, unknown>>) => compileProjection(makeShape(schema, operation, fragments, variables))
+function projectionByConditions(source: ShapeSource): (run: Run) => Answer {
+  const names = conditionVariables(source.operation, source.fragments)
+  const compile = (variables: Readonly<Record<string, unknown>>) => compileProjection(makeShape(source, variables))
   if (names.length === 0) {
     const project = compile(NO_VARIABLES)
     return project

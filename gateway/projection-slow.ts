@@ -25,9 +25,10 @@ type Completing = {
 }
 
 export function projectSlowly(shape: ObjectShape, run: Run): Answer {
-  const errors = run.failures.map(({ error, path }) =>
-    clientError(error, path === undefined ? undefined : clientPath(shape, run.data, path)),
-  )
+  const errors = run.failures.flatMap(({ error, path }) => {
+    const seen = path === undefined ? [undefined] : clientPaths(shape, run.data, path)
+    return seen.map((place) => clientError(error, place))
+  })
   const completing: Completing = { path: [], errors, explained: new Set(), lost: run.lost }
   for (const { path = [] } of errors) explain(completing, path)
   const data = completeObject(shape, run.data, completing)
@@ -125,19 +126,29 @@ function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
   return outcome
 }
 
-/** From the data's path to the client's. It ends where the client asked no further: at a key the planner added. */
-function clientPath(root: ObjectShape, data: unknown, path: DataPath): (string | number)[] {
+/**
+ * From the data's path to the client's, if it is any business of the client's. The path ends where he asked no further, at
+ * a key that the planner added: what failed there is told if it left something out of the answer. (A plan may also fetch
+ * what a condition of the operation excludes; that such a thing failed is nobody's loss.)
+ */
+function clientPaths(root: ObjectShape, data: unknown, path: DataPath): (string | number)[][] {
   const result: (string | number)[] = []
   let shape: Shape | undefined = root
   let value: unknown = data
   for (const key of path) {
     const next = stepInto(shape, value, key)
-    if (next === undefined) break
+    if (next === undefined) return isComplete(shape, value) ? [] : [result]
     result.push(next.key)
     shape = next.shape
     value = Array.isArray(value) || isRecord(value) ? (value as Record<string | number, unknown>)[key] : undefined
   }
-  return result
+  return [result]
+}
+
+function isComplete(shape: Shape, value: unknown): boolean {
+  const object = shape.kind === 'abstract' ? shape.of(typenameOf(value)) : shape
+  if (object?.kind !== 'object' || !isRecord(value)) return false
+  return object.fields.every(({ from, shape: of }) => of.kind === 'typename' || value[from] !== undefined)
 }
 
 function stepInto(shape: Shape, value: unknown, key: string | number): { key: string | number; shape: Shape } | undefined {

@@ -84,7 +84,8 @@ function select(
       const excluded =
         (selection.skipIf != null && variables[selection.skipIf] === true) ||
         (selection.includeIf != null && variables[selection.includeIf] !== true)
-      const applies = !excluded && possible(selection.typeCondition).has(String(entity['__typename'] ?? selection.typeCondition))
+      const { __typename: typename = selection.typeCondition } = entity
+      const applies = !excluded && typeof typename === 'string' && possible(selection.typeCondition).has(typename)
       return !applies || select(selection.selections, entity, selected, variables, possible)
     }
     const value = selectValue(selection, entity[selection.name], variables, possible)

@@ -99,8 +99,9 @@ export function makeServer(
       if (typeof opened !== 'function') return writeAnswer(response, opened)
       await opened(response)
     } catch (error) {
+      const answer = failureOf(error)
       if (response.headersSent) response.destroy()
-      else writeAnswer(response, failureOf(error))
+      else writeAnswer(response, answer)
     }
   }
 
@@ -126,7 +127,7 @@ export function makeServer(
   }
   addHealthRoutes(app, () => collaborators.ready(), draining, collaborators.log)
   app.get('/metrics', async (_request, reply) => {
-    const { contentType, text } = await front.metrics.render()
+    const { contentType, text } = await front.metrics.render(collaborators.metricsOfAll)
     return reply.type(contentType).send(text)
   })
   app.setNotFoundHandler((_request, reply) => sendNotFound(reply))

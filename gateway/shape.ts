@@ -16,8 +16,7 @@ import type {
   SelectionSetNode,
 } from 'graphql'
 import type { GraphQLAbstractType, GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType } from 'graphql'
-import type { Fragments } from './plan-document.ts'
-import { dataKeyOf } from './plan-document.ts'
+import type { DataKeys, Fragments } from './plan-document.ts'
 
 export type FieldShape = {
   /** The key in the answer. */
@@ -57,18 +56,22 @@ export function introspectionKey(key: string): string {
   return `__of_${key}`
 }
 
-type Building = { readonly schema: GraphQLSchema; readonly fragments: Fragments; readonly variables: Readonly<Record<string, unknown>> }
+/** What the shape of an operation is made from, besides the variables of its conditions. */
+export type ShapeSource = {
+  readonly schema: GraphQLSchema
+  readonly operation: OperationDefinitionNode
+  readonly fragments: Fragments
+  readonly dataKeys: DataKeys
+}
+
+type Building = ShapeSource & { readonly variables: Readonly<Record<string, unknown>> }
 type Composite = GraphQLObjectType | GraphQLInterfaceType | GraphQLUnionType
 
-export function makeShape(
-  schema: GraphQLSchema,
-  operation: OperationDefinitionNode,
-  fragments: Fragments,
-  variables: Readonly<Record<string, unknown>>,
-): ObjectShape {
+export function makeShape(source: ShapeSource, variables: Readonly<Record<string, unknown>>): ObjectShape {
+  const { schema, operation } = source
   const root = schema.getRootType(operation.operation)
   if (root == null) throw new Error(`the schema has no ${operation.operation} type`)
-  return objectShape({ schema, fragments, variables }, root, [operation.selectionSet], false)
+  return objectShape({ ...source, variables }, root, [operation.selectionSet], false)
 }
 
 /** The variables that @skip and @include of an operation name. */
@@ -144,7 +147,7 @@ function fieldShape(building: Building, parent: Composite, key: string, nodes: r
   const [node] = nodes
   if (node === undefined) throw new Error('a field has at least one node')
   const name = node.name.value
-  const field = { key, from: dataKeyOf(node), owner: `${parent.name}.${name}` }
+  const field = { key, from: building.dataKeys(node), owner: `${parent.name}.${name}` }
   if (name === '__typename') return { ...field, shape: { kind: 'typename', nonNull: true } }
   if (name === '__schema' || name === '__type')
     return { ...field, from: introspectionKey(key), shape: { kind: 'raw', nonNull: name === '__schema' } }

@@ -5,6 +5,8 @@
  * No credentials at all is an answer, not an error: introspection and public fields work without a viewer, and resolvers
  * that need one throw UNAUTHENTICATED themselves. Credentials that are wrong refuse the whole request.
  *
+ * A token's `scope` says what else it allows; in development `x-viewer-scopes` claims it.
+ *
  * The kind of the configured key pins the algorithm (RFC 8725, 3.1): a token never chooses how it is verified, so a
  * public key cannot be abused as an HMAC secret. Verified tokens are remembered until they expire, because a signature
  * costs more than the rest of a small request; only valid tokens are kept, so nobody can fill the memory from outside.
@@ -15,8 +17,10 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { checkId } from '../core/keys.ts'
+import type { Viewer as KnownViewer } from '../core/viewer.ts'
 
-export type Viewer = { readonly id: string } | undefined
+/** Undefined: nobody asks. */
+export type Viewer = KnownViewer | undefined
 
 /** The section `auth` of the configuration, with secrets as text. */
 export type AuthOptions = {
@@ -39,13 +43,14 @@ export type Identify = (credentials: Credentials) => Promise<Viewer>
 export function makeIdentify(auth: AuthOptions, mode: Config['server']['mode'], clock: Clock = systemClock): Identify {
   const verify = makeVerify(auth, clock)
   return async function identify(credentials) {
-    const claimed = credentials['x-viewer-id'] ?? credentials['viewerId']
-    if (claimed !== undefined && claimed !== null && mode === 'production') {
-      throw unauthenticated('x-viewer-id is for development: in production send "Authorization: Bearer" and a token')
+    const claimed = credentials['x-viewer-id'] ?? credentials['viewerId'] ?? undefined
+    const scopes = credentials['x-viewer-scopes'] ?? credentials['viewerScopes'] ?? undefined
+    if ((claimed !== undefined || scopes !== undefined) && mode === 'production') {
+      throw unauthenticated('x-viewer-id and x-viewer-scopes are for development: in production send "Authorization: Bearer" and a token')
     }
     const authorization = credentials['authorization'] ?? credentials['Authorization']
     if (authorization !== undefined && authorization !== null) return verify(bearerOf(authorization))
-    return claimed === undefined || claimed === null ? undefined : viewerOf(claimed)
+    return claimed === undefined ? undefined : viewerOf(claimed, scopes)
   }
 }
 
@@ -54,10 +59,15 @@ export function namesViewer(credentials: Credentials): boolean {
   return ['authorization', 'Authorization', 'x-viewer-id', 'viewerId'].some((name) => (credentials[name] ?? undefined) !== undefined)
 }
 
-function viewerOf(claimed: unknown): Viewer {
+function viewerOf(claimed: unknown, scopes: unknown): Viewer {
   if (typeof claimed !== 'string') throw unauthenticated(`viewerId is a ${typeof claimed}: send a string`)
   checkId(claimed, 'x-viewer-id')
-  return { id: claimed }
+  return { id: claimed, scopes: scopesOf(scopes) }
+}
+
+/** Parted by spaces, as RFC 8693, 4.2 has them. */
+function scopesOf(scopes: unknown): readonly string[] {
+  return typeof scopes === 'string' ? scopes.split(' ').filter((scope) => scope !== '') : []
 }
 
 const BEARER = /^bearer +([A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*)$/i
@@ -108,7 +118,7 @@ function makeVerify(auth: AuthOptions, clock: Clock): (token: string) => Promise
     } catch (error) {
       throw unauthenticated(error instanceof Error ? error.message : 'the subject of the token is not an id', error)
     }
-    return { viewer: { id }, expiresAt: payload.exp * 1_000 }
+    return { viewer: { id, scopes: scopesOf(payload['scope']) }, expiresAt: payload.exp * 1_000 }
   }
 }
 

@@ -1,14 +1,17 @@
 /** Configuration → adapters. The only file that names them all. */
-import { mkdirSync } from 'node:fs'
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
+import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openEnvironment } from './lmdb/environment.ts'
-import { openLmdbHotStore, type ChangeRelay } from './lmdb/hot-store.ts'
+import type { ChangeRelay } from './lmdb/changes.ts'
+import { openLmdbHotStore } from './lmdb/hot-store.ts'
 import { openLmdbLog } from './lmdb/log.ts'
 import { openLmdbRecordStore } from './lmdb/record-store.ts'
 import type { Log } from './log.ts'
+import { openMysqlRecordStore } from './mysql/record-store.ts'
 import type { RecordStore } from './record-store.ts'
+import { openRedisHotStore } from './redis/hot-store.ts'
 
 export type OpenStores = {
   hot: HotStore
@@ -18,14 +21,29 @@ export type OpenStores = {
   close(): Promise<void>
 }
 
+/** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
+export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+
+type Redis = NonNullable<Config['stores']['redis']>
+type Kafka = NonNullable<Config['stores']['kafka']>
+type Mysql = NonNullable<Config['stores']['mysql']>
+
+const DAY_MS = 86_400_000
+
 /**
- * Opens the three stores. `relay` carries changes between the processes that share a data folder.
- * Throws DATA_INCOMPATIBLE or the code of the store that cannot be opened.
+ * Opens the three stores of the configured shape. `relay` carries changes between processes that share a data folder.
+ * Servers that do not answer are no error here, calls say so; wrong credentials, schemas and region counts are:
+ * DATA_INCOMPATIBLE, CONFIG_INVALID, TOPIC_MISSING.
  */
-export async function openStores(config: Config, clock: Clock, relay?: ChangeRelay): Promise<OpenStores> {
+export async function openStores(config: Config, clock: Clock, logger: StoreLogger, relay?: ChangeRelay): Promise<OpenStores> {
+  const { redis, kafka, mysql } = config.stores
+  if (redis && kafka && mysql) return openDistributed(config, clock, logger, { redis, kafka, mysql })
+  return openEmbedded(config, clock, relay)
+}
+
+function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {
   const { data, regions, mapSizeGb } = config.stores
-  mkdirSync(data, { recursive: true })
-  const environment = await openEnvironment(data, { regions, mapSizeGb })
+  const environment = openEnvironment(data, { regions, mapSizeGb })
   const hot = openLmdbHotStore(environment, relay === undefined ? {} : { relay })
   const log = openLmdbLog(environment, clock)
   const records = openLmdbRecordStore(environment)
@@ -40,4 +58,41 @@ export async function openStores(config: Config, clock: Clock, relay?: ChangeRel
       await environment.close()
     },
   }
+}
+
+async function openDistributed(
+  config: Config,
+  clock: Clock,
+  logger: StoreLogger,
+  { redis, kafka, mysql }: { redis: Redis; kafka: Kafka; mysql: Mysql },
+): Promise<OpenStores> {
+  const { regions } = config.stores
+  const { retentionDays } = config.history
+  const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
+  const hot = openRedisHotStore({ ...redis, regions, expireMs })
+  try {
+    const records = await openMysqlRecordStore({ ...mysql, regions }, clock)
+    try {
+      const { topicPrefix, groupId } = kafka
+      const log = await openKafkaLog(
+        { connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true },
+        { clock, logger },
+      )
+      return { hot, log, records, close: () => closeAll([log, hot, records]) }
+    } catch (error) {
+      await records.close()
+      throw error
+    }
+  } catch (error) {
+    await hot.close()
+    throw error
+  }
+}
+
+export function kafkaConnection({ brokers, tls, sasl }: Kafka) {
+  return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
+}
+
+async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const store of stores) await store.close()
 }

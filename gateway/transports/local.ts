@@ -64,8 +64,7 @@ function rootOf(lists: readonly { key: string; variable: string }[], variables: 
 function compileExecute(schema: GraphQLSchema, document: DocumentNode, byJit: boolean): Execute {
   const compiled = byJit && inlineFragments(document) === document ? compileOrUndefined(schema, document) : undefined
   if (compiled !== undefined) return compiled
-  return (rootValue, contextValue, variableValues) =>
-    execute({ schema, document, rootValue, contextValue, variableValues }) as FetchResult | Promise<FetchResult>
+  return (rootValue, contextValue, variableValues) => execute({ schema, document, rootValue, contextValue, variableValues })
 }
 
 function compileOrUndefined(schema: GraphQLSchema, document: DocumentNode): Execute | undefined {

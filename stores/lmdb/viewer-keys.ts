@@ -47,7 +47,7 @@ export function recordKey(shelf: Shelf, oid: string): Buffer {
 
 export function timelineKey(shelf: Shelf, viewedAt: number, oid: string): Buffer {
   shelf.bytes[shelf.kindAt] = TIMELINE
-  shelf.bytes.writeUIntBE(TIME_MAX - viewedAt, shelf.kindAt + 1, TIME_BYTES)
+  writeMoment(shelf, viewedAt)
   return shelf.bytes.subarray(0, packId(oid, shelf.bytes, shelf.kindAt + 1 + TIME_BYTES))
 }
 
@@ -69,15 +69,18 @@ function startAfter(shelf: Shelf, before: Place): { start: Buffer; exclusiveStar
   const moment = before.business < shelf.business ? before.viewedAt : before.viewedAt - 1
   shelf.bytes[shelf.kindAt] = TIMELINE
   if (moment < 0) return { start: Buffer.from(plainKey(shelf, TIMELINE + 1)), exclusiveStart: false }
-  const end = shelf.bytes.writeUIntBE(TIME_MAX - moment, shelf.kindAt + 1, TIME_BYTES)
-  return { start: Buffer.from(shelf.bytes.subarray(0, end)), exclusiveStart: false }
+  return { start: Buffer.from(shelf.bytes.subarray(0, writeMoment(shelf, moment))), exclusiveStart: false }
+}
+
+/** Newer sorts first. A moment beyond the last one (a cursor may name any) counts as the last one. */
+function writeMoment(shelf: Shelf, viewedAt: number): number {
+  return shelf.bytes.writeUIntBE(TIME_MAX - Math.min(viewedAt, TIME_MAX), shelf.kindAt + 1, TIME_BYTES)
 }
 
 /** From this moment on, older ones included. */
 export function timelineFrom(shelf: Shelf, viewedAt: number): { start: Buffer; end: Buffer } {
   shelf.bytes[shelf.kindAt] = TIMELINE
-  const start = shelf.bytes.writeUIntBE(TIME_MAX - viewedAt, shelf.kindAt + 1, TIME_BYTES)
-  return { start: Buffer.from(shelf.bytes.subarray(0, start)), end: Buffer.from(plainKey(shelf, TIMELINE + 1)) }
+  return { start: Buffer.from(shelf.bytes.subarray(0, writeMoment(shelf, viewedAt))), end: Buffer.from(plainKey(shelf, TIMELINE + 1)) }
 }
 
 export type ViewerKey = { viewer: ViewerId; business: BusinessNumber; kind: number; restAt: number }

@@ -4,7 +4,7 @@
  */
 import type { Redis } from 'ioredis'
 import { connect } from './connection.ts'
-import type { RedisConnectionOptions } from './connection.ts'
+import type { RedisConnectionOptions } from './clients.ts'
 
 export type RedisFinding = {
   /** `wrong`: it will fail or lose what was acknowledged. `risky`: it may, under some circumstance. */
@@ -53,17 +53,25 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
   const version = info.get('valkey_version') ?? info.get('redis_version') ?? 'unknown'
   if (Number.parseInt(version) < 7) say('wrong', `version ${version} has no sharded publish/subscribe: install Redis 7 or Valkey`)
   const policy = info.get('maxmemory_policy') ?? 'unknown'
-  if (policy !== 'noeviction') say('wrong', `maxmemory-policy is ${policy}, which drops what was acknowledged when memory is full: set noeviction`)
-  if (info.get('aof_enabled') === '0') say('wrong', 'the append-only file is off, so a restart loses what was acknowledged since the last snapshot: set appendonly yes')
+  if (policy !== 'noeviction')
+    say('wrong', `maxmemory-policy is ${policy}, which drops what was acknowledged when memory is full: set noeviction`)
+  if (info.get('aof_enabled') === '0')
+    say('wrong', 'the append-only file is off, so a restart loses what was acknowledged since the last snapshot: set appendonly yes')
   if (info.get('aof_last_write_status') === 'err') say('wrong', 'the last write to the append-only file failed: free space on its disk')
   if (info.get('role') === 'slave') say('wrong', 'this is a replica and takes no writes: name its master')
   if (!isCluster && info.get('cluster_enabled') === '1') say('wrong', 'this server is a node of a Cluster: set stores.redis.cluster')
-  if (isCluster && info.get('cluster_enabled') === '0') say('wrong', 'this server is no Cluster: unset stores.redis.cluster, and name one address')
+  if (isCluster && info.get('cluster_enabled') === '0')
+    say('wrong', 'this server is no Cluster: unset stores.redis.cluster, and name one address')
   if (config.get('appendfsync') === 'everysec') {
     say('risky', 'appendfsync is everysec: a crash may lose the last two seconds of acknowledged writes; set always, or accept it')
   }
-  if (isCluster && info.get('connected_slaves') === '0') say('risky', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
-  if (info.get('maxmemory') === '0') say('risky', 'maxmemory is not set: when memory runs out the system kills Redis, where it would have refused writes; set it below what the machine has')
+  if (isCluster && info.get('connected_slaves') === '0')
+    say('risky', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
+  if (info.get('maxmemory') === '0')
+    say(
+      'risky',
+      'maxmemory is not set: when memory runs out the system kills Redis, where it would have refused writes; set it below what the machine has',
+    )
   if (Math.abs(skewMs) > CLOCK_SKEW_MAX_MS) say('risky', `its clock is ${skewMs} ms off ours: run a time service on both machines`)
   return findings
 }

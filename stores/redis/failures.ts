@@ -6,8 +6,8 @@ import { TidemarkError } from '../../core/errors.ts'
 
 /** States that pass: a failover, a slot on its way, a server that is just starting, a connection that is being made again. */
 const PASSING = [
-  /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|BUSY|NOREPLICAS) /,
-  /^UNBLOCKED/,
+  /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|READONLY|MASTERDOWN|BUSY|NOREPLICAS|MISCONF) /,
+  /^UNBLOCKED|^ERR max number of clients reached/,
   /\b(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN|ENOTFOUND)\b/,
   /^Connection is closed|^Command timed out|^Socket timeout|^Command aborted due to connection close/,
   /^Stream isn't writeable|^Cluster isn't ready|^Cluster is ended|^Reached the max retries per request/,
@@ -33,14 +33,18 @@ export function toTidemarkError(error: unknown, address: string, detail: string 
   const message = messageOf(error)
   const said = detail === undefined || detail === message ? message : `${message}; ${detail}`
   if (FULL.test(message)) {
-    return new TidemarkError('STORE_FULL', `Redis at ${address} takes no more data (${message}): give it more memory (maxmemory) or disk`, { cause: error })
+    return new TidemarkError('STORE_FULL', `Redis at ${address} takes no more data (${message}): give it more memory (maxmemory) or disk`, {
+      cause: error,
+    })
   }
   if (REFUSED.test(message) || (detail !== undefined && REFUSED.test(detail))) {
     const advice = 'set the username and password that its ACL allows'
     return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} refuses us (${said}): ${advice}`, { cause: error })
   }
   if (isPassing(error)) {
-    return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} does not answer (${said}): try again, or see whether it runs`, { cause: error })
+    return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} does not answer (${said}): try again, or see whether it runs`, {
+      cause: error,
+    })
   }
   return new TidemarkError('INTERNAL', `Redis at ${address} answered what it never should (${said}): report this`, { cause: error })
 }

@@ -11,6 +11,7 @@ import type { ProgressChange, ViewerId } from '../../core/domain.ts'
 import { unpackId } from '../../core/keys.ts'
 import type { Connection } from './connection.ts'
 import type { Layout } from './layout.ts'
+import { makeShardChannels } from './shard-channels.ts'
 import { decodeRecord, readVersion } from './values.ts'
 
 type Listener = (change: ProgressChange) => void
@@ -18,41 +19,39 @@ type Followed = { viewer: ViewerId; listeners: Set<Listener>; subscribed: Promis
 
 export function makeFollowing(connection: Connection, layout: Layout) {
   const followed = new Map<string, Followed>()
-  let listening = false
-
-  function listen(): void {
-    if (listening) return
-    listening = true
-    connection.subscriber().on('smessageBuffer', (channel: Buffer | string, message: Buffer) => {
-      const entry = followed.get(String(channel))
-      if (entry === undefined) return
-      const change = decodeChange(entry.viewer, message)
-      for (const { listener } of [...entry.listeners].map((listener) => ({ listener }))) listener(change)
-    })
-  }
+  const channels = makeShardChannels(connection, (channel, message) => {
+    const entry = followed.get(channel)
+    if (entry === undefined) return
+    const change = decodeChange(entry.viewer, message)
+    for (const tell of [...entry.listeners]) tell(change)
+  })
 
   return {
     async followProgress(viewer: ViewerId, listener: Listener): Promise<() => void> {
-      listen()
-      const channel = layout.channel(layout.regionOf(viewer), viewer)
+      const region = layout.regionOf(viewer)
+      const channel = layout.channel(region, viewer)
       let entry = followed.get(channel)
       if (entry === undefined) {
-        const subscribed = connection.insist(async () => void (await connection.subscriber().ssubscribe(channel)))
-        entry = { viewer, listeners: new Set(), subscribed }
+        entry = { viewer, listeners: new Set(), subscribed: channels.subscribe(channel, layout.slot(region)) }
         followed.set(channel, entry)
       }
       const { listeners, subscribed } = entry
       // A listener of its own, so that one function may follow twice.
-      const own: Listener = (change) => listener(change)
+      // What it throws is thrown, but not through ioredis' parser.
+      const own: Listener = (change) => {
+        try {
+          listener(change)
+        } catch (error) {
+          queueMicrotask(() => {
+            throw error
+          })
+        }
+      }
       listeners.add(own)
       const stop = (): void => {
         if (!listeners.delete(own) || listeners.size > 0 || followed.get(channel)?.listeners !== listeners) return
         followed.delete(channel)
-        // If this fails the connection is gone, and its subscriptions with it.
-        connection
-          .subscriber()
-          .sunsubscribe(channel)
-          .catch(() => undefined)
+        channels.unsubscribe(channel)
       }
       try {
         await subscribed
@@ -62,6 +61,8 @@ export function makeFollowing(connection: Connection, layout: Layout) {
       }
       return stop
     },
+
+    closeFollowing: () => channels.close(),
   }
 }
 

@@ -9,7 +9,8 @@
 import { TidemarkError } from '../../core/errors.ts'
 import type { HotStore } from '../hot-store.ts'
 import { connect } from './connection.ts'
-import type { Connection, RedisConnectionOptions } from './connection.ts'
+import type { RedisConnectionOptions } from './clients.ts'
+import type { Connection } from './connection.ts'
 import { makeFollowing } from './following.ts'
 import { FORMAT, makeLayout } from './layout.ts'
 import type { Layout } from './layout.ts'
@@ -34,9 +35,13 @@ const DAY_MS = 86_400_000
 
 export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
   const { regions, prefix = 'tm', expireMs = 0 } = options
-  if (/[{}]/.test(prefix)) throw new TidemarkError('CONFIG_INVALID', `stores.redis.prefix "${prefix}" has a brace, which marks the hash tag: leave it out`)
+  if (/[{}]/.test(prefix))
+    throw new TidemarkError('CONFIG_INVALID', `stores.redis.prefix "${prefix}" has a brace, which marks the hash tag: leave it out`)
   if (expireMs !== 0 && expireMs < DAY_MS) {
-    throw new TidemarkError('CONFIG_INVALID', `stores.redis.expireMs ${expireMs} is less than a day: what is not yet persisted could expire; use 0 for never`)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `stores.redis.expireMs ${expireMs} is less than a day: what is not yet persisted could expire; use 0 for never`,
+    )
   }
   const connection = connect(options)
   const layout = makeLayout(prefix, regions)
@@ -71,7 +76,10 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     purgeExpired: verify(port.purgeExpired),
     followProgress: verify(port.followProgress),
     check: verify(port.check),
-    close: async () => connection.close(),
+    async close() {
+      port.closeFollowing()
+      connection.close()
+    },
   }
 }
 
@@ -90,7 +98,10 @@ function makeVerification(connection: Connection, layout: Layout) {
     const [answer] = await connection.send([{ name: 'hmget', args: [meta, 'format', 'regions'] }])
     const [format, stored] = (answer as Buffer[]).map(String)
     if (format !== ours[0]) {
-      throw new TidemarkError('DATA_INCOMPATIBLE', `Redis at ${connection.address} holds data of format ${format} under "${meta}", and this version reads ${FORMAT}: use another prefix or server`)
+      throw new TidemarkError(
+        'DATA_INCOMPATIBLE',
+        `Redis at ${connection.address} holds data of format ${format} under "${meta}", and this version reads ${FORMAT}: use another prefix or server`,
+      )
     }
     if (stored !== ours[1]) {
       throw new TidemarkError(

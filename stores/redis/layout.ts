@@ -20,7 +20,7 @@
 import type { BusinessNumber, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 import { regionOf } from '../../core/regions.ts'
-import { regionTags } from './region-tags.ts'
+import { regionTags, slotOf } from './region-tags.ts'
 
 /** Written into `tm-meta`; raised when the layout changes in a way older code would misread. */
 export const FORMAT = '1'
@@ -28,13 +28,15 @@ export const FORMAT = '1'
 export type Layout = ReturnType<typeof makeLayout>
 
 export function makeLayout(prefix: string, regions: number) {
-  const roots = regionTags(regions).map((tag) => `${prefix}{${tag}}`)
+  const tags = regionTags(regions)
+  const roots = tags.map((tag) => `${prefix}{${tag}}`)
   const rootOf = (region: number): string => roots[region] as string
   return {
     prefix,
     regions,
     meta: `${prefix}-meta`,
     regionOf: (viewer: ViewerId): number => regionOf(viewer, regions),
+    slot: (region: number): number => slotOf(tags[region] as string),
     contents: (region: number, viewer: ViewerId, business: BusinessNumber) => `${rootOf(region)}c${business}:${viewer}`,
     timeline: (region: number, viewer: ViewerId, business: BusinessNumber) => `${rootOf(region)}t${business}:${viewer}`,
     settings: (region: number, viewer: ViewerId) => `${rootOf(region)}s${viewer}`,

@@ -52,7 +52,12 @@ export function makePersisting(connection: Connection, layout: Layout) {
    * The lowest-scored members of each region's set, at most `limit` in all. Each region is asked for its share first, and
    * only if some had less, those that had all of theirs are asked for as much as is still missing.
    */
-  async function listMembers(setOf: (region: number) => string, regions: readonly number[], upTo: number, limit: number): Promise<Buffer[]> {
+  async function listMembers(
+    setOf: (region: number) => string,
+    regions: readonly number[],
+    upTo: number,
+    limit: number,
+  ): Promise<Buffer[]> {
     if (regions.length === 0 || limit <= 0) return []
     const share = Math.ceil(limit / regions.length)
     const range = (region: number, from: number, count: number): Command => ({
@@ -85,7 +90,9 @@ export function makePersisting(connection: Connection, layout: Layout) {
     },
 
     async countDirty(): Promise<number> {
-      const counts = await connection.send(Array.from({ length: layout.regions }, (_, region) => ({ name: 'zcard', args: [layout.dirty(region)] })))
+      const counts = await connection.send(
+        Array.from({ length: layout.regions }, (_, region) => ({ name: 'zcard', args: [layout.dirty(region)] })),
+      )
       return counts.reduce<number>((sum, count) => sum + Number(count), 0)
     },
 
@@ -95,7 +102,12 @@ export function makePersisting(connection: Connection, layout: Layout) {
 
     async confirmRewards(rewards: readonly RewardEvent[]): Promise<void> {
       const batches = groupByRegion(rewards, (reward) => reward, layout.regionOf)
-      await connection.send(batches.map(({ region, items }) => ({ name: 'zrem', args: [layout.rewards(region), ...items.map(({ item }) => packReward(item))] })))
+      await connection.send(
+        batches.map(({ region, items }) => ({
+          name: 'zrem',
+          args: [layout.rewards(region), ...items.map(({ item }) => packReward(item))],
+        })),
+      )
     },
   }
 }

@@ -15,6 +15,7 @@ import { SCRIPTS } from './scripts.ts'
 
 /** Keys a SCAN looks at, and index entries read at a time. */
 const CHUNK = 500
+const SCRIPTS_AT_ONCE = 100
 
 type Found = { region: number; viewer: ViewerId; business: BusinessNumber }
 
@@ -22,10 +23,19 @@ export function makePurging(connection: Connection, layout: Layout) {
   /** Where the walk goes on. A node is known by its address: if it is gone, the walk begins with the first. */
   let position = { node: '', cursor: '0' }
 
-  async function purgeMany(groups: readonly { found: Found; oids: Argument[] }[], writtenBefore: number, limit: number): Promise<{ gone: number; dropped: number }> {
+  async function purgeMany(
+    groups: readonly { found: Found; oids: Argument[] }[],
+    writtenBefore: number,
+    limit: number,
+  ): Promise<{ gone: number; dropped: number }> {
     const command = ({ found, oids }: { found: Found; oids: Argument[] }): Command => {
       const { region, viewer, business } = found
-      const keys = [layout.dirty(region), layout.tombstones(region), layout.contents(region, viewer, business), layout.timeline(region, viewer, business)]
+      const keys = [
+        layout.dirty(region),
+        layout.tombstones(region),
+        layout.contents(region, viewer, business),
+        layout.timeline(region, viewer, business),
+      ]
       return scriptCommand(SCRIPTS.purgeRecords, keys, [writtenBefore, limit, packGroup(viewer, business), ...oids])
     }
     const answers = (await connection.send(groups.map(command))) as [number, number][]
@@ -35,7 +45,7 @@ export function makePurging(connection: Connection, layout: Layout) {
   async function purgeTombstones(region: number, writtenBefore: number, limit: number): Promise<number> {
     let gone = 0
     // Dirty ones stay where they are, and are stepped over.
-    for (let from = 0; gone < limit; ) {
+    for (let from = 0; gone < limit;) {
       const count = Math.min(CHUNK, limit - gone)
       const [answer] = await connection.send([
         { name: 'zrangebyscore', args: [layout.tombstones(region), '-inf', `(${writtenBefore}`, 'LIMIT', from, count] },
@@ -54,13 +64,16 @@ export function makePurging(connection: Connection, layout: Layout) {
   async function walk(node: Redis, writtenBefore: number, limit: number): Promise<{ gone: number; ended: boolean }> {
     let gone = 0
     for (;;) {
-      const [cursor, names] = await connection.insist(() =>
-        node.scan(position.cursor, 'MATCH', layout.contentsPattern, 'COUNT', CHUNK),
-      )
+      const [cursor, names] = await connection.insist(() => node.scan(position.cursor, 'MATCH', layout.contentsPattern, 'COUNT', CHUNK))
       const founds = names.flatMap((name) => layout.contentsOf(name) ?? [])
-      for (const found of founds) {
+      for (let from = 0; from < founds.length;) {
         if (gone >= limit) return { gone, ended: false }
-        gone += (await purgeMany([{ found, oids: [] }], writtenBefore, limit - gone)).gone
+        // Each may give its part of what is left; what it has beyond is found the next time round.
+        const some = founds.slice(from, from + Math.min(SCRIPTS_AT_ONCE, limit - gone))
+        const each = Math.floor((limit - gone) / some.length)
+        const groups = some.map((found) => ({ found, oids: [] }))
+        gone += (await purgeMany(groups, writtenBefore, each)).gone
+        from += some.length
       }
       position.cursor = cursor
       if (cursor === '0') return { gone, ended: true }
@@ -71,7 +84,8 @@ export function makePurging(connection: Connection, layout: Layout) {
   return {
     async purgeExpired(writtenBefore: number, limit: number): Promise<number> {
       let gone = 0
-      for (let region = 0; region < layout.regions && gone < limit; region++) gone += await purgeTombstones(region, writtenBefore, limit - gone)
+      for (let region = 0; region < layout.regions && gone < limit; region++)
+        gone += await purgeTombstones(region, writtenBefore, limit - gone)
       const nodes = (await connection.masters()).toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
       let at = nodes.findIndex((node) => nameOf(node) === position.node)
       if (at < 0) {

@@ -20,7 +20,10 @@ import type { TimelineState } from './values.ts'
 
 export function makeReading(connection: Connection, layout: Layout) {
   /** Every key's record as stored, and its timeline's state, handed to `take`. */
-  async function getContents(keys: readonly ProgressKey[], take: (index: number, record: ProgressRecord | undefined, state: TimelineState) => void): Promise<void> {
+  async function getContents(
+    keys: readonly ProgressKey[],
+    take: (index: number, record: ProgressRecord | undefined, state: TimelineState) => void,
+  ): Promise<void> {
     const commands: Command[] = []
     const asked: { group: Group; indexes: number[] }[] = []
     for (const { region, groups, items } of groupByRegion(keys, (key) => key, layout.regionOf)) {
@@ -74,7 +77,12 @@ export function makeReading(connection: Connection, layout: Layout) {
       return contents
     },
 
-    async listTimeline(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): Promise<HotPage> {
+    async listTimeline(
+      viewer: ViewerId,
+      businesses: readonly BusinessNumber[],
+      before: Place | undefined,
+      limit: number,
+    ): Promise<HotPage> {
       const asked = [...new Set(businesses)]
       if (asked.length === 0) return { entries: [], truncated: [] }
       const region = layout.regionOf(viewer)

@@ -14,7 +14,12 @@ const FOLDER = new URL('./scripts/', import.meta.url)
 
 function readScript(name: string): Script {
   const [shebang = '', ...lines] = readPart(name).split('\n')
-  const includes = lines.find((line) => line.startsWith('-- include:'))?.slice('-- include:'.length).trim().split(' ') ?? []
+  const includes =
+    lines
+      .find((line) => line.startsWith('-- include:'))
+      ?.slice('-- include:'.length)
+      .trim()
+      .split(' ') ?? []
   const text = [shebang, ...includes.map(readPart), ...lines].join('\n')
   return { name, text, hash: createHash('sha1').update(text).digest('hex') }
 }

@@ -22,7 +22,11 @@ const CLAIMS_DAY = 8
 
 export function makeWriting(connection: Connection, layout: Layout, expireMs: number) {
   /** Sends one script per region and hands each item's answer to `take`. */
-  async function perRegion<T>(batches: readonly RegionBatch<T>[], commandOf: (batch: RegionBatch<T>) => Command, take: (item: Grouped<T>, answer: Buffer) => void) {
+  async function perRegion<T>(
+    batches: readonly RegionBatch<T>[],
+    commandOf: (batch: RegionBatch<T>) => Command,
+    take: (item: Grouped<T>, answer: Buffer) => void,
+  ) {
     const answers = (await connection.send(batches.map(commandOf))) as Buffer[][]
     batches.forEach((batch, at) => batch.items.forEach((item, place) => take(item, answers[at]?.[place] as Buffer)))
   }

@@ -82,24 +82,29 @@ export function makeHistoryService(
     }
   }
 
-  /** Puts; what the hot store cannot decide alone is put again with what the record store has. */
+  /**
+   * Puts; what the hot store cannot decide alone is put again with what the record store has. It may ask once more: while
+   * a base was read, another device's report may have been persisted and trimmed, and then the base is an old one.
+   */
   async function putAll(writes: readonly ProgressWrite[], now: number): Promise<PutOutcome[]> {
     const putOptions = { now, timelineCap: options.timelineCap }
     const outcomes = await hot.putProgress(writes, putOptions)
-    const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [index] : []))
-    if (undecided.length === 0) return outcomes
-    const bases = await records.getProgressMany(undecided.map((index) => writes[index] as ProgressWrite))
-    const again = undecided.map((index, place) => Object.assign({}, writes[index] as ProgressWrite, { base: bases[place] ?? null }))
-    const decided = await hot.putProgress(again, putOptions)
-    undecided.forEach((index, place) => {
-      outcomes[index] = decided[place] as PutOutcome
-    })
+    for (let read = 0; read < BASE_READS_MAX; read++) {
+      const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [index] : []))
+      if (undecided.length === 0) break
+      const bases = await records.getProgressMany(undecided.map((index) => writes[index] as ProgressWrite))
+      const again = undecided.map((index, place) => Object.assign({}, writes[index] as ProgressWrite, { base: bases[place] ?? null }))
+      const decided = await hot.putProgress(again, putOptions)
+      undecided.forEach((index, place) => {
+        outcomes[index] = decided[place] as PutOutcome
+      })
+    }
     return outcomes
   }
 
   function answer(write: ProgressWrite, outcome: PutOutcome, now: number, rewards: RewardEvent[]): ReportAnswer {
     if (outcome.status === 'paused') return { outcome: 'PAUSED' }
-    if (outcome.status === 'needs-base') throw new Error('a write with a base was not decided')
+    if (outcome.status === 'needs-base') throw new Error(`a write was not decided with ${BASE_READS_MAX} bases`)
     const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
     const dayToken = dayTokenOf(write.viewer, write.business, day)
@@ -134,6 +139,9 @@ export function makeHistoryService(
     figures: () => ({ ...figures }),
   }
 }
+
+/** Each further read takes a report of another device, its persisting and its trimming in between: two are rare. */
+const BASE_READS_MAX = 20
 
 const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', PAUSED: 'paused', REJECTED: 'rejected' } as const
 

@@ -2,15 +2,18 @@
  * One page of a viewer's history, without a seam between the hot store and the record store.
  *
  * The hot store is read first. Only if a timeline was truncated and the page runs past its floor is the record store
- * read for the rest; nothing is written back. Of its rows count those the hot store has no record of: a row that has one
- * stands elsewhere in the timeline (watched again), or nowhere any more (deleted).
+ * read for the rest; nothing is written back. Its rows are then looked up as any key is, and those count that still stand
+ * where they were listed: others stand elsewhere by now (watched again), or nowhere any more (deleted, cleared).
  *
  * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. So whatever
  * the first read misses because it was trimmed before, the second finds; what is trimmed in between is found twice, and
- * kept once.
+ * kept once. And the lookup comes last, because a listed row may be an old one: 1. the row is listed, the viewer has
+ * watched again, which only the hot store knows. 2. That is persisted and trimmed, or cleared. 3. The hot store has no
+ * record, but the row that was listed is not the answer.
  */
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
+import { getProgressMany } from '../../loaders/progress.ts'
 import type { HotPage, HotStore } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 
@@ -54,8 +57,12 @@ async function readOlder(
   for (;;) {
     const rows = await records.listProgress(viewer, [truncated.business], after, wanted)
     const visible = rows.filter((row) => row.record.viewedAt > truncated.clearedAt)
-    const inHot = await hot.readDirtyProgress(visible.map(({ business, oid }) => ({ viewer, business, oid })))
-    found.push(...visible.filter((_, index) => inHot[index]?.record === undefined))
+    const keys = visible.map(({ business, oid }) => ({ viewer, business, oid }))
+    const current = keys.length > 0 ? await getProgressMany(hot, records, keys) : []
+    visible.forEach(({ business, oid, record: listed }, index) => {
+      const record = current[index]
+      if (record?.viewedAt === listed.viewedAt) found.push({ business, oid, record })
+    })
     const lastRow = rows[rows.length - 1]
     if (found.length >= wanted || rows.length < wanted || visible.length < rows.length || lastRow === undefined)
       return found.slice(0, wanted)

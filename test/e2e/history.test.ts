@@ -7,7 +7,10 @@ let service: Service
 let viewers = 0
 
 beforeAll(async () => {
-  service = await startService({ folder, settings: { history: { timelineCap: 10, flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 } } })
+  service = await startService({
+    folder,
+    settings: { history: { timelineCap: 10, flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 } },
+  })
 })
 afterAll(async () => {
   expect(await service.stop()).toBe(0)
@@ -17,18 +20,31 @@ afterAll(async () => {
 const newViewer = () => `viewer-${++viewers}`
 const REPORT = `mutation ($input: ProgressInput!) { reportProgress(input: $input) {
   outcome code message dayToken firstOfDay progress { business oid position duration viewedAt device finished } } }`
-const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message progress { oid position } } }'
+const BATCH =
+  'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message progress { oid position } } }'
 const HISTORY = `query ($businesses: [String!], $first: Int! = 20, $after: String) { viewerHistory(businesses: $businesses, first: $first, after: $after) {
   edges { cursor node { business oid position viewedAt subject { __typename ... on Video { id viewerProgress { position } } ... on Comic { id } } } }
   pageInfo { hasNextPage hasPreviousPage startCursor endCursor } } }`
 const NOW = Date.now()
 
-const video = (oid: string, position: number, viewedAt: number, more: Record<string, unknown> = {}) => ({ business: 'video', oid, position, viewedAt, ...more })
-const report = async (viewer: string, input: Record<string, unknown>) => (await ask(service.url, viewer, REPORT, { input })).data.reportProgress
-const history = async (viewer: string, variables: Record<string, unknown> = {}) => (await ask(service.url, viewer, HISTORY, variables)).data.viewerHistory
+const video = (oid: string, position: number, viewedAt: number, more: Record<string, unknown> = {}) => ({
+  business: 'video',
+  oid,
+  position,
+  viewedAt,
+  ...more,
+})
+const report = async (viewer: string, input: Record<string, unknown>) =>
+  (await ask(service.url, viewer, REPORT, { input })).data.reportProgress
+const history = async (viewer: string, variables: Record<string, unknown> = {}) =>
+  (await ask(service.url, viewer, HISTORY, variables)).data.viewerHistory
 const oids = async (viewer: string) => (await history(viewer)).edges.map((edge: { node: { oid: string } }) => edge.node.oid)
-const codesOf = async (viewer: string | undefined, query: string, variables: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
-  (await ask(service.url, viewer, query, variables, headers)).errors?.map((error) => error.extensions.code)
+const codesOf = async (
+  viewer: string | undefined,
+  query: string,
+  variables: Record<string, unknown> = {},
+  headers: Record<string, string> = {},
+) => (await ask(service.url, viewer, query, variables, headers)).errors?.map((error) => error.extensions.code)
 
 describe('reporting', () => {
   test('what was acknowledged is what every read says at once', async () => {
@@ -40,7 +56,13 @@ describe('reporting', () => {
     expect(edges).toEqual([
       {
         cursor: expect.any(String),
-        node: { business: 'video', oid: '42', position: 600_000, viewedAt: NOW, subject: { __typename: 'Video', id: '42', viewerProgress: { position: 600_000 } } },
+        node: {
+          business: 'video',
+          oid: '42',
+          position: 600_000,
+          viewedAt: NOW,
+          subject: { __typename: 'Video', id: '42', viewerProgress: { position: 600_000 } },
+        },
       },
     ])
     expect(pageInfo).toEqual({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor, endCursor: edges[0].cursor })
@@ -49,7 +71,10 @@ describe('reporting', () => {
   test('an older report is stale and is told what is stored', async () => {
     const viewer = newViewer()
     await report(viewer, video('1', 50_000, NOW))
-    expect(await report(viewer, video('1', 90_000, NOW - 1))).toMatchObject({ outcome: 'STALE', progress: { position: 50_000, viewedAt: NOW } })
+    expect(await report(viewer, video('1', 90_000, NOW - 1))).toMatchObject({
+      outcome: 'STALE',
+      progress: { position: 50_000, viewedAt: NOW },
+    })
   })
 
   test('an equal viewedAt keeps the later arrival', async () => {
@@ -62,14 +87,20 @@ describe('reporting', () => {
     const viewer = newViewer()
     await report(viewer, video('1', 600_000, NOW - 3_000))
     await report(viewer, video('2', 600_000, NOW - 2_000))
-    expect(await report(viewer, video('1', 0, NOW - 1_000))).toMatchObject({ outcome: 'ACCEPTED', progress: { position: 600_000, viewedAt: NOW - 1_000 } })
+    expect(await report(viewer, video('1', 0, NOW - 1_000))).toMatchObject({
+      outcome: 'ACCEPTED',
+      progress: { position: 600_000, viewedAt: NOW - 1_000 },
+    })
     expect(await oids(viewer)).toEqual(['1', '2'])
   })
 
   test('from 95% of the duration on a subject is finished, and an older partial does not undo it', async () => {
     const viewer = newViewer()
     expect(await report(viewer, video('1', 950, NOW, { duration: 1_000 }))).toMatchObject({ progress: { finished: true } })
-    expect(await report(viewer, video('1', 500, NOW - 1, { duration: 1_000 }))).toMatchObject({ outcome: 'STALE', progress: { finished: true } })
+    expect(await report(viewer, video('1', 500, NOW - 1, { duration: 1_000 }))).toMatchObject({
+      outcome: 'STALE',
+      progress: { finished: true },
+    })
   })
 
   test('the day token spares the check for the first view of the day, for its viewer and business only', async () => {
@@ -98,7 +129,11 @@ describe('reporting', () => {
       video('2', 1, NOW, { device: 'd'.repeat(65) }),
       video('3', 20_000, NOW),
     ]
-    const answers = (await ask(service.url, viewer, BATCH, { inputs })).data.reportProgressBatch as { outcome: string; code: string | null; message: string | null }[]
+    const answers = (await ask(service.url, viewer, BATCH, { inputs })).data.reportProgressBatch as {
+      outcome: string
+      code: string | null
+      message: string | null
+    }[]
     expect(answers.map((answer) => answer.code ?? answer.outcome)).toEqual([
       'ACCEPTED',
       'BUSINESS_UNKNOWN',
@@ -125,7 +160,13 @@ describe('reporting', () => {
     const viewer = newViewer()
     const other = newViewer()
     expect(await report(viewer, video('1', 10_000, NOW, { viewer: other }))).toMatchObject({ outcome: 'REJECTED', code: 'FORBIDDEN' })
-    const scoped = await ask(service.url, viewer, REPORT, { input: video('1', 10_000, NOW, { viewer: other }) }, { 'x-viewer-scopes': 'progress:write-any' })
+    const scoped = await ask(
+      service.url,
+      viewer,
+      REPORT,
+      { input: video('1', 10_000, NOW, { viewer: other }) },
+      { 'x-viewer-scopes': 'progress:write-any' },
+    )
     expect(scoped.data.reportProgress.outcome).toBe('ACCEPTED')
     expect(await oids(viewer)).toEqual([])
     expect(await oids(other)).toEqual(['1'])
@@ -148,7 +189,9 @@ describe('reading', () => {
       after = page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null
     } while (after !== null)
     expect(seen).toEqual(Array.from({ length: 61 }, (_, index) => String(60 - index)))
-    const { data } = await ask(service.url, viewer, 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: ['3', 'never', '60'] })
+    const { data } = await ask(service.url, viewer, 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', {
+      ids: ['3', 'never', '60'],
+    })
     expect(data.progress).toEqual([{ oid: '3' }, null, { oid: '60' }])
   })
 
@@ -166,7 +209,12 @@ describe('reading', () => {
     ['first 0', HISTORY, { first: 0 }, 'FIRST_INVALID'],
     ['first 101', HISTORY, { first: 101 }, 'FIRST_INVALID'],
     ['a broken cursor', HISTORY, { after: 'nonsense' }, 'CURSOR_INVALID'],
-    ['201 ids', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: Array.from({ length: 201 }, String) }, 'IDS_TOO_MANY'],
+    [
+      '201 ids',
+      'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }',
+      { ids: Array.from({ length: 201 }, String) },
+      'IDS_TOO_MANY',
+    ],
     ['an empty id', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: [''] }, 'ID_INVALID'],
   ])('%s is refused with its code', async (_, query, variables, code) => {
     expect(await codesOf(newViewer(), query, variables)).toEqual([code])

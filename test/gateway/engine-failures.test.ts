@@ -98,6 +98,13 @@ describe('one field fails', () => {
     ])
   })
 
+  test('what a condition excludes may fail unheard, though the plan fetches it', async () => {
+    const query = `query ($x: Boolean!) { owner { best { score @skip(if: $x) ... on Video @skip(if: $x) { ...V @include(if: $x) viewerProgress { position } } } } }
+      fragment V on Video { owner { likes } }`
+    const context = makeContext({ 'Owner.likes': throwing('no likes') })
+    expect(await ask(engine, query, { x: true }, context)).toEqual({ data: { owner: { best: {} } } })
+  })
+
   test('message, path and code of what a resolver throws are kept', async () => {
     const context = makeContext({
       'Query.topScore': () => {
@@ -263,7 +270,9 @@ describe('a subgraph that does not keep to its types', () => {
 
   test('a type that is not possible, or none where one is needed, is null with an error', async () => {
     for (const __typename of ['Owner', 'Nonsense', undefined]) {
-      const wild = openGraph(changing('catalog', () => ({ node: { __typename, id: '1' } })))
+      const wild = openGraph(
+        changing('catalog', (data) => Object.fromEntries(Object.keys(data).map((key) => [key, { __typename, id: '1' }]))),
+      )
       const { data, errors } = await ask(wild, '{ node(id: "1") { __typename id } }')
       expect(data).toEqual({ node: null })
       expect(errors).toHaveLength(1)

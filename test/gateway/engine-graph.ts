@@ -207,10 +207,10 @@ export function openGraph(wrap: Wrap = (_, transport) => transport, options: Par
 }
 
 /** A transport that does not reach its subgraph. */
-export function failing(wanted: SubgraphName, error: unknown): Wrap {
+export function failing(wanted: SubgraphName, error: Error): Wrap {
   return (name, transport) =>
     name === wanted
-      ? { ...transport, compile: () => ({ run: () => Promise.reject(error as Error), subscribe: () => Promise.reject(error as Error) }) }
+      ? { ...transport, compile: () => ({ run: () => Promise.reject(error), subscribe: () => Promise.reject(error) }) }
       : transport
 }
 

@@ -28,6 +28,15 @@ describe('answers', () => {
     })
   })
 
+  test('a field with a condition does not take the place of what @requires asks for', async () => {
+    const query = 'query ($x: Boolean!) { feed(first: 1) { size @include(if: $x) score ... @skip(if: $x) { id cost } } }'
+    expect(await ask(engine, query, { x: true })).toEqual({ data: { feed: [{ size: 1_000, score: 11 }] } })
+    expect(await ask(engine, query, { x: false })).toEqual({ data: { feed: [{ score: 11, id: '1', cost: 10 }] } })
+    expect(await ask(engine, 'query ($x: Boolean!) { feed(first: 1) { cost @skip(if: $x) size } }', { x: false })).toEqual({
+      data: { feed: [{ cost: 10, size: 1_000 }] },
+    })
+  })
+
   test('an alias that is the name of a key field does not replace the key', async () => {
     expect(await ask(engine, '{ feed(first: 1) { id: title likeCount __typename } }')).toEqual({
       data: { feed: [{ id: 'v1', likeCount: 7, __typename: 'Video' }] },
@@ -144,6 +153,9 @@ describe('__typename and introspection', () => {
         feed: [{ t: 'Video', viewerProgress: { __typename: 'Progress' }, owner: { __typename: 'Owner' } }],
         any: [{ __typename: 'Video' }, { __typename: 'Article' }, null, { __typename: 'Video' }],
       },
+    })
+    expect(await ask(engine, '{ node(id: "1") { t: __typename } n: node(id: "100") { ... on Article { t: __typename } } }')).toEqual({
+      data: { node: { t: 'Video' }, n: { t: 'Article' } },
     })
     expect(await ask(engine, 'mutation { __typename }')).toEqual({ data: { __typename: 'Mutation' } })
   })

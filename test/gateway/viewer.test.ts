@@ -10,7 +10,7 @@ function clockAt(seconds: number) {
   return { now: () => seconds * 1_000, after: () => ({ cancel() {} }) }
 }
 
-type Claims = { sub?: string; iss?: string; aud?: string; exp?: number; nbf?: number }
+type Claims = { scope?: string; sub?: string; iss?: string; aud?: string; exp?: number; nbf?: number }
 
 function sign(claims: Claims, alg = 'HS256', key: Uint8Array | KeyObject = new TextEncoder().encode(SECRET)): Promise<string> {
   const { exp = NOW + 60, ...rest } = claims
@@ -27,11 +27,16 @@ function production(auth: AuthOptions = { secret: SECRET }, seconds = NOW) {
 
 describe('tokens', () => {
   it('name the viewer by their subject', async () => {
-    expect(await production()(bearer(await sign({ sub: '42' })))).toEqual({ id: '42' })
+    expect(await production()(bearer(await sign({ sub: '42' })))).toEqual({ id: '42', scopes: [] })
+  })
+
+  it('say by their scope what else they allow', async () => {
+    const token = await sign({ sub: 'service', scope: 'progress:write-any  other' })
+    expect(await production()(bearer(token))).toEqual({ id: 'service', scopes: ['progress:write-any', 'other'] })
   })
 
   it('are read whatever the case of the scheme', async () => {
-    expect(await production()({ authorization: `bearer ${await sign({ sub: '42' })}` })).toEqual({ id: '42' })
+    expect(await production()({ authorization: `bearer ${await sign({ sub: '42' })}` })).toEqual({ id: '42', scopes: [] })
   })
 
   it('are not needed: without credentials there is no viewer and no error', async () => {
@@ -63,9 +68,9 @@ describe('tokens', () => {
     let seconds = NOW
     const identify = makeIdentify({ secret: SECRET }, 'production', { ...clockAt(0), now: () => seconds * 1_000 })
     const token = await sign({ sub: '42', exp: NOW + 60 })
-    expect(await identify(bearer(token))).toEqual({ id: '42' })
+    expect(await identify(bearer(token))).toEqual({ id: '42', scopes: [] })
     seconds = NOW + 59
-    expect(await identify(bearer(token))).toEqual({ id: '42' })
+    expect(await identify(bearer(token))).toEqual({ id: '42', scopes: [] })
     seconds = NOW + 61
     await expect(identify(bearer(token))).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
   })
@@ -88,7 +93,7 @@ describe('tokens', () => {
 
   it('must name the configured issuer and audience', async () => {
     const identify = production({ secret: SECRET, issuer: 'https://id.example', audience: 'tidemark' })
-    expect(await identify(bearer(await sign({ sub: '42', iss: 'https://id.example', aud: 'tidemark' })))).toEqual({ id: '42' })
+    expect(await identify(bearer(await sign({ sub: '42', iss: 'https://id.example', aud: 'tidemark' })))).toEqual({ id: '42', scopes: [] })
     for (const claims of [
       {},
       { iss: 'https://id.example' },
@@ -121,7 +126,7 @@ describe('public keys', () => {
   ] as const) {
     it(`of ${alg} verify tokens of ${alg}`, async () => {
       const identify = production({ publicKey: pem(pair.publicKey) })
-      expect(await identify(bearer(await sign({ sub: '42' }, alg, pair.privateKey)))).toEqual({ id: '42' })
+      expect(await identify(bearer(await sign({ sub: '42' }, alg, pair.privateKey)))).toEqual({ id: '42', scopes: [] })
     })
   }
 
@@ -154,12 +159,13 @@ describe('x-viewer-id', () => {
   const development = makeIdentify({ secret: SECRET }, 'development', clockAt(NOW))
 
   it('names the viewer in development, as a header or as a connection parameter', async () => {
-    expect(await development({ 'x-viewer-id': '7' })).toEqual({ id: '7' })
-    expect(await development({ viewerId: '7' })).toEqual({ id: '7' })
+    expect(await development({ 'x-viewer-id': '7' })).toEqual({ id: '7', scopes: [] })
+    expect(await development({ viewerId: '7' })).toEqual({ id: '7', scopes: [] })
+    expect(await development({ 'x-viewer-id': '7', 'x-viewer-scopes': 'a b' })).toEqual({ id: '7', scopes: ['a', 'b'] })
   })
 
   it('gives way to a token', async () => {
-    expect(await development({ 'x-viewer-id': '7', ...bearer(await sign({ sub: '42' })) })).toEqual({ id: '42' })
+    expect(await development({ 'x-viewer-id': '7', ...bearer(await sign({ sub: '42' })) })).toEqual({ id: '42', scopes: [] })
   })
 
   it('is refused in production, even next to a valid token', async () => {

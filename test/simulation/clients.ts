@@ -2,7 +2,6 @@
  * Viewers with several devices each, who report, browse, delete, clear and pause through whichever process they reach.
  * A device does one thing at a time; where its process dies it never hears back, and may send the same again.
  */
-import type { Businesses } from '../../core/businesses.ts'
 import type { BusinessNumber, Place, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
@@ -38,7 +37,7 @@ export type Client = {
   browsing: Browsing | undefined
 }
 
-export function makeClients(random: Random, scheduler: Scheduler, businesses: Businesses, checker: Checker, options: ClientOptions, history: History | undefined) {
+export function makeClients(random: Random, scheduler: Scheduler, checker: Checker, options: ClientOptions, history: History | undefined) {
   let reports = 0
   const clients: Client[] = options.viewers.flatMap((viewer) =>
     Array.from({ length: options.devices }, (_, device): Client => {

@@ -19,7 +19,7 @@ export type HotFaults = {
   trimsDirty?: boolean
   /** Clears a dirty mark whatever the version. */
   clearsUnchecked?: boolean
-  /** Believes a base that is older than what was trimmed since it was read. */
+  /** Believes a base although the record store has a newer one by now. */
   believesOldBases?: boolean
 }
 
@@ -27,6 +27,12 @@ export type HotStateOptions = {
   regions: number
   /** Adapters may leave the dirty marks of cleared contents to the persist step, or take them away. */
   clearingKeepsMarks: boolean
+  /**
+   * What the record store has for a key at this instant. With it a base is believed only while it is that: 1. a report
+   * needs a base, which is read. 2. Another device reports, and that is persisted and trimmed. 3. The first report comes
+   * with the base of before: merged with it, it would hide what the second device was promised.
+   */
+  rowOf?: (key: ProgressKey) => ProgressRecord | undefined
   faults: HotFaults
 }
 
@@ -43,8 +49,6 @@ type Timeline = {
   records: Map<string, ProgressRecord>
   listed: number
   floor: Place | undefined
-  /** The version at which each key was trimmed last. */
-  trimmed: Map<string, number>
   lastDay: number
 }
 type ViewerState = { viewer: ViewerId; region: Region; settings: ViewerSettings; timelines: Map<BusinessNumber, Timeline> }
@@ -71,7 +75,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function timelineOf(state: ViewerState, business: BusinessNumber): Timeline {
     let timeline = state.timelines.get(business)
     if (timeline === undefined) {
-      timeline = { records: new Map(), listed: 0, floor: undefined, trimmed: new Map(), lastDay: -1 }
+      timeline = { records: new Map(), listed: 0, floor: undefined, lastDay: -1 }
       state.timelines.set(business, timeline)
     }
     return timeline
@@ -123,7 +127,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const stored = held ?? write.base ?? undefined
     const shown = stored !== undefined && !stored.deleted && stored.viewedAt > clearedAt ? stored : undefined
     if (write.record.viewedAt <= clearedAt) return { status: 'stale', record: shown }
-    if (held === undefined && timeline.floor !== undefined && needsBase(timeline, timeline.floor, write)) return { status: 'needs-base' }
+    if (held === undefined && timeline.floor !== undefined && needsBase(timeline.floor, write)) return { status: 'needs-base' }
     const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
     const merged = mergeProgress(stored, { ...write.record, since: clearedAt, version })
     if (merged === stored) return { status: 'stale', record: shown }
@@ -135,9 +139,9 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return { status: 'written', record: merged, firstOfDay: claimDay(state, business, timeline, write.day, now) }
   }
 
-  function needsBase(timeline: Timeline, floor: Place, write: ProgressWrite): boolean {
+  function needsBase(floor: Place, write: ProgressWrite): boolean {
     if (write.base === undefined) return !write.decisive || write.record.viewedAt <= floor.viewedAt
-    return !faults.believesOldBases && (write.base?.version ?? 0) < (timeline.trimmed.get(write.oid) ?? 0)
+    return options.rowOf !== undefined && !faults.believesOldBases && options.rowOf(write)?.version !== write.base?.version
   }
 
   function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
@@ -162,7 +166,6 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
       if (!faults.trimsDirty && state.region.dirty.has(keyText({ viewer: state.viewer, business, oid }))) return
       const place = { viewedAt: record.viewedAt, business, oid }
       forget(timeline, oid)
-      timeline.trimmed.set(oid, record.version)
       if (timeline.floor === undefined || comparePlaces(place, timeline.floor) < 0) timeline.floor = place
     }
   }

@@ -28,7 +28,7 @@ export type LogObserver = { appended(message: FlushMessage): void; committed(mes
 
 /** `first` is the offset of the oldest message that is kept; committed ones go. */
 type Partition = { first: number; messages: FlushMessage[]; owner: Member | undefined }
-export type Member = { positions: Map<number, number>; owned: number[]; wake: (() => void) | undefined; stopped: boolean }
+export type Member = { positions: Map<number, number>; owned: number[]; wake: (() => void) | undefined; stopped: boolean; expelled: boolean }
 
 export type LogState = ReturnType<typeof makeLogState>
 
@@ -95,10 +95,13 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     commit,
     lose,
     join(member: Member): void {
+      // A join that arrives after its process died is a session that has expired.
+      if (member.expelled) return
       members.add(member)
       assign(0)
     },
     leave(member: Member): void {
+      member.expelled = true
       if (members.delete(member)) assign(0)
     },
     isWaitingFor: (member: Member): boolean =>
@@ -157,11 +160,15 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
     appendFlushes: (messages) => gate.call('log', 'appendFlushes', [messages], messages.map((message) => () => state.append(message)), () => undefined),
     appendRewards: (events) => once('appendRewards', [events], () => void state.rewards.push(...events)),
     async consumeFlushes(hooks): Promise<LogConsumer> {
-      const member: Member = { positions: new Map(), owned: [], wake: undefined, stopped: false }
-      await once('join', [], () => {
-        state.join(member)
-        onJoined?.(member)
-      })
+      const member: Member = { positions: new Map(), owned: [], wake: undefined, stopped: false, expelled: false }
+      onJoined?.(member)
+      try {
+        await once('join', [], () => state.join(member))
+      } catch (error) {
+        // Who does not know that he joined sends no heartbeat.
+        state.leave(member)
+        throw error
+      }
       const consuming = consume(member, hooks)
       return {
         ownedRegions: () => state.regionsOf(member.owned),

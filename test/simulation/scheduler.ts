@@ -50,6 +50,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
   let waiting: Waiting[] = []
   let now = start
   let steps = 0
+  let { stallChance } = options
 
   function wait(delayMs: number, life: Life | undefined, run: () => void): Waiting {
     const entry = { due: now + delayMs, life, run }
@@ -76,7 +77,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
         return new Promise<T>((resolve, reject) => {
           if (life.dead) return
           const call: Call = { life, store, name, args, parts, next: 0, answer, resolve: (value) => resolve(value as T), reject, state: 'asked' }
-          if (random() < options.stallChance) wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
+          if (random() < stallChance) wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
           else pending.push(call)
         })
       },
@@ -85,6 +86,12 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
 
   function tell(call: Call, what: string): void {
     history?.note(now, `${call.life.name}${call.life.dead ? ' (dead)' : ''}: ${call.store}.${call.name}${what}`, viewerIn(call.args))
+  }
+
+  function tellAnswer(call: Call): void {
+    const answer = call.answer()
+    const isNothing = answer === undefined || (Array.isArray(answer) && answer.length === 0)
+    if (!isNothing || viewerIn(call.args) !== undefined) tell(call, ` ${describe(call.args, start)} → ${describe(answer, start)}`)
   }
 
   /** One thing happens to the call; true if something is left to happen. */
@@ -98,7 +105,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
       if (history !== undefined) tell(call, ` part ${call.next} of ${call.parts.length} ${describe(call.args, start)}`)
       return true
     }
-    if (history !== undefined) tell(call, ` ${describe(call.args, start)} → ${describe(call.answer(), start)}`)
+    if (history !== undefined) tellAnswer(call)
     call.state = 'answered'
     return random() < 0.3 || deliver(call)
   }
@@ -165,6 +172,8 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
     /** Was it down at any time since then? */
     wasDownSince: (code: ErrorCode, since: number) =>
       (Object.keys(CODES) as StoreName[]).some((store) => CODES[store] === code && (down[store] || lastDown[store] >= since)),
+    /** From now on nothing is held up. */
+    calm: () => void (stallChance = 0),
     wait,
     clockOf,
     gateOf,

@@ -29,6 +29,8 @@ export type KillReport = {
   expectedRows: number
 }
 
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
 /** Short bounds, so that flushes and sweeps happen between kills. */
 export const KILL_SETTINGS = {
   history: { flushKeysMax: 20, flushAgeMaxMs: 300, sweepAfterMs: 1_000, sweepEveryMs: 200 },
@@ -64,7 +66,13 @@ export async function killRounds(options: KillOptions): Promise<KillReport> {
   await waitUntilQuiet(service.url)
   await service.stop()
   const stored = await compareRecordStore(options, written)
-  return { rounds: options.rounds, acknowledged, losses: [...losses, ...stored.losses], rows: stored.rows, expectedRows: stored.expectedRows }
+  return {
+    rounds: options.rounds,
+    acknowledged,
+    losses: [...losses, ...stored.losses],
+    rows: stored.rows,
+    expectedRows: stored.expectedRows,
+  }
 }
 
 /** Writes until the service is gone; returns how many reports were acknowledged. */
@@ -83,7 +91,12 @@ async function write(
       const viewer = String(lane + 4 * randomBelow(random, options.viewers / 4))
       const inputs = Array.from({ length: BATCH }, () => {
         const count = nextCount()
-        return { business: 'video', oid: String(randomBelow(random, options.subjects)), position: POSITION_BASE + count, viewedAt: START + count }
+        return {
+          business: 'video',
+          oid: String(randomBelow(random, options.subjects)),
+          position: POSITION_BASE + count,
+          viewedAt: START + count,
+        }
       })
       for (const input of inputs) note(written, viewer, input.oid).attempted = input.position
       try {
@@ -149,8 +162,11 @@ export async function waitUntilQuiet(url: string): Promise<void> {
 }
 
 async function compareRecordStore(options: KillOptions, written: Map<string, Written>) {
-  const config = makeConfig([{ name: 'test', values: options.settings }, { name: 'test', values: { stores: { data: join(options.folder, 'data') } } }])
-  const stores = await openStores(config, systemClock)
+  const config = makeConfig([
+    { name: 'test', values: options.settings },
+    { name: 'test', values: { stores: { data: join(options.folder, 'data') } } },
+  ])
+  const stores = await openStores(config, systemClock, silent)
   try {
     const keys = [...written.keys()]
     const records = await stores.records.getProgressMany(

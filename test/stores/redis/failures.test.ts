@@ -107,7 +107,12 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     } finally {
       servers.signal(servers.ports[0] as number, 'SIGCONT')
     }
-    await until('it answers again', () => put().then(() => true, () => false))
+    await until('it answers again', () =>
+      put().then(
+        () => true,
+        () => false,
+      ),
+    )
   })
 
   it('is full, writes fail with STORE_FULL and leave nothing behind, while reads, deletions of marks and clearing go on', async () => {
@@ -117,7 +122,9 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const [outcome] = await store.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
     await admin.config('SET', 'maxmemory', '1mb')
     try {
-      await expect(store.putProgress([write(viewer, '2', report(now)), write(viewer, '1', report(now + 1))], { now, timelineCap })).rejects.toMatchObject({
+      await expect(
+        store.putProgress([write(viewer, '2', report(now)), write(viewer, '1', report(now + 1))], { now, timelineCap }),
+      ).rejects.toMatchObject({
         code: 'STORE_FULL',
       })
       const lookups = await store.getProgressMany([keyOf(viewer, '1'), keyOf(viewer, '2')])
@@ -133,7 +140,10 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
   it('was filled with another region count, every call is refused', async () => {
     await open({ prefix: 'other' }).check()
     const store = open({ prefix: 'other', regions: 17 })
-    await expect(store.check()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('stores.regions 16') as string })
+    await expect(store.check()).rejects.toMatchObject({
+      code: 'DATA_INCOMPATIBLE',
+      message: expect.stringContaining('stores.regions 16') as string,
+    })
     await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
   })
 
@@ -141,7 +151,10 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await admin.call('ACL', 'SETUSER', 'tidemark', 'on', '>right', '~*', '&*', '+@all')
     await open({ username: 'tidemark', password: 'right' }).check()
     const store = open({ username: 'tidemark', password: 'wrong', retryMaxMs: 500 })
-    await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: expect.stringContaining('refuses us') as string })
+    await expect(store.check()).rejects.toMatchObject({
+      code: 'HOT_STORE_UNAVAILABLE',
+      message: expect.stringContaining('refuses us') as string,
+    })
   })
 
   it('is asked after the store was closed, calls are refused', async () => {

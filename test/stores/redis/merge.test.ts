@@ -21,7 +21,11 @@ const time = fc.nat({ max: 8 }).map((step) => START + step)
 const record: fc.Arbitrary<ProgressRecord> = fc.record({
   viewedAt: time,
   since: fc.constant(0),
-  rank: fc.oneof(fc.constantFrom(0, 1, REAL, 2 ** 53 - 1), time, time.map((viewedAt) => REAL + viewedAt)),
+  rank: fc.oneof(
+    fc.constantFrom(0, 1, REAL, 2 ** 53 - 1),
+    time,
+    time.map((viewedAt) => REAL + viewedAt),
+  ),
   version: fc.constant(0),
   position: fc.nat({ max: 3 }),
   duration: fc.constantFrom(0, 2 ** 31 - 1),
@@ -31,8 +35,20 @@ const record: fc.Arbitrary<ProgressRecord> = fc.record({
 })
 const base: fc.Arbitrary<ProgressRecord | null | undefined> = fc.oneof(
   fc.constantFrom(undefined, null),
-  fc.tuple(record, time, fc.constantFrom(5, START * 1024 + 5_000, START * 1024 + 20_000)).map(([record, since, version]) => ({ ...record, since, version })),
-  time.map((at) => ({ viewedAt: at, since: at, rank: 0, version: 9, position: 0, duration: 0, device: '', finished: false, deleted: true })),
+  fc
+    .tuple(record, time, fc.constantFrom(5, START * 1024 + 5_000, START * 1024 + 20_000))
+    .map(([record, since, version]) => ({ ...record, since, version })),
+  time.map((at) => ({
+    viewedAt: at,
+    since: at,
+    rank: 0,
+    version: 9,
+    position: 0,
+    duration: 0,
+    device: '',
+    finished: false,
+    deleted: true,
+  })),
 )
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 8, arbitrary: fc.record({ kind: fc.constant('put' as const), now: time, record, base }) },
@@ -64,7 +80,17 @@ function makeModel() {
     delete(now: number): ProgressRecord {
       lastVersion = nextVersion(now)
       const viewedAt = Math.max(now, stored?.viewedAt ?? 0)
-      stored = { viewedAt, since: viewedAt, rank: 0, version: lastVersion, position: 0, duration: 0, device: '', finished: false, deleted: true }
+      stored = {
+        viewedAt,
+        since: viewedAt,
+        rank: 0,
+        version: lastVersion,
+        position: 0,
+        duration: 0,
+        device: '',
+        finished: false,
+        deleted: true,
+      }
       return stored
     },
     clear(now: number): number {
@@ -86,7 +112,11 @@ describe.skipIf(!(await redisIsHere()))('the merge rule in Lua', () => {
   /** A store with one region, so that the region's clock is the model's. */
   const withStore = async (use: (store: HotStore) => Promise<void>): Promise<void> => {
     const store = openRedisHotStore({ urls: servers.urls, regions: 1, prefix: `merge${runs++}` })
-    await use(store).finally(() => store.close())
+    try {
+      await use(store)
+    } finally {
+      await store.close()
+    }
   }
 
   it('is that of mergeProgress, one report at a time', async () => {
@@ -98,7 +128,10 @@ describe.skipIf(!(await redisIsHere()))('the merge rule in Lua', () => {
         for (const { kind, now, ...report } of steps) {
           if (kind === 'delete') expect((await store.deleteProgress([key], now))[0]?.record).toEqual(model.delete(now))
           else if (kind === 'clear') expect(await store.clearProgress('1', 1, now)).toBe(model.clear(now))
-          else expect(await store.putProgress([writeOf(report as PutFields)], { now, timelineCap: 10 })).toEqual([model.put(now, ...fieldsOf(report as PutFields))])
+          else
+            expect(await store.putProgress([writeOf(report as PutFields)], { now, timelineCap: 10 })).toEqual([
+              model.put(now, ...fieldsOf(report as PutFields)),
+            ])
           expect((await store.getProgressMany([key]))[0]?.record).toEqual(model.visible())
         }
       }),

@@ -30,9 +30,27 @@ describe('stored values', () => {
   it('of a tombstone take 14 bytes, of a video 20 and its device', () => {
     const viewedAt = Date.UTC(2026, 0, 1)
     const version = viewedAt * 1024
-    const tombstone: ProgressRecord = { viewedAt, since: viewedAt, rank: 0, version, position: 0, duration: 0, device: '', finished: false, deleted: true }
+    const tombstone: ProgressRecord = {
+      viewedAt,
+      since: viewedAt,
+      rank: 0,
+      version,
+      position: 0,
+      duration: 0,
+      device: '',
+      finished: false,
+      deleted: true,
+    }
     const video = { viewedAt, position: 754_000, finished: false, glance: false }
-    const record: ProgressRecord = { ...tombstone, ...video, since: 0, rank: rankOf('newest', video), duration: 1_320_000, device: 'phone', deleted: false }
+    const record: ProgressRecord = {
+      ...tombstone,
+      ...video,
+      since: 0,
+      rank: rankOf('newest', video),
+      duration: 1_320_000,
+      device: 'phone',
+      deleted: false,
+    }
     expect(encodeRecord(tombstone)).toHaveLength(14)
     expect(decodeRecord(encodeRecord(tombstone))).toEqual(tombstone)
     expect(encodeRecord(record)).toHaveLength(20 + 'phone'.length)

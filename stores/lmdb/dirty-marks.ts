@@ -1,0 +1,40 @@
+/**
+ * Dirty marks by age: which keys are newer in the hot store than in the record store, the oldest change first.
+ *
+ *     dirtySince (6 bytes) · u16 region · packed viewer · u16 business · packed oid  →  (nothing)
+ *
+ * Time stands before the region, though marks are asked for by region: marks of a moment then go to one end of the table
+ * instead of to a hundred places in it, and one process owns all regions here. Asking for a few regions of many costs a
+ * look at the others' marks.
+ */
+import type { ProgressKey } from '../../core/domain.ts'
+import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
+
+const TIME_BYTES = 6
+const VIEWER_AT = TIME_BYTES + 2
+const TIME_MAX = 2 ** 48 - 1
+const scratch = Buffer.allocUnsafeSlow(VIEWER_AT + PACKED_ID_BYTES_MAX + 2 + PACKED_ID_BYTES_MAX)
+
+/** Valid until the next call. */
+export function dirtyMark(dirtySince: number, region: number, key: ProgressKey): Buffer {
+  scratch.writeUIntBE(dirtySince, 0, TIME_BYTES)
+  scratch.writeUInt16BE(region, TIME_BYTES)
+  const businessAt = packId(key.viewer, scratch, VIEWER_AT)
+  return scratch.subarray(0, packId(key.oid, scratch, scratch.writeUInt16BE(key.business, businessAt)))
+}
+
+export function regionOfMark(mark: Buffer): number {
+  return mark.readUInt16BE(TIME_BYTES)
+}
+
+export function keyOfMark(mark: Buffer): ProgressKey {
+  const businessAt = VIEWER_AT + packedIdLength(mark, VIEWER_AT)
+  return { viewer: unpackId(mark, VIEWER_AT), business: mark.readUInt16BE(businessAt), oid: unpackId(mark, businessAt + 2) }
+}
+
+/** The end of the marks at or before this moment, exclusive. */
+export function marksUntil(dirtyBefore: number): Buffer {
+  const end = Buffer.alloc(TIME_BYTES + 2)
+  end.writeUIntBE(Math.min(Math.max(dirtyBefore, 0) + 1, TIME_MAX), 0, TIME_BYTES)
+  return end
+}

@@ -1,0 +1,109 @@
+/**
+ * Putting progress: what happens to one write inside the call's transaction, in the order the port promises. Deleting,
+ * clearing and pausing stand here too, for they change the same things.
+ */
+import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
+import { mergeProgress } from '../../core/merge.ts'
+import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
+import { clearedAtOf, isVisible, nextVersion, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './hot-work.ts'
+import type { HotWork, ShelfWork } from './hot-work.ts'
+import { rewardKey, REWARD_TIME_BYTES } from './pending-rewards.ts'
+import { newestEntry, listedOids, trimTimeline } from './hot-timeline.ts'
+
+const PAUSED: PutOutcome = { status: 'paused' }
+const NEEDS_BASE: PutOutcome = { status: 'needs-base' }
+const claimedAtScratch = Buffer.allocUnsafeSlow(REWARD_TIME_BYTES)
+
+export function putProgress(work: HotWork, write: ProgressWrite, options: PutOptions): PutOutcome {
+  const owner = viewerWork(work, write.viewer)
+  if (owner.settings.content.paused) return PAUSED
+  const shelf = shelfWork(work, owner, write.business)
+  const held = readHeld(work, shelf, write.oid)
+  const since = clearedAtOf(shelf)
+  if (write.record.viewedAt <= since) return stale(shelf, held?.content)
+  if (held === undefined && needsBase(shelf, write)) return NEEDS_BASE
+  const stored = storedWithBase(held?.content, write.base)
+  const version = nextVersion(work, options.now, stored?.version ?? 0)
+  const merged = mergeProgress(stored, { ...write.record, since, version, deleted: false })
+  if (merged === stored) return stale(shelf, stored)
+  storeRecord(work, shelf, write.oid, held, merged, options.now)
+  if (shelf.stats.entries > options.timelineCap) trimTimeline(work, shelf, options.timelineCap)
+  return { status: 'written', record: merged, firstOfDay: write.day !== undefined && claimDay(work, shelf, write.day, options.now) }
+}
+
+function stale(shelf: ShelfWork, record: ProgressRecord | undefined): PutOutcome {
+  return { status: 'stale', record: record !== undefined && isVisible(shelf, record) ? record : undefined }
+}
+
+/** Only what was trimmed can be missing here, and only a decisive report above all of it wins whatever that was. */
+function needsBase(shelf: ShelfWork, write: ProgressWrite): boolean {
+  const { floor } = shelf.stats
+  if (floor === undefined || write.base !== undefined) return false
+  return !write.decisive || write.record.viewedAt <= floor.viewedAt
+}
+
+function storedWithBase(held: ProgressRecord | undefined, base: ProgressRecord | null | undefined): ProgressRecord | undefined {
+  if (base === undefined || base === null) return held
+  return held === undefined ? base : mergeProgress(base, held)
+}
+
+/** Days are claimed in order: a late report of an earlier day earns nothing. */
+function claimDay(work: HotWork, shelf: ShelfWork, day: number, now: number): boolean {
+  if (day <= shelf.stats.lastDay) return false
+  shelf.stats.lastDay = day
+  shelf.statsChanged = true
+  claimedAtScratch.writeUIntBE(now, 0, REWARD_TIME_BYTES)
+  void work.tables.rewards.put(rewardKey(shelf.owner.region, shelf.owner.viewer, shelf.business, day), claimedAtScratch)
+  return true
+}
+
+/** `told`: whether the deletion may have changed what someone sees. What was trimmed may be visible by the record store. */
+export function deleteProgress(work: HotWork, key: ProgressKey, now: number): { outcome: DeleteOutcome; told: boolean } {
+  const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
+  const held = readHeld(work, shelf, key.oid)
+  const existed = held !== undefined && isVisible(shelf, held.content)
+  const deletedAt = Math.max(now, held?.content.viewedAt ?? 0)
+  const record: ProgressRecord = {
+    viewedAt: deletedAt,
+    since: deletedAt,
+    rank: 0,
+    version: nextVersion(work, now, held?.content.version ?? 0),
+    position: 0,
+    duration: 0,
+    device: '',
+    finished: false,
+    deleted: true,
+  }
+  storeRecord(work, shelf, key.oid, held, record, now)
+  return { outcome: { record, existed }, told: existed || (held === undefined && shelf.stats.floor !== undefined) }
+}
+
+/**
+ * Contents go with their entries, dirty or not: all of it lies below the watermark, which reaches the record store as
+ * settings and purges there. It covers what was trimmed as well, so nobody needs to ask the record store any more: the
+ * timeline is whole again.
+ */
+export function clearProgress(work: HotWork, viewer: ViewerId, business: number, now: number): ViewerSettings {
+  const owner = viewerWork(work, viewer)
+  const shelf = shelfWork(work, owner, business)
+  const newest = newestEntry(work, shelf)?.viewedAt ?? 0
+  const clearedAt = Math.max(now, newest, shelf.stats.floor?.viewedAt ?? 0, clearedAtOf(shelf))
+  for (const oid of listedOids(work, shelf)) {
+    const held = readHeld(work, shelf, oid)
+    if (held !== undefined) removeRecord(work, shelf, oid, held)
+  }
+  shelf.stats.floor = undefined
+  shelf.statsChanged = true
+  const { paused, clearedAt: before, version } = owner.settings.content
+  const settings = { paused, clearedAt: { ...before, [business]: clearedAt }, version: nextVersion(work, now, version) }
+  storeSettings(work, owner, settings, now)
+  return settings
+}
+
+export function setPaused(work: HotWork, viewer: ViewerId, paused: boolean, now: number): ViewerSettings {
+  const owner = viewerWork(work, viewer)
+  const { clearedAt, version } = owner.settings.content
+  const settings = { paused, clearedAt, version: nextVersion(work, now, version) }
+  storeSettings(work, owner, settings, now)
+  return settings
+}

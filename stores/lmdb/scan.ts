@@ -1,0 +1,60 @@
+/**
+ * A walk over a whole table in steps, for work that may take long and must not hold up the process: each step reads a few
+ * thousand entries, then lets other work run. A walk remembers where it stopped, and is not a snapshot: entries written
+ * behind it are not seen until the next round.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { Bytes, Environment } from './environment.ts'
+
+const STEP_ENTRIES = 2_000
+const AFTER = Buffer.from([0])
+
+export type Entry = { key: Buffer; value: Buffer }
+
+/** Up to STEP_ENTRIES entries from `start` on; `next` is where the following step begins, undefined at the end. */
+function readStep(environment: Environment, table: Bytes, start: Buffer | undefined): { entries: Entry[]; next: Buffer | undefined } {
+  const entries = environment.read(() => [...table.getRange({ ...(start === undefined ? {} : { start }), limit: STEP_ENTRIES })])
+  const last = entries.at(-1)
+  return { entries, next: last === undefined || entries.length < STEP_ENTRIES ? undefined : Buffer.concat([last.key, AFTER]) }
+}
+
+/** Calls `visit` with every entry. */
+export async function visitAll(environment: Environment, table: Bytes, visit: (entry: Entry) => void): Promise<void> {
+  let start: Buffer | undefined
+  do {
+    const step = readStep(environment, table, start)
+    step.entries.forEach(visit)
+    start = step.next
+    await setImmediate()
+  } while (start !== undefined)
+}
+
+/**
+ * Finds entries in rounds, a bounded number per call: a call goes on where the last one of the same round stopped, and
+ * one that finds nothing has come to the end. Another round begins when `round` differs.
+ */
+export function makeFinder(environment: Environment, table: Bytes, matches: (entry: Entry, round: number) => boolean) {
+  let current: { round: number; start: Buffer | undefined; atEnd: boolean } | undefined
+
+  return async (round: number, limit: number): Promise<Buffer[]> => {
+    if (current?.round !== round) current = { round, start: undefined, atEnd: false }
+    const found: Buffer[] = []
+    while (!current.atEnd && found.length < limit) {
+      const step = readStep(environment, table, current.start)
+      current.start = step.next
+      current.atEnd = step.next === undefined
+      for (const entry of step.entries) {
+        if (!matches(entry, round)) continue
+        if (found.length === limit) {
+          current.start = entry.key
+          current.atEnd = false
+          break
+        }
+        found.push(entry.key)
+      }
+      await setImmediate()
+    }
+    if (found.length === 0) current = undefined
+    return found
+  }
+}

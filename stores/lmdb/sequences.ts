@@ -1,0 +1,28 @@
+/**
+ * Tables whose keys are numbers that only grow: the log, what was parked, the rewards. The last number is kept beside
+ * them, for a table that was emptied must not begin again; it is read and written inside the transaction that appends.
+ */
+import type { Bytes } from './environment.ts'
+
+const KEY_BYTES = 8
+
+/** Valid for ever: a buffer of its own. */
+export function sequenceKey(sequence: number): Buffer {
+  const key = Buffer.allocUnsafe(KEY_BYTES)
+  key.writeUInt32BE(Math.floor(sequence / 2 ** 32), 0)
+  key.writeUInt32BE(sequence >>> 0, 4)
+  return key
+}
+
+/** Appends the values and keeps at most the newest `keep`. Inside a transaction. */
+export function appendAll(table: Bytes, counters: Bytes, name: string, values: readonly Uint8Array[], keep = Number.POSITIVE_INFINITY): void {
+  const counter = Buffer.from(name)
+  const last = counters.getBinaryFast(counter)?.readDoubleBE(0) ?? 0
+  for (const [index, value] of values.entries()) void table.put(sequenceKey(last + 1 + index), Buffer.from(value))
+  const next = Buffer.allocUnsafe(KEY_BYTES)
+  next.writeDoubleBE(last + values.length)
+  void counters.put(counter, next)
+  const oldest = last + values.length - keep + 1
+  if (oldest <= 1) return
+  for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
+}

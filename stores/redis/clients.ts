@@ -1,0 +1,123 @@
+/**
+ * Configuration → ioredis clients: addresses, credentials, TLS, and the timeouts that make silence an error.
+ */
+import { Cluster, Redis } from 'ioredis'
+import type { ClusterOptions } from 'ioredis'
+import type { ConnectionOptions } from 'node:tls'
+import { TidemarkError } from '../../core/errors.ts'
+
+export type RedisConnectionOptions = {
+  /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. Of a Cluster: some of its nodes, the more the better. */
+  urls: readonly string[]
+  /** True for a Redis Cluster. Default: whether more than one address is given. */
+  cluster?: boolean
+  /** Override what the first URL says. */
+  username?: string
+  password?: string
+  /** Certificates, in PEM. Given, it turns TLS on for redis:// too. */
+  tls?: { ca?: string; cert?: string; key?: string; serverName?: string; insecure?: boolean }
+  /** Milliseconds a connection may take to come up. Minimum 1. Default 2000. */
+  connectTimeoutMs?: number
+  /** Milliseconds until a command without an answer counts as failed. Minimum 1. Default 2000. */
+  commandTimeoutMs?: number
+  /** Milliseconds during which a call is tried again. Minimum 0. Default 5000, which outlasts a failover only if cluster-node-timeout is below about 3 s. */
+  retryMaxMs?: number
+}
+
+export type RedisClient = Redis | Cluster
+
+const RECONNECT_MAX_MS = 500
+
+export function makeClient(options: RedisConnectionOptions): RedisClient {
+  const places = options.urls.map(placeOf)
+  const [first] = places
+  if (first === undefined)
+    throw new TidemarkError('CONFIG_INVALID', 'stores.redis: no address is given; name at least one, such as redis://127.0.0.1:6379')
+  const commandTimeoutMs = options.commandTimeoutMs ?? 2_000
+  const tls = options.tls !== undefined || first.tls ? tlsOptions(options.tls ?? {}) : undefined
+  const username = options.username ?? first.username
+  const password = options.password ?? first.password
+  const shared: Shared = {
+    connectTimeout: options.connectTimeoutMs ?? 2_000,
+    commandTimeout: commandTimeoutMs,
+    // A connection that is cut without a word shows only by silence; then it is made anew.
+    socketTimeout: commandTimeoutMs + 1_000,
+    keepAlive: 5_000,
+    maxRetriesPerRequest: 0,
+    // The check would wait in whole seconds for a server that loads or has just been promoted; here LOADING is tried again.
+    enableReadyCheck: false,
+    connectionName: 'tidemark',
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
+  }
+  if (options.cluster ?? places.length > 1) return makeCluster(places, shared)
+  const single = {
+    ...shared,
+    enableOfflineQueue: false,
+    host: first.host,
+    port: first.port,
+    db: first.db,
+    retryStrategy: (attempt: number) => Math.min(attempt * 25, RECONNECT_MAX_MS),
+    // A master that became a replica behind a name or proxy: the name leads elsewhere now.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
+  }
+  return new Redis(single)
+}
+
+/** What a single server's connection and each node's of a Cluster have in common. */
+type Shared = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping' | 'Connector'>
+
+function makeCluster(places: readonly Place[], shared: Shared): Cluster {
+  return new Cluster(
+    places.map(({ host, port }) => ({ host, port })),
+    {
+      redisOptions: shared,
+      enableOfflineQueue: false,
+      clusterRetryStrategy: (attempt) => Math.min(attempt * 25, RECONNECT_MAX_MS),
+      retryDelayOnFailover: 50,
+      retryDelayOnClusterDown: 50,
+      retryDelayOnTryAgain: 20,
+      // With TLS the name is what the certificate is checked against: it must not become an address.
+      ...(shared.tls === undefined ? {} : { dnsLookup: (host, callback) => callback(null, host) }),
+    },
+  )
+}
+
+function tlsOptions({ ca, cert, key, serverName, insecure }: NonNullable<RedisConnectionOptions['tls']>): ConnectionOptions {
+  return {
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...(insecure === true ? { rejectUnauthorized: false } : {}),
+  }
+}
+
+type Place = { host: string; port: number; db: number; tls: boolean; username: string | undefined; password: string | undefined }
+
+function placeOf(text: string): Place {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || (url.protocol !== 'redis:' && url.protocol !== 'rediss:') || url.hostname === '') {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `stores.redis: ${addressOf(text)} is not an address of a Redis server: write redis://host:port, or rediss:// for TLS`,
+    )
+  }
+  const db = Number(url.pathname.slice(1) || '0')
+  if (!Number.isInteger(db))
+    throw new TidemarkError('CONFIG_INVALID', `stores.redis: "${url.pathname}" in ${addressOf(text)} is not a database number: use 0 to 15`)
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+    port: url.port === '' ? 6379 : Number(url.port),
+    db,
+    tls: url.protocol === 'rediss:',
+    username: url.username === '' ? undefined : decodeURIComponent(url.username),
+    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+  }
+}
+
+/** An address without its credentials, for messages. */
+export function addressOf(text: string): string {
+  return text.replace(/^\w+:\/\//, '').replace(/^.*@/, '')
+}

@@ -1,0 +1,133 @@
+/**
+ * Subscriptions to shard channels, each on the node that holds its slot, over connections of their own. They follow the
+ * slot: when a connection ends, when a server says that it gave a slot away, and when the client learns of another owner,
+ * each channel that is not where it belongs is subscribed anew. A channel leaves the old node before it is subscribed on
+ * the new one: a message may be missed then, and never comes twice. (ioredis has subscribers like these; they stay silent
+ * where a slot went away and came back between two looks at the cluster.)
+ */
+import type { Redis } from 'ioredis'
+import type { Connection } from './connection.ts'
+
+type Subscription = {
+  slot: number
+  /** The connection it is subscribed on; undefined while it has to be placed. */
+  link: Redis | undefined
+  /** One placing at a time, or two nodes might both have it. */
+  placing: Promise<void> | undefined
+}
+
+/** How often everything is looked at without a reason, and links are asked whether they live. */
+const LOOK_MS = 5_000
+const AGAIN_MS = 50
+const AGAIN_MAX_MS = 1_000
+
+export function makeShardChannels(connection: Connection, onMessage: (channel: string, message: Buffer) => void) {
+  const subscriptions = new Map<string, Subscription>()
+  const links = new Map<string, Redis>()
+  let looking: NodeJS.Timeout | undefined
+  let repairing: NodeJS.Timeout | undefined
+  let closed = false
+
+  function linkTo(node: Redis): Redis {
+    const name = `${node.options.host}:${node.options.port}`
+    const existing = links.get(name)
+    if (existing !== undefined) return existing
+    const link = node.duplicate({
+      ...{ connectionName: 'tidemark-follower', enableOfflineQueue: true, lazyConnect: false, readOnly: false },
+      // One that is lost is not mended: its channels may belong elsewhere by now.
+      ...{ autoResubscribe: false, retryStrategy: () => null },
+    })
+    links.set(name, link)
+    link.on('error', () => undefined)
+    link.on('smessageBuffer', (channel: Buffer | string, message: Buffer) => onMessage(String(channel), message))
+    link.on('moved', () => forget(link))
+    link.on('end', () => {
+      if (links.get(name) === link) links.delete(name)
+      forget(link)
+    })
+    return link
+  }
+
+  function forget(link: Redis): void {
+    for (const subscription of subscriptions.values()) if (subscription.link === link) subscription.link = undefined
+    connection.refreshTopology()
+    repairSoon()
+  }
+
+  function repairSoon(delayMs = AGAIN_MS): void {
+    if (closed || repairing !== undefined || subscriptions.size === 0) return
+    repairing = setTimeout(() => {
+      void repair().finally(() => {
+        repairing = undefined
+        if ([...subscriptions.values()].some(({ link }) => link === undefined)) repairSoon(Math.min(delayMs * 2, AGAIN_MAX_MS))
+      })
+    }, delayMs)
+    repairing.unref()
+  }
+
+  async function repair(): Promise<void> {
+    // Failures are repaired the next time.
+    await Promise.allSettled([...subscriptions].map(([channel, subscription]) => place(channel, subscription)))
+  }
+
+  function place(channel: string, subscription: Subscription): Promise<void> {
+    subscription.placing ??= placeNow(channel, subscription).finally(() => {
+      subscription.placing = undefined
+    })
+    return subscription.placing
+  }
+
+  async function placeNow(channel: string, subscription: Subscription): Promise<void> {
+    const node = connection.ownerOf(subscription.slot)
+    if (closed || node === undefined) throw new Error(`Cluster isn't ready: nobody is known to hold slot ${subscription.slot}`)
+    const link = linkTo(node)
+    if (subscription.link === link) return
+    const before = subscription.link
+    subscription.link = undefined
+    await before?.sunsubscribe(channel).catch(() => undefined)
+    try {
+      await link.ssubscribe(channel)
+    } catch (error) {
+      connection.refreshTopology()
+      throw error
+    }
+    // Meanwhile the link may have ended, or the last follower have left.
+    if (link.status === 'ready') subscription.link = link
+    if (!subscriptions.has(channel)) await link.sunsubscribe(channel)
+  }
+
+  function look(): void {
+    connection.refreshTopology()
+    for (const link of links.values()) link.ping().catch(() => link.disconnect())
+    repairSoon()
+  }
+
+  return {
+    /** Resolves when messages come. Rejects with HOT_STORE_UNAVAILABLE if that takes too long. */
+    async subscribe(channel: string, slot: number): Promise<void> {
+      if (looking === undefined) {
+        looking = setInterval(look, LOOK_MS).unref()
+        connection.onTopology(() => repairSoon())
+      }
+      const subscription: Subscription = { slot, link: undefined, placing: undefined }
+      subscriptions.set(channel, subscription)
+      await connection.insist(async () => {
+        if (subscription.link === undefined) await place(channel, subscription)
+      })
+    },
+
+    unsubscribe(channel: string): void {
+      const subscription = subscriptions.get(channel)
+      subscriptions.delete(channel)
+      // If this fails the connection is gone, and what it was subscribed to with it.
+      subscription?.link?.sunsubscribe(channel).catch(() => undefined)
+    },
+
+    close(): void {
+      closed = true
+      clearInterval(looking)
+      clearTimeout(repairing)
+      for (const link of links.values()) link.disconnect()
+    },
+  }
+}

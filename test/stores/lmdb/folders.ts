@@ -1,0 +1,9 @@
+/** Data folders of tests: made under the system's temporary folder, removed by whoever made them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export function makeFolder(): { path: string; remove: () => void } {
+  const path = mkdtempSync(join(tmpdir(), 'tidemark-lmdb-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}

@@ -1,0 +1,26 @@
+import type { RecordStore } from '../../../stores/record-store.ts'
+import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import { openLmdbRecordStore } from '../../../stores/lmdb/record-store.ts'
+import { recordStoreContract } from '../../contracts/record-store.ts'
+import { makeFolder } from './folders.ts'
+
+recordStoreContract('lmdb', async () => {
+  const folder = makeFolder()
+  const open = (): RecordStore => {
+    const environment = openEnvironment(folder.path, { regions: 100, mapSizeGb: 1 })
+    return { ...openLmdbRecordStore(environment), close: () => environment.close() }
+  }
+  let store = open()
+  return {
+    store,
+    async reopen() {
+      await store.close()
+      store = open()
+      return store
+    },
+    async dispose() {
+      await store.close()
+      folder.remove()
+    },
+  }
+})
