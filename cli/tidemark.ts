@@ -45,6 +45,21 @@ program
   .action(async (name: string, flags) => (await import('./job.ts')).job(name, flags))
 
 program
+  .command('migrate')
+  .description('Create or update tables and topics of the distributed shape; may be repeated')
+  .option('--print', 'print the schema of the record store as SQL and change nothing')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => (await import('./operate.ts')).migrate(flags, console.log))
+
+program
+  .command('doctor')
+  .description('Ask Redis, Kafka and MySQL whether they are there and fit, and say what to do')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => {
+    if (!(await (await import('./operate.ts')).doctor(flags, console.log))) process.exitCode = 1
+  })
+
+program
   .command('replay')
   .description('Send recorded interactions (TSV or JSONL of viewer, subject, time; may be gzipped) through the API')
   .argument('<file>')

@@ -25,6 +25,7 @@ const FORK_AGAIN_MS = 500
 /** Forks `count` workers. `registry` holds the metrics of this process. */
 export function startWorkers(count: number, registry: Registry, log: Logger): Workers {
   const aggregated = new AggregatorRegistry()
+  AggregatorRegistry.setRegistries(registry)
   const ready = new Set<number>()
   let stopping = false
   let allReady: (url: string) => void = () => {}
@@ -36,10 +37,6 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
     if (!stopping) cluster.fork()
   }
 
-  async function metricsOfAll(): Promise<string> {
-    return `${await aggregated.clusterMetrics()}\n${await registry.metrics()}`
-  }
-
   cluster.on('message', (worker: Worker, message: unknown) => {
     if (!isOurs<ToPrimary>(message)) return
     if (message.kind === 'change') {
@@ -48,7 +45,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
       ready.add(worker.id)
       if (ready.size === count) allReady(message.url)
     } else {
-      metricsOfAll().then(
+      aggregated.clusterMetrics().then(
         (text) => send(worker, { kind: 'metrics', id: message.id, text }),
         (err: unknown) => log.error({ err }, 'the metrics of the workers could not be added up'),
       )
@@ -83,6 +80,8 @@ export type Primary = {
 
 /** The worker's side. `registry` holds the metrics of this worker. */
 export function connectToPrimary(registry: Registry): Primary {
+  // Making one is what lets this process answer the primary's question for metrics.
+  new AggregatorRegistry()
   AggregatorRegistry.setRegistries(registry)
   const followers = new Set<(change: ProgressChange) => void>()
   const asked = new Map<number, (text: string) => void>()

@@ -64,7 +64,7 @@ async function persistProgress(
   if (rows.length > 0) await records.putProgress(rows)
   report.rows = rows.length
   report.missing = missing.length
-  report.purged += await purgeClearedMeanwhile(hot, records, rows, options)
+  report.purged += await purgeClearedMeanwhile(hot, records, rows, missing, options)
   await hot.clearDirty(
     rows.map(({ key, record }) => ({ key, version: record.version })),
     options.timelineCap,
@@ -76,20 +76,24 @@ async function persistProgress(
  * 1. This step reads a record. 2. Its viewer clears his history. 3. The clearing is persisted and purges the rows.
  * 4. This step writes the row: it is invisible, but it would stay. So after writing, look at the watermarks again; a
  * clearing after this look purges after our write.
+ *
+ * A key whose content is missing may be that of a step that died right after its write: this is the step's repetition.
  */
 async function purgeClearedMeanwhile(
   hot: HotStore,
   records: RecordStore,
   rows: readonly ProgressRow[],
+  missing: readonly ProgressKey[],
   options: PersistOptions,
 ): Promise<number> {
-  const viewers = [...new Set(rows.map((row) => row.key.viewer))]
+  const seen = [...rows, ...missing.map((key) => ({ key, record: undefined }))]
+  const viewers = [...new Set(seen.map(({ key }) => key.viewer))]
   const settings = await hot.readDirtySettings(viewers)
   const clearedOf = new Map(viewers.map((viewer, index) => [viewer, settings[index]?.clearedAt ?? {}]))
   const cleared = new Map<string, { viewer: ViewerId; business: number; clearedAt: number }>()
-  for (const { key, record } of rows) {
+  for (const { key, record } of seen) {
     const clearedAt = clearedOf.get(key.viewer)?.[key.business] ?? 0
-    if (record.viewedAt <= clearedAt)
+    if (clearedAt > 0 && (record?.viewedAt ?? 0) <= clearedAt)
       cleared.set(`${key.business}:${key.viewer}`, { viewer: key.viewer, business: key.business, clearedAt })
   }
   let purged = 0

@@ -2,23 +2,29 @@
  * The engine: a supergraph and ways to reach its subgraphs in, answers out. `prepare` does all that depends on the text
  * of an operation alone (parse, validate, judge, plan, compile) and keeps the result; a request only runs it.
  *
- *   operations.ts     text → a valid operation                      shape.ts       the answer's fields, in order
- *   plan-document.ts  what of it the planner gets to see            projection.ts  data → answer, the fast way
- *   planner.ts        operation → plan                              projection-slow.ts  … with nulls and errors
- *   executor.ts       plan → steps → data; entities.ts, representations.ts, flatten.ts, merge.ts, rewrites.ts are its parts
+ *   operations.ts      text → a valid operation
+ *   conditions.ts      @skip and @include decided; one variant per combination that occurs
+ *   plan-document.ts   what of it the planner gets to see
+ *   planner.ts         operation → plan
+ *   executor.ts        plan → steps → data; entities, representations, flatten, merge and rewrites are its parts
+ *   shape.ts           the answer's fields, in order
+ *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
+import { decideConditions } from './conditions.ts'
+import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
-import type { CompiledPlan } from './executor.ts'
 import { makeLru } from './lru.ts'
-import type { Judge } from './operations.ts'
+import type { Judge, ReadOperation } from './operations.ts'
 import { codedError, readOperation, withCode } from './operations.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner } from './planner.ts'
-import { compileOperation } from './prepared.ts'
-import type { PreparedOperation } from './prepared.ts'
+import { compileIntrospection, compileOperation } from './prepared.ts'
+import type { PreparedOperation, Variant } from './prepared.ts'
+import { compileProjection } from './projection.ts'
+import { makeShape } from './shape.ts'
 import type { Transport } from './transports/transport.ts'
 
 export type { PreparedOperation, RequestContext, Variables } from './prepared.ts'
@@ -54,14 +60,23 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   }
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
 
+  const compileVariant = (read: ReadOperation, variables: Values): Variant => {
+    const decided = decideConditions(read, variables)
+    const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
+    const { planned, introspection } = splitOperation(decided.operation, decided.fragments, dataKeys)
+    const isConstant = (read.operation.variableDefinitions ?? []).length === 0
+    return {
+      plan: compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible),
+      introspect: compileIntrospection(planner.schema, introspection, isConstant),
+      project: compileProjection(makeShape({ schema: planner.schema, ...decided, dataKeys })),
+    }
+  }
+
   const compile = (query: string, operationName: string | undefined): PreparedOperation | { readonly errors: readonly GraphQLError[] } => {
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      const dataKeys = makeDataKeys(read.operation, read.fragments, planner.fieldsWithArguments)
-      const { planned, introspection } = splitOperation(read.operation, read.fragments, dataKeys)
-      const plan: CompiledPlan = compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible)
-      return compileOperation(planner.schema, read, dataKeys, plan, introspection)
+      return compileOperation(planner.schema, read, (variables) => compileVariant(read, variables))
     } catch (error) {
       return {
         errors: [

@@ -51,7 +51,7 @@ function compileNode(node: PlanNode, around: Surroundings): Step {
     case 'Parallel':
       return atOnce(node.nodes.map((inner) => compileNode(inner, around)))
     case 'Condition':
-      return compileCondition(node.condition, compileOptional(node.ifClause, around), compileOptional(node.elseClause, around))
+      throw new Error('conditions are decided before an operation is planned')
     case 'Fetch':
       return compileRootFetch(node, around)
     case 'BatchFetch':
@@ -92,10 +92,6 @@ function atOnce(steps: readonly Step[]): Step {
     }
     if (pending.length > 0) return Promise.all(pending).then(() => {})
   }
-}
-
-function compileCondition(variable: string, whenTrue: Step, otherwise: Step): Step {
-  return (run) => (run.variables[variable] === true ? whenTrue(run) : otherwise(run))
 }
 
 type Fetch = {

@@ -5,21 +5,14 @@
  *   process knows all three. The first two become a document of their own.
  * - The client's keys must not meet the fields that the planner adds under their own names (keys of entities, what
  *   @requires asks for), or it takes one for the other, and answers are wrong without an error: `id: title` becomes the key
- *   of the next fetch; `size @include(if: $x)` stands in for `size(unit: "mb")`. So a key gets the prefix `_a_` wherever it
- *   is an alias or its field can have arguments, and every key does in operations with conditions.
- * - Constant @skip and @include are decided, since the planner fails on what they leave empty; for the root to be seen
- *   empty, its fragments are inlined. @defer is dropped: such a fragment comes with the rest.
+ *   of the next fetch. So a key gets the prefix `_a_` wherever it is an alias or its field can have arguments.
+ * - An alias that repeats the name of its field goes: with `id: id` in a selection and in a fragment within it the native
+ *   planner panics, which no JavaScript can catch; it ends the process.
+ * - The planner fails on empty selections, which conditions may leave: they get a `__typename`. For a root to be seen
+ *   empty, its fragments are inlined.
  */
 import { Kind, visit } from 'graphql'
-import type {
-  DirectiveNode,
-  DocumentNode,
-  FieldNode,
-  FragmentDefinitionNode,
-  OperationDefinitionNode,
-  SelectionNode,
-  SelectionSetNode,
-} from 'graphql'
+import type { DocumentNode, FieldNode, FragmentDefinitionNode, OperationDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql'
 
 const ALIAS_PREFIX = '_a_'
 
@@ -38,19 +31,15 @@ export type DataKeys = (field: FieldNode) => string
 
 export function makeDataKeys(operation: OperationDefinitionNode, fragments: Fragments, fieldsWithArguments: ReadonlySet<string>): DataKeys {
   const prefixed = new Set<string>()
-  let hasConditions = false
   for (const node of [operation, ...fragments.values()]) {
     visit(node, {
       Field(field) {
         const { value: name } = field.name
         if (keyOf(field) !== name || fieldsWithArguments.has(name) || name.startsWith(ALIAS_PREFIX)) prefixed.add(keyOf(field))
       },
-      Directive({ name }) {
-        if (name.value === 'skip' || name.value === 'include') hasConditions = true
-      },
     })
   }
-  return (field) => (hasConditions || prefixed.has(keyOf(field)) ? ALIAS_PREFIX : '') + keyOf(field)
+  return (field) => (prefixed.has(keyOf(field)) ? ALIAS_PREFIX : '') + keyOf(field)
 }
 
 function keyOf(field: FieldNode): string {
@@ -75,7 +64,6 @@ export function splitOperation(operation: OperationDefinitionNode, fragments: Fr
 
 function filterRoot(set: SelectionSetNode, fragments: Fragments, keep: (name: string) => boolean): SelectionSetNode | undefined {
   const selections = set.selections.flatMap((selection): SelectionNode[] => {
-    if (isLeftOut(selection.directives)) return []
     if (selection.kind === Kind.FIELD) return keep(selection.name.value) ? [selection] : []
     const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
     const kept = inner === undefined ? undefined : filterRoot(inner.selectionSet, fragments, keep)
@@ -84,15 +72,6 @@ function filterRoot(set: SelectionSetNode, fragments: Fragments, keep: (name: st
     return [{ kind: Kind.INLINE_FRAGMENT, ...condition, directives: selection.directives ?? [], selectionSet: kept }]
   })
   return selections.length === 0 ? undefined : { ...set, selections }
-}
-
-/** True for a literal `@skip(if: true)` or `@include(if: false)`. */
-export function isLeftOut(directives: readonly DirectiveNode[] | undefined): boolean {
-  return (directives ?? []).some((directive) => {
-    const value = directive.arguments?.[0]?.value
-    if (value?.kind !== Kind.BOOLEAN) return false
-    return (directive.name.value === 'skip' && value.value) || (directive.name.value === 'include' && !value.value)
-  })
 }
 
 /** The operation with the fragments that it still spreads. */
@@ -117,15 +96,13 @@ const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: 
 function withDataKeys(document: DocumentNode, dataKeys: DataKeys): DocumentNode {
   return visit(document, {
     Field(node) {
-      if (isLeftOut(node.directives)) return null
-      // Under its own name and without conditions: what the answer says of a type, and which fields it has, is read from it.
+      // Under its own name: what the answer says of a type, and which fields it has, is read from it.
       if (node.name.value === '__typename') return TYPENAME
+      const { alias, ...field } = node
       const key = dataKeys(node)
-      return key === keyOf(node) ? undefined : { ...node, alias: { kind: Kind.NAME, value: key } }
+      if (key !== node.name.value) return { ...field, alias: { kind: Kind.NAME, value: key } }
+      return alias === undefined ? undefined : field
     },
-    InlineFragment: (node) => (isLeftOut(node.directives) ? null : undefined),
-    FragmentSpread: (node) => (isLeftOut(node.directives) ? null : undefined),
-    Directive: (node) => (node.name.value === 'defer' ? null : undefined),
     SelectionSet: {
       leave: (node) => (node.selections.length === 0 ? { ...node, selections: [TYPENAME] } : undefined),
     },

@@ -1,23 +1,22 @@
 /** An operation ready to run: coerce the variables, run the plan, project the answer. */
-import { execute, getVariableValues } from 'graphql'
-import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
+import { GraphQLError, execute, getVariableValues } from 'graphql'
+import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
+import { conditionVariables } from './conditions.ts'
+import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from './executor.ts'
 import { makeLru } from './lru.ts'
-import type { DataKeys } from './plan-document.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, withCode } from './operations.ts'
-import { compileProjection } from './projection.ts'
 import type { Answer, Run } from './run.ts'
 import { makeRun } from './run.ts'
-import { conditionVariables, introspectionKey, makeShape } from './shape.ts'
-import type { ShapeSource } from './shape.ts'
+import { introspectionKey } from './shape.ts'
 import { clientError, unavailable } from './subgraph-errors.ts'
 import type { FetchResult } from './transports/transport.ts'
 
 /** What a request carries to resolvers; the engine does not look inside. One per request. */
 export type RequestContext = object
 
-export type Variables = Readonly<Record<string, unknown>> | undefined
+export type Variables = Values | undefined
 
 export type PreparedOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
@@ -32,26 +31,28 @@ export type PreparedOperation = {
   subscribe(variables: Variables, context: RequestContext): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
 }
 
-type Coerced = { readonly variables: Readonly<Record<string, unknown>> } | { readonly errors: readonly GraphQLError[] }
+type Coerced = { readonly variables: Values } | { readonly errors: readonly GraphQLError[] }
 
 const NO_VARIABLES = Object.freeze({})
-/** Combinations of @skip and @include variables for which projections are kept; a client may try them all. */
-const SHAPES_MAX = 32
+/** Combinations of an operation that are kept; a client may try them all. */
+const VARIANTS_MAX = 16
 const COERCION_ERRORS_MAX = 50
 
-export function compileOperation(
-  schema: GraphQLSchema,
-  read: ReadOperation,
-  dataKeys: DataKeys,
-  plan: CompiledPlan,
-  introspection: DocumentNode | undefined,
-): PreparedOperation {
+/** An operation compiled for one combination of the variables of its conditions. */
+export type Variant = {
+  readonly plan: CompiledPlan
+  readonly introspect: (run: Run) => void
+  readonly project: (run: Run) => Answer
+}
+
+/** Throws what `compile` throws for the combination that lets most in. */
+export function compileOperation(schema: GraphQLSchema, read: ReadOperation, compile: (variables: Values) => Variant): PreparedOperation {
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
-  const project = projectionByConditions({ schema, dataKeys, operation, fragments: read.fragments })
-  const introspect = compileIntrospection(schema, introspection, (operation.variableDefinitions ?? []).length === 0)
+  const variantOf = compileVariants(read, compile)
 
-  const answer = async (variables: Readonly<Record<string, unknown>>, context: RequestContext): Promise<ExecutionResult> => {
+  const answer = async (variables: Values, context: RequestContext): Promise<ExecutionResult> => {
+    const { plan, introspect, project } = variantOf(variables)
     const run = makeRun({}, variables, context)
     const pending = plan.step(run)
     introspect(run)
@@ -65,26 +66,38 @@ export function compileOperation(
     hash,
     async execute(given, context) {
       try {
-        if (operation.operation === 'subscription')
+        if (operation.operation === 'subscription') {
           return { errors: [codedError('BAD_REQUEST', 'This is a subscription: send it over a connection that can stream.')] }
+        }
         const coerced = coerce(given)
         return 'errors' in coerced ? coerced : await answer(coerced.variables, context)
       } catch (thrown) {
-        return { errors: [internalError(thrown)] }
+        return { errors: [requestError(thrown)] }
       }
     },
     async subscribe(given, context) {
       try {
+        if (operation.operation !== 'subscription')
+          return { errors: [codedError('BAD_REQUEST', `This is a ${operation.operation}, not a subscription.`)] }
         const coerced = coerce(given)
         if ('errors' in coerced) return coerced
-        const { source } = plan
-        if (source === undefined) return { errors: [codedError('BAD_REQUEST', `This is a ${operation.operation}, not a subscription.`)] }
-        return await openStream(source, plan, project, coerced.variables, context)
+        const { plan, project } = variantOf(coerced.variables)
+        if (plan.source === undefined) return emptyStream()
+        return await openStream(plan.source, plan, project, coerced.variables, context)
       } catch (thrown) {
-        return { errors: [internalError(thrown)] }
+        return { errors: [requestError(thrown)] }
       }
     },
   }
+}
+
+/** A subscription whose one field is excluded has nothing to wait for. */
+function emptyStream(): AsyncIterableIterator<ExecutionResult> {
+  return streamOf(
+    { next: () => Promise.resolve({ done: true, value: undefined }) },
+    () => Promise.reject(new Error('no event was sent')),
+    () => ({}),
+  )
 }
 
 function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
@@ -98,29 +111,29 @@ function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (
   }
 }
 
-function projectionByConditions(source: ShapeSource): (run: Run) => Answer {
-  const names = conditionVariables(source.operation, source.fragments)
-  const compile = (variables: Readonly<Record<string, unknown>>) => compileProjection(makeShape(source, variables))
-  if (names.length === 0) {
-    const project = compile(NO_VARIABLES)
-    return project
-  }
-  const known = makeLru<(run: Run) => Answer>(SHAPES_MAX)
-  return (run) => {
-    const key = names.map((name) => (run.variables[name] === true ? '1' : '0')).join('')
-    let project = known.get(key)
-    if (project === undefined) {
-      project = compile(run.variables)
-      known.set(key, project)
+function compileVariants({ operation, fragments }: ReadOperation, compile: (variables: Values) => Variant): (variables: Values) => Variant {
+  const conditions = conditionVariables(operation, fragments)
+  const most = compile(Object.fromEntries(conditions))
+  if (conditions.size === 0) return () => most
+  const names = [...conditions.keys()]
+  const keyOf = (variables: Values): string => names.map((name) => (variables[name] === true ? '1' : '0')).join('')
+  const known = makeLru<Variant>(VARIANTS_MAX)
+  known.set(keyOf(Object.fromEntries(conditions)), most)
+  return (variables) => {
+    const key = keyOf(variables)
+    let variant = known.get(key)
+    if (variant === undefined) {
+      variant = compile(variables)
+      known.set(key, variant)
     }
-    return project(run)
+    return variant
   }
 }
 
 /** Introspection is answered by graphql-js from the API schema; without variables, once. */
-function compileIntrospection(schema: GraphQLSchema, document: DocumentNode | undefined, isConstant: boolean): (run: Run) => void {
+export function compileIntrospection(schema: GraphQLSchema, document: DocumentNode | undefined, isConstant: boolean): (run: Run) => void {
   if (document === undefined) return () => {}
-  const answer = (variableValues: Readonly<Record<string, unknown>>) => execute({ schema, document, variableValues }) as ExecutionResult
+  const answer = (variableValues: Values) => execute({ schema, document, variableValues }) as ExecutionResult
   let constant: ExecutionResult | undefined
   return (run) => {
     const { data, errors } = isConstant ? (constant ??= answer(NO_VARIABLES)) : answer(run.variables)
@@ -133,7 +146,7 @@ async function openStream(
   source: Source,
   plan: CompiledPlan,
   project: (run: Run) => Answer,
-  variables: Readonly<Record<string, unknown>>,
+  variables: Values,
   context: RequestContext,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
   const answer = async (event: FetchResult): Promise<ExecutionResult> => {
@@ -197,7 +210,8 @@ function streamOf(
   }
 }
 
-function internalError(thrown: unknown) {
+function requestError(thrown: unknown): GraphQLError {
+  if (thrown instanceof GraphQLError) return thrown
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   return clientError(
     { message: 'The operation failed inside the gateway.', extensions: { code: 'INTERNAL' }, originalError: error },

@@ -128,8 +128,7 @@ function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
 
 /**
  * From the data's path to the client's, if it is any business of the client's. The path ends where he asked no further, at
- * a key that the planner added: what failed there is told if it left something out of the answer. (A plan may also fetch
- * what a condition of the operation excludes; that such a thing failed is nobody's loss.)
+ * a key that the planner added: what failed there is told if it left something out of the answer.
  */
 function clientPaths(root: ObjectShape, data: unknown, path: DataPath): (string | number)[][] {
   const result: (string | number)[] = []

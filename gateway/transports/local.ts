@@ -5,8 +5,7 @@
  * - it names resolvers by type and field run together, so `A.bC` and `Ab.C` would share one;
  * - it does not wait for types that are resolved asynchronously;
  * - it hands the variables instead of the arguments to `subscribe`: the source of a subscription is always opened by
- *   graphql-js, only its events are run by jit;
- * - it mixes up the conditions of fragments: see inline-fragments.ts.
+ *   graphql-js, only its events are run by jit.
  *
  * As everywhere with jit, a field without a resolver is read, not called and not awaited.
  */
@@ -15,7 +14,6 @@ import type { DocumentNode, GraphQLSchema } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import { makeLru } from '../lru.ts'
 import { makeEntitySchema } from './entity-schema.ts'
-import { inlineFragments } from './inline-fragments.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
 /** Compiled fetches kept for operations that share them; those in use are kept by their operations anyway. */
@@ -28,7 +26,7 @@ export function localTransport(schema: GraphQLSchema): Transport {
   const byJit = isFitForJit(schema)
   const fetches = makeLru<CompiledFetch>(FETCHES_MAX)
   const compile = (operation: FetchOperation): CompiledFetch => {
-    const document = inlineFragments(operation.document) ?? operation.document
+    const { document } = operation
     const lists = entities?.rewrite(document)
     if (entities !== undefined && lists !== undefined) {
       const run = compileExecute(entities.schema, lists.document, byJit)
@@ -62,7 +60,7 @@ function rootOf(lists: readonly { key: string; variable: string }[], variables: 
 }
 
 function compileExecute(schema: GraphQLSchema, document: DocumentNode, byJit: boolean): Execute {
-  const compiled = byJit && inlineFragments(document) === document ? compileOrUndefined(schema, document) : undefined
+  const compiled = byJit ? compileOrUndefined(schema, document) : undefined
   if (compiled !== undefined) return compiled
   return (rootValue, contextValue, variableValues) => execute({ schema, document, rootValue, contextValue, variableValues })
 }

@@ -8,7 +8,7 @@ export type FetchOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
   readonly name: string | undefined
   readonly text: string
-  /** The same as `text`, parsed. */
+  /** The same as `text`, parsed. It has no @skip and @include: see gateway/conditions.ts. */
   readonly document: DocumentNode
 }
 

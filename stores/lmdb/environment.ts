@@ -5,8 +5,10 @@
  * those that arrive while the disk is busy, share one parent transaction and one flush; that is the group commit. An
  * action that throws is rolled back whole and fails alone. Actions run one after the other under LMDB's writer lock,
  * which holds across processes: what they read is the newest state, so counters and sequences need no other guard.
- * `overlappingSync` is off: then a commit *is* the flush (it costs nothing measurable in groups), and after a power
- * failure the file is the last commit, by LMDB's own protocol and no other.
+ * Two options of the library are off. `overlappingSync`: without it a commit *is* the flush (in groups that costs nothing
+ * measurable), and after a power failure the file is the last commit, by LMDB's own protocol and no other.
+ * `eventTurnBatching`: with it, a commit that fails because the disk is full also rejects a promise that nobody holds,
+ * which ends the process; transactions of one turn are grouped all the same.
  *
  * Reads. The library keeps one read transaction and renews it by a timer, so two reads of one event turn see the same
  * state, even if another process committed and acknowledged in between. `read` renews it first, for acknowledged means
@@ -18,11 +20,12 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import { TidemarkError } from '../../core/errors.ts'
+import { makeRoomCheck } from './room.ts'
 
 export type EnvironmentOptions = {
   /** Regions of the deployment; written at first open, another count is refused. */
   regions: number
-  /** The most the file may grow to, in GB (2^30 bytes); address space, not disk. */
+  /** The most the tables may take, in GB (2^30 bytes). More is refused with STORE_FULL; nothing is set aside on disk. */
   mapSizeGb: number
 }
 
@@ -35,6 +38,8 @@ export type Environment = {
   table(name: string): Bytes
   /** Runs the action atomically, with whatever it reads and writes. Resolves with its result when that is on disk. */
   write<T>(action: () => T): Promise<T>
+  /** The same for what removes more than it adds: it is let through when the store is full. */
+  writeToFree<T>(action: () => T): Promise<T>
   /** Runs the action on the newest state of all processes. */
   read<T>(action: () => T): T
   /** Waits for pending writes, then closes. Idempotent. */
@@ -44,22 +49,27 @@ export type Environment = {
 const FILE = 'tidemark.mdb'
 const FORMAT = '1'
 const TABLES_MAX = 24
+/** Address space to begin with; the library maps more when the file outgrows it. */
+const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's own limit for readers is 126: one per process and thread. */
 const READERS_MAX = 512
 
 /** Throws DATA_INCOMPATIBLE if the folder was written with another region count or format. */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
   mkdirSync(folder, { recursive: true })
+  const bytesMax = Math.ceil(options.mapSizeGb * 2 ** 30)
   const root: RootDatabase<Buffer, Buffer> = open({
     path: join(folder, FILE),
-    mapSize: Math.ceil(options.mapSizeGb * 2 ** 30),
+    mapSize: Math.min(bytesMax, MAP_BYTES_MAX),
     maxDbs: TABLES_MAX,
     maxReaders: READERS_MAX,
     overlappingSync: false,
+    eventTurnBatching: false,
     encoding: 'binary',
     keyEncoding: 'binary',
   })
   const tables = new Map<string, Bytes>()
+  const assertRoom = makeRoomCheck(folder, bytesMax, () => tables.values())
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
@@ -76,6 +86,12 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   }
 
   async function write<T>(action: () => T): Promise<T> {
+    assertOpen()
+    assertRoom()
+    return root.childTransaction(action)
+  }
+
+  async function writeToFree<T>(action: () => T): Promise<T> {
     assertOpen()
     return root.childTransaction(action)
   }
@@ -97,7 +113,7 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     void close()
     throw error
   }
-  return { folder, regions: options.regions, table, write, read, close }
+  return { folder, regions: options.regions, table, write, writeToFree, read, close }
 }
 
 function checkOrigin(meta: Bytes, folder: string, regions: number): void {

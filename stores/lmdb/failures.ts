@@ -1,15 +1,20 @@
 /**
- * What LMDB throws, as the errors of the ports. A full map and a full disk are STORE_FULL: everything else still reads,
- * and the same write succeeds once there is room. Whatever else is wrong with the files is "unavailable".
+ * What LMDB throws, as the errors of the ports. A full disk is STORE_FULL: everything still reads, and the same write
+ * succeeds once there is room. Whatever else is wrong with the files is "unavailable".
  *
- * The library reports a failed commit as "Commit failed", and the reason in a second promise; it must be awaited, or
- * its rejection is nobody's.
+ * LMDB reports a write that the disk cut short as an input/output error, so the disk is asked how much it has left. The
+ * library reports a failed commit as "Commit failed", and the reason in a second promise; it must be awaited, or its
+ * rejection is nobody's.
  */
-import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
+import { statfs } from 'node:fs/promises'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 
 export type UnavailableCode = 'HOT_STORE_UNAVAILABLE' | 'LOG_UNAVAILABLE' | 'RECORD_STORE_UNAVAILABLE'
 
-const FULL = /MDB_MAP_FULL|mapsize limit|ENOSPC|No space left|EDQUOT|quota exceeded/i
+const FULL = /MDB_MAP_FULL|No space left|quota exceeded|File too large/i
+const DISK_ERROR = /Input\/output error/i
+/** One commit writes a few MB; a disk with less than this may have cut it short. */
+const DISK_BYTES_MIN = 16 * 2 ** 20
 
 /** Runs `task`; what it throws leaves as a TidemarkError. */
 export async function failingAs<T>(code: UnavailableCode, folder: string, task: () => T | Promise<T>): Promise<T> {
@@ -20,15 +25,22 @@ export async function failingAs<T>(code: UnavailableCode, folder: string, task: 
   }
 }
 
-async function describeFailure(code: ErrorCode, folder: string, error: unknown): Promise<TidemarkError> {
+async function describeFailure(code: UnavailableCode, folder: string, error: unknown): Promise<TidemarkError> {
   const cause = await reasonOf(error)
   const reason = cause instanceof Error ? cause.message : String(cause)
-  if (FULL.test(reason)) {
-    return new TidemarkError('STORE_FULL', `the embedded stores in ${folder} are full (${reason}): free disk space, or raise stores.mapSizeGb and restart`, {
-      cause,
-    })
+  if (FULL.test(reason) || (DISK_ERROR.test(reason) && (await isDiskFull(folder)))) {
+    return new TidemarkError('STORE_FULL', `the disk of the embedded stores in ${folder} is full (${reason}): free some space and try again`, { cause })
   }
   return new TidemarkError(code, `the embedded stores in ${folder} failed: ${reason}`, { cause })
+}
+
+async function isDiskFull(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize < DISK_BYTES_MIN
+  } catch {
+    return false
+  }
 }
 
 async function reasonOf(error: unknown): Promise<unknown> {

@@ -4,6 +4,7 @@ import { isSettingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { DirtyProgress } from '../hot-store.ts'
 import { dirtyMark, keyOfMark, marksUntil, regionOfMark } from './dirty-marks.ts'
+import { countEntries } from './scan.ts'
 import { trimTimeline } from './hot-timeline.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './hot-work.ts'
 import type { HotTables, HotWork, ShelfWork } from './hot-work.ts'
@@ -50,8 +51,7 @@ export function listDirty(tables: HotTables, regions: readonly number[], dirtyBe
 }
 
 export function countDirty(tables: HotTables): number {
-  const stats: { entryCount?: number } = tables.dirty.getStats()
-  return stats.entryCount ?? 0
+  return countEntries(tables.dirty)
 }
 
 export function listPendingRewards(tables: HotTables, regions: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {

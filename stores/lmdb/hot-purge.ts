@@ -23,7 +23,7 @@ export function makeHotPurge(environment: Environment, tables: HotTables) {
     for (;;) {
       const found = await find(writtenBefore, limit)
       if (found.length === 0) return 0
-      const removed = await environment.write(() => removeExpired(beginWork(tables, environment.regions), found, writtenBefore))
+      const removed = await environment.writeToFree(() => removeExpired(beginWork(tables, environment.regions), found, writtenBefore))
       if (removed > 0) return removed
     }
   }

@@ -29,15 +29,14 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
   const purge = makeHotPurge(environment, tables)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
 
-  const writing = <T>(action: (work: HotWork) => T): Promise<T> =>
-    calling(() =>
-      environment.write(() => {
-        const work = beginWork(tables, environment.regions)
-        const result = action(work)
-        settle(work)
-        return result
-      }),
-    )
+  const inWork = <T>(action: (work: HotWork) => T) => (): T => {
+    const work = beginWork(tables, environment.regions)
+    const result = action(work)
+    settle(work)
+    return result
+  }
+  const writing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.write(inWork(action)))
+  const freeing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.writeToFree(inWork(action)))
   const reading = <T>(action: (work: HotWork) => T): Promise<T> =>
     calling(() => environment.read(() => action(beginWork(tables, environment.regions))))
 
@@ -81,7 +80,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     readDirtyProgress: (keys) => reading((work) => keys.map((key) => readDirty(work, key))),
     readDirtySettings: (viewers) => reading((work) => viewers.map((viewer) => viewerWork(work, viewer).settings.content)),
     async clearDirty(marks, timelineCap) {
-      if (marks.length > 0) await writing((work) => clearDirty(work, marks, timelineCap))
+      if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
     },
     /** A mark and its content are written and removed in one transaction, so no mark here can have lost its content. */
     dropDirty: () => Promise.resolve(),
@@ -90,7 +89,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
 
     listPendingRewards: (regions, claimedBefore, limit) => reading(() => listPendingRewards(tables, regions, claimedBefore, limit)),
     async confirmRewards(rewards) {
-      if (rewards.length > 0) await writing(() => rewards.forEach((reward) => confirmReward(tables, environment.regions, reward)))
+      if (rewards.length > 0) await freeing(() => rewards.forEach((reward) => confirmReward(tables, environment.regions, reward)))
     },
 
     purgeExpired: (writtenBefore, limit) => calling(() => purge(writtenBefore, limit)),

@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts'
 import { decodeFlush } from '../../core/record-codec.ts'
 import type { ConsumerHooks, FlushMessage, LogConsumer } from '../log.ts'
 import type { Environment } from './environment.ts'
-import type { LogTables } from './log.ts'
+import type { LogTables } from './log-tables.ts'
 import { appendAll } from './sequences.ts'
 
 export type ConsumerOptions = {
@@ -74,7 +74,7 @@ export function consume(
     if (batch.keys.length === 0 && batch.undecodable.length === 0) return false
     if (batch.undecodable.length > 0) await park(batch)
     if (batch.messages.length > 0) await hooks.persist({ partition: PARTITION, messages: batch.messages })
-    if (batch.keys.length > 0) await environment.write(() => batch.keys.forEach((key) => void tables.flushes.remove(key)))
+    if (batch.keys.length > 0) await environment.writeToFree(() => batch.keys.forEach((key) => void tables.flushes.remove(key)))
     return true
   }
 

@@ -9,17 +9,17 @@ import type { Clock } from '../../core/clock.ts'
 import type { RewardEvent } from '../../core/domain.ts'
 import { decodeReward, encodeFlush, encodeReward } from '../../core/record-codec.ts'
 import type { Log } from '../log.ts'
-import type { Bytes, Environment } from './environment.ts'
+import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
+import { openLogTables } from './log-tables.ts'
+import { countEntries } from './scan.ts'
 import { appendAll, sequenceKey } from './sequences.ts'
 
 export type LmdbLogOptions = Partial<ConsumerOptions> & {
   /** Rewards kept, the newest. Minimum 1. Default 1,000,000. */
   rewardsMax?: number
 }
-
-export type LogTables = { flushes: Bytes; dead: Bytes; rewards: Bytes; counters: Bytes }
 
 const REWARDS_MAX = 1_000_000
 const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, pollMs: 500, retryMinMs: 100, retryMaxMs: 5_000 }
@@ -57,20 +57,11 @@ export function openLmdbLog(environment: Environment, clock: Clock, options: Lmd
         void consumer.left.then(() => consumers.delete(consumer))
         return { ownedRegions: consumer.ownedRegions, stop: consumer.stop }
       }),
-    lag: () => calling(() => environment.read(() => tables.flushes.getKeysCount())),
+    lag: () => calling(() => environment.read(() => countEntries(tables.flushes))),
     check: () => calling(() => environment.read(() => undefined)),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))
     },
-  }
-}
-
-export function openLogTables(environment: Environment): LogTables {
-  return {
-    flushes: environment.table('log'),
-    dead: environment.table('log-dead'),
-    rewards: environment.table('log-rewards'),
-    counters: environment.table('log-counters'),
   }
 }
 

@@ -40,7 +40,7 @@ export function openLmdbRecordStore(environment: Environment): RecordStore {
     for (;;) {
       const found = await findExpired(writtenBefore, limit)
       if (found.length === 0) return 0
-      const removed = await environment.write(() => removeExpired(table, found, writtenBefore))
+      const removed = await environment.writeToFree(() => removeExpired(table, found, writtenBefore))
       if (removed > 0) return removed
     }
   }
@@ -60,7 +60,7 @@ export function openLmdbRecordStore(environment: Environment): RecordStore {
     getSettingsMany: (viewers) => reading(() => viewers.map((viewer) => readSettings(table, viewer))),
     listProgress: (viewer, businesses, before, limit) => reading(() => listProgress(table, viewer, businesses, before, limit)),
     purgeCleared: (viewer, business, clearedAt, limit) =>
-      calling(() => environment.write(() => removeCleared(table, makeShelf(viewer, business), clearedAt, limit))),
+      calling(() => environment.writeToFree(() => removeCleared(table, makeShelf(viewer, business), clearedAt, limit))),
     purgeExpired: (writtenBefore, limit) => calling(() => purgeExpired(writtenBefore, limit)),
     countProgress: () => calling(countProgress),
     check: () => reading(() => undefined),

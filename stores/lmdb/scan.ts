@@ -11,6 +11,12 @@ const AFTER = Buffer.from([0])
 
 export type Entry = { key: Buffer; value: Buffer }
 
+/** How many entries a table has. LMDB keeps the count; no walk is needed. */
+export function countEntries(table: Bytes): number {
+  const { entryCount = 0 }: { entryCount?: number } = table.getStats()
+  return entryCount
+}
+
 /** Up to STEP_ENTRIES entries from `start` on; `next` is where the following step begins, undefined at the end. */
 function readStep(environment: Environment, table: Bytes, start: Buffer | undefined): { entries: Entry[]; next: Buffer | undefined } {
   const entries = environment.read(() => [...table.getRange({ ...(start === undefined ? {} : { start }), limit: STEP_ENTRIES })])

@@ -64,6 +64,10 @@ export function makeFlusher(
     try {
       await persist(keys)
       figures.direct++
+    } catch (error) {
+      // Told here: a step that fails must not hide from `settled` those that still run beside it.
+      figures.left++
+      onError(error)
     } finally {
       directUnderWay--
     }

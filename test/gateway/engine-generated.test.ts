@@ -65,6 +65,7 @@ function selections(type: GraphQLNamedType, depth: number): fc.Arbitrary<string>
   const options: fc.Arbitrary<string>[] = [fc.constantFrom('__typename', 't: __typename')]
   if (isObjectType(type) || isInterfaceType(type)) {
     for (const field of Object.values(type.getFields())) {
+      if (field.name === 'topMedia') continue
       if (depth > 0 || isLeafType(getNamedType(field.type))) options.push(fieldText(field, depth), fieldText(field, depth))
     }
   }
@@ -126,6 +127,9 @@ const FAILING: Record<string, Act> = {
  * Some valid operations the native planner (0.0.38) cannot plan: a field with @requires on an object that the same subgraph
  * returned below an entity (`viewerProgress { subject { cost } }`), or, on types with an interface object, a fragment with
  * a condition inside a fragment of the same type. The engine refuses them; there is nothing to compare.
+ *
+ * Fields that return an interface object (`topMedia`) are not generated at all: with fragments of several types below, the
+ * planner leaves out what one of them needs, and the engine can only report the missing field as an error.
  */
 const UNPLANNED = 'the planner found no way'
 

@@ -44,15 +44,6 @@ describe('the local transport', () => {
     expect(await fetchOf(transport, '{ any { __typename ... on B { b } } }')).toEqual({ data: { any: { __typename: 'B', b: 2 } } })
   })
 
-  test('one fragment under two conditions is there if either holds', async () => {
-    const transport = transportOf('type Query { a: A } type A { x: Int }', { Query: { a: () => ({ x: 1 }) } })
-    const text =
-      'query ($i: Boolean!, $s: Boolean!) { a { ...on A @skip(if: $s) { ...f } ...on A @include(if: $i) { ...f } } } fragment f on A { x }'
-    for (const i of [true, false]) {
-      for (const s of [true, false]) expect(await fetchOf(transport, text, { i, s })).toEqual({ data: { a: i || !s ? { x: 1 } : {} } })
-    }
-  })
-
   test('a reference resolver is asked for each entity, and may throw, reject or find nothing', async () => {
     const transport = transportOf('type Query { q: Int } type Video @key(fields: "id") { id: ID! title: String }', {
       Video: {

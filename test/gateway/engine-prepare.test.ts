@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { GraphQLError } from 'graphql'
 import { makeEngine } from '../../gateway/engine.ts'
@@ -86,6 +88,20 @@ describe('prepare', () => {
   test('an operation that the planner cannot plan is refused with a sentence, not thrown', () => {
     const prepared = engine.prepare('{ feed { viewerProgress { subject { cost } } } }')
     expect(prepared).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL' } }] })
+  })
+
+  test('an alias that repeats its name does not end the process', async () => {
+    // In a process of its own: if it fails, it takes the process with it.
+    const module = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
+    const script = `
+      const { SUPERGRAPH } = await import(${module('./engine-graph.ts')})
+      const { makeEngine } = await import(${module('../../gateway/engine.ts')})
+      const transport = { remote: false, compile: () => ({}) }
+      const subgraphs = ['catalog', 'history', 'thumbup', 'plays'].map((name) => ({ name, transport }))
+      const prepared = makeEngine(SUPERGRAPH, subgraphs, { compiledMax: 1, tokensMax: 100 }).prepare('{ topMedia { id: id ... on Film { id: id } } }')
+      console.log('errors' in prepared ? 'refused' : 'prepared')`
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
+    expect(stdout.trim()).toBe('prepared')
   })
 
   test('a supergraph without all its subgraphs is refused', () => {

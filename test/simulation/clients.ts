@@ -185,6 +185,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     lose(process: Process): void {
       for (const client of clients) if (client.process === process) client.process = undefined
     },
+    isBusyAt: (process: Process) => clients.some((client) => client.process === process),
     isBusy: () => clients.some((client) => client.process !== undefined),
     readAll: async (process: Process): Promise<void> => {
       for (const client of clients) {

@@ -15,6 +15,8 @@ import type { DeleteOutcome, HotLookup, HotPage, HotStore, ProgressWrite, PutOpt
 import { atOnce, type Gate } from './gate.ts'
 
 export type HotFaults = {
+  /** Deletes and clears what it holds only, although what it trimmed may have been viewed ahead of the clock. */
+  forgetsFloor?: boolean
   /** Trims entries whether they are persisted or not. */
   trimsDirty?: boolean
   /** Clears a dirty mark whatever the version. */
@@ -23,10 +25,16 @@ export type HotFaults = {
   believesOldBases?: boolean
 }
 
+/**
+ * What clearing does with what is dirty, where adapters differ: it goes, or its mark stays for the persist step to find
+ * nothing, or mark and content stay until they are persisted.
+ */
+export const CLEARINGS = ['forgets', 'keeps marks', 'keeps contents'] as const
+export type Clearing = (typeof CLEARINGS)[number]
+
 export type HotStateOptions = {
   regions: number
-  /** Adapters may leave the dirty marks of cleared contents to the persist step, or take them away. */
-  clearingKeepsMarks: boolean
+  clearing: Clearing
   /**
    * What the record store has for a key at this instant. With it a base is believed only while it is that: 1. a report
    * needs a base, which is read. 2. Another device reports, and that is persisted and trimmed. 3. The first report comes
@@ -99,6 +107,10 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     for (const listener of listeners.get(change.viewer) ?? []) listener(change)
   }
 
+  function clearedAtOf(state: ViewerState, business: BusinessNumber): number {
+    return state.settings.clearedAt[business] ?? 0
+  }
+
   function store(timeline: Timeline, oid: string, record: ProgressRecord): void {
     const before = timeline.records.get(oid)
     timeline.listed += (record.deleted ? 0 : 1) - (before === undefined || before.deleted ? 0 : 1)
@@ -122,10 +134,10 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const state = stateOf(viewer)
     if (state.settings.paused) return { status: 'paused' }
     const timeline = timelineOf(state, business)
-    const clearedAt = state.settings.clearedAt[business] ?? 0
+    const clearedAt = clearedAtOf(state, business)
     const held = timeline.records.get(oid)
     const stored = held ?? write.base ?? undefined
-    const shown = stored !== undefined && !stored.deleted && stored.viewedAt > clearedAt ? stored : undefined
+    const shown = stored !== undefined && isVisible(stored, clearedAt) ? stored : undefined
     if (write.record.viewedAt <= clearedAt) return { status: 'stale', record: shown }
     if (held === undefined && timeline.floor !== undefined && needsBase(timeline.floor, write)) return { status: 'needs-base' }
     const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
@@ -152,18 +164,20 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return true
   }
 
-  function entriesOf(business: BusinessNumber, timeline: Timeline): TimelineEntry[] {
+  function entriesOf(state: ViewerState, business: BusinessNumber, timeline: Timeline): TimelineEntry[] {
     const entries: TimelineEntry[] = []
-    for (const [oid, record] of timeline.records) if (!record.deleted) entries.push({ business, oid, record })
+    const clearedAt = clearedAtOf(state, business)
+    for (const [oid, record] of timeline.records) if (isVisible(record, clearedAt)) entries.push({ business, oid, record })
     return entries.sort(compareEntries)
   }
 
   function trim(state: ViewerState, business: BusinessNumber, timeline: Timeline, cap: number): void {
     if (timeline.listed <= cap) return
-    const entries = entriesOf(business, timeline)
+    const entries = entriesOf(state, business, timeline)
     while (entries.length > cap) {
-      const { oid, record } = entries.pop() as TimelineEntry
+      const { oid, record } = entries[entries.length - 1] as TimelineEntry
       if (!faults.trimsDirty && state.region.dirty.has(keyText({ viewer: state.viewer, business, oid }))) return
+      entries.pop()
       const place = { viewedAt: record.viewedAt, business, oid }
       forget(timeline, oid)
       if (timeline.floor === undefined || comparePlaces(place, timeline.floor) < 0) timeline.floor = place
@@ -175,7 +189,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const timeline = timelineOf(state, key.business)
     const held = timeline.records.get(key.oid)
     // What was trimmed may have been viewed ahead of the clock too: it lies at or before the floor.
-    const moment = Math.max(now, held?.viewedAt ?? timeline.floor?.viewedAt ?? 0)
+    const moment = Math.max(now, held?.viewedAt ?? floorAt(timeline))
     const version = nextVersion(state.region, now)
     const record = { viewedAt: moment, since: moment, rank: 0, version, position: 0, duration: 0, device: '', finished: false, deleted: true }
     store(timeline, key.oid, record)
@@ -186,17 +200,22 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return outcome
   }
 
+  function floorAt(timeline: Timeline): number {
+    return faults.forgetsFloor ? 0 : (timeline.floor?.viewedAt ?? 0)
+  }
+
   function clear(viewer: ViewerId, business: BusinessNumber, now: number): number {
     const state = stateOf(viewer)
     const timeline = timelineOf(state, business)
-    const newest = entriesOf(business, timeline)[0]?.record.viewedAt ?? 0
-    const clearedAt = Math.max(now, newest, timeline.floor?.viewedAt ?? 0, state.settings.clearedAt[business] ?? 0)
+    const newest = entriesOf(state, business, timeline)[0]?.record.viewedAt ?? 0
+    const clearedAt = Math.max(now, newest, floorAt(timeline), clearedAtOf(state, business))
     for (const [oid, record] of timeline.records) {
-      if (record.viewedAt > clearedAt) continue
+      const text = keyText({ viewer, business, oid })
+      if (record.viewedAt > clearedAt || (options.clearing === 'keeps contents' && state.region.dirty.has(text))) continue
       forget(timeline, oid)
-      if (!options.clearingKeepsMarks) state.region.dirty.delete(keyText({ viewer, business, oid }))
+      if (options.clearing === 'forgets') state.region.dirty.delete(text)
     }
-    timeline.floor = undefined
+    if (clearedAt >= (timeline.floor?.viewedAt ?? 0)) timeline.floor = undefined
     changeSettings(state, { clearedAt: { ...state.settings.clearedAt, [business]: clearedAt } }, now)
     observer?.cleared(viewer, business, clearedAt, now)
     tell({ kind: 'cleared', viewer, business, clearedAt, version: state.settings.version })
@@ -219,9 +238,10 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const state = viewers.get(key.viewer)
     const timeline = state?.timelines.get(key.business)
     const record = timeline?.records.get(key.oid)
-    if (record !== undefined) return { record: record.deleted ? undefined : record, older: undefined }
-    const older = timeline?.floor === undefined ? undefined : { clearedAt: state?.settings.clearedAt[key.business] ?? 0 }
-    return { record: undefined, older }
+    if (state === undefined || timeline === undefined) return { record: undefined, older: undefined }
+    const clearedAt = clearedAtOf(state, key.business)
+    if (record !== undefined && (record.deleted || isVisible(record, clearedAt))) return { record: record.deleted ? undefined : record, older: undefined }
+    return { record: undefined, older: timeline.floor === undefined ? undefined : { clearedAt } }
   }
 
   function list(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): HotPage {
@@ -230,10 +250,10 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     for (const business of businesses) {
       const timeline = state?.timelines.get(business)
       if (state === undefined || timeline === undefined) continue
-      for (const entry of entriesOf(business, timeline)) {
+      for (const entry of entriesOf(state, business, timeline)) {
         if (before === undefined || comparePlaces(before, placeOf(entry)) < 0) page.entries.push(entry)
       }
-      if (timeline.floor !== undefined) page.truncated.push({ business, floor: timeline.floor, clearedAt: state.settings.clearedAt[business] ?? 0 })
+      if (timeline.floor !== undefined) page.truncated.push({ business, floor: timeline.floor, clearedAt: clearedAtOf(state, business) })
     }
     page.entries.sort(compareEntries)
     page.entries.length = Math.min(page.entries.length, limit)
@@ -246,7 +266,11 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     if (current !== version && !faults.clearsUnchecked) return
     state.region.dirty.delete(keyText(key))
     const timeline = state.timelines.get(key.business)
-    if (timeline !== undefined) trim(state, key.business, timeline, timelineCap)
+    if (timeline === undefined) return
+    // What was cleared and waited to be persisted goes now.
+    const record = timeline.records.get(key.oid)
+    if (record !== undefined && !record.deleted && !isVisible(record, clearedAtOf(state, key.business))) forget(timeline, key.oid)
+    trim(state, key.business, timeline, timelineCap)
   }
 
   function dropMark(key: ProgressKey): void {
@@ -355,6 +379,10 @@ export function openModelHotStore(state: HotState, gate: Gate): HotStore {
     check: () => once('check', [], () => undefined),
     close: () => Promise.resolve(),
   }
+}
+
+function isVisible(record: ProgressRecord, clearedAt: number): boolean {
+  return !record.deleted && record.viewedAt > clearedAt
 }
 
 function placeOf(entry: TimelineEntry): Place {

@@ -24,10 +24,14 @@ export type LogOptions = {
   faults: LogFaults
 }
 
+/** Bytes that are no flush message. */
+export const UNREADABLE = 'unreadable'
+type Kept = FlushMessage | typeof UNREADABLE
+
 export type LogObserver = { appended(message: FlushMessage): void; committed(messages: readonly FlushMessage[]): void }
 
 /** `first` is the offset of the oldest message that is kept; committed ones go. */
-type Partition = { first: number; messages: FlushMessage[]; owner: Member | undefined }
+type Partition = { first: number; messages: Kept[]; owner: Member | undefined }
 export type Member = { positions: Map<number, number>; owned: number[]; wake: (() => void) | undefined; stopped: boolean; expelled: boolean }
 
 export type LogState = ReturnType<typeof makeLogState>
@@ -38,9 +42,13 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
   const rewards: RewardEvent[] = []
 
   function append(message: FlushMessage): void {
-    const partition = partitions[partitionOf(message.region, options.partitions)] as Partition
-    partition.messages.push(message)
+    keep(message.region, message)
     observer?.appended(message)
+  }
+
+  function keep(region: number, message: Kept): void {
+    const partition = partitions[partitionOf(region, options.partitions)] as Partition
+    partition.messages.push(message)
     partition.owner?.wake?.()
   }
 
@@ -53,7 +61,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     for (const member of all) member.wake?.()
   }
 
-  function fetch(member: Member): { partition: number; messages: FlushMessage[]; end: number } | undefined {
+  function fetch(member: Member): { partition: number; messages: Kept[]; end: number } | undefined {
     learn(member)
     for (const number of member.owned) {
       const partition = partitions[number] as Partition
@@ -74,7 +82,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     const partition = partitions[number] as Partition
     const gone = partition.messages.splice(0, Math.max(0, end - partition.first))
     partition.first += gone.length
-    if (gone.length > 0) observer?.committed(gone)
+    if (gone.length > 0) observer?.committed(gone.filter((message) => message !== UNREADABLE))
   }
 
   /** Messages nobody has committed yet are gone, as by a retention that was too short. */
@@ -90,6 +98,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     members,
     rewards,
     append,
+    appendUnreadable: (region: number) => keep(region, UNREADABLE),
     assign,
     fetch,
     commit,
@@ -141,7 +150,9 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
     }
     const commit = () => once('commit', [batch.partition, batch.end], () => state.commit(batch.partition, batch.end))
     if (options.faults.commitsFirst) await commit()
-    await hooks.persist({ partition: batch.partition, messages: batch.messages })
+    const messages = batch.messages.filter((message) => message !== UNREADABLE)
+    if (messages.length > 0) await hooks.persist({ partition: batch.partition, messages })
+    for (const message of batch.messages) if (message === UNREADABLE) hooks.parked?.('a message of the model is unreadable')
     member.positions.set(batch.partition, batch.end)
     if (!options.faults.commitsFirst) await commit()
   }

@@ -172,6 +172,9 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
     /** Was it down at any time since then? */
     wasDownSince: (code: ErrorCode, since: number) =>
       (Object.keys(CODES) as StoreName[]).some((store) => CODES[store] === code && (down[store] || lastDown[store] >= since)),
+    /** What the process has under way or planned; empty if nothing. */
+    left: (life: Life) =>
+      [...pending.filter((call) => call.life === life).map((call) => call.name), ...waiting.filter((each) => each.life === life).map(() => 'a timer')].join(', '),
     /** From now on nothing is held up. */
     calm: () => void (stallChance = 0),
     wait,

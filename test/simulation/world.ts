@@ -14,7 +14,7 @@ import { makeChecker, Violation } from './checker.ts'
 import { makeClients } from './clients.ts'
 import type { StoreName } from './gate.ts'
 import type { History } from './history-of-events.ts'
-import { makeHotState, type HotFaults } from './model-hot-store.ts'
+import { CLEARINGS, makeHotState, type HotFaults } from './model-hot-store.ts'
 import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
@@ -38,6 +38,8 @@ export type WorldOptions = {
   livelySteps: number
   faults: PlantedFaults
 }
+
+type Stopping = '' | 'asked' | 'begun'
 
 export type WorldReport = { steps: number; failure: Violation | undefined }
 
@@ -67,14 +69,14 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   const checker = makeChecker({ now: scheduler.now, retentionMs: retentionMs === undefined ? undefined : retentionMs - 1_000, timelineCap: processOptions.timelineCap })
   const records = makeRecordState()
   const rowOf = (key: ProgressKey) => records.rows.get(keyText(key))?.record
-  const hot = makeHotState({ regions: REGIONS.length, clearingKeepsMarks: chance(0.5), rowOf, faults: options.faults }, checker.hotObserver)
+  const hot = makeHotState({ regions: REGIONS.length, clearing: CLEARINGS[randomBelow(random, CLEARINGS.length)] ?? 'forgets', rowOf, faults: options.faults }, checker.hotObserver)
   const logOptions = { regions: REGIONS.length, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), faults: options.faults }
   const log = makeLogState(logOptions, checker.logObserver(hot, records))
   const stores = { hot, log, records }
   const clients = makeClients(random, scheduler, checker, clientOptions, history)
 
   const roles = drawRoles(between, chance)
-  const places: { role: Role; process: Process | undefined; starts: number; stopping: boolean }[] = roles.map((role) => ({ role, process: undefined, starts: 0, stopping: false }))
+  const places: { role: Role; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map((role) => ({ role, process: undefined, starts: 0, stopping: '' }))
   let deaths = 0
   let quietUntil: number | undefined
 
@@ -96,18 +98,22 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     // The group finds out when no heartbeat comes.
     if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
     place.process = undefined
-    place.stopping = false
+    place.stopping = ''
   }
 
-  function stopInOrder(place: (typeof places)[number]): void {
-    const process = place.process as Process
-    if (place.stopping) return
-    place.stopping = true
-    history?.note(scheduler.now(), `--- ${process.life.name} stops`)
-    void process.stop().then(() => {
-      // A request that is still there when the stores close is lost with the process.
-      if (place.process === process) end(place, 'has stopped')
-    })
+  /** As the drain does it: no new requests, the last ones are answered, then what the process holds is sent off. */
+  function drain(): void {
+    for (const place of places) {
+      const { process, stopping } = place
+      if (process === undefined || stopping !== 'asked' || clients.isBusyAt(process)) continue
+      place.stopping = 'begun'
+      void process.stop().then(() => {
+        if (place.process !== process) return
+        const left = scheduler.left(process.life)
+        if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
+        end(place, 'has stopped')
+      })
+    }
   }
 
   function misfortune(): void {
@@ -120,13 +126,16 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
         end(place, 'dies')
       }
     } else if (which < 0.4) {
-      if (place.process !== undefined) stopInOrder(place)
+      if (place.process !== undefined) place.stopping ||= 'asked'
     } else if (which < 0.55) restartOne()
     else if (which < 0.7) breakOrMend((['hot', 'log', 'log', 'records', 'records'] as const)[randomBelow(random, 5)] as StoreName)
     else if (which < 0.85) rebalance()
     else if (which < 0.9 && canLose) {
       history?.note(scheduler.now(), '--- the log loses what nobody committed')
       log.lose()
+    } else if (which < 0.93) {
+      history?.note(scheduler.now(), '--- a message nobody can read')
+      log.appendUnreadable(randomBelow(random, REGIONS.length))
     } else passLong()
   }
 
@@ -170,6 +179,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     // When it is quiet work takes no time: what takes long then is waiting, and that is what has a bound.
     scheduler.pass(quietUntil !== undefined ? 0 : chance(0.9) ? randomBelow(random, 4) : randomBelow(random, 60))
     if (quietUntil === undefined && scheduler.steps() > options.livelySteps) beginQuiet()
+    drain()
     if ((scheduler.underWay() === 0 || chance(0.5)) && scheduler.fireDue()) return true
     if (quietUntil !== undefined) return stepQuiet(quietUntil)
     const what = random()
@@ -180,7 +190,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   }
 
   function serving(): Process[] {
-    return places.flatMap((place) => (place.process?.serves === true && !place.stopping ? [place.process] : []))
+    return places.flatMap((place) => (place.process?.serves === true && place.stopping === '' ? [place.process] : []))
   }
 
   function idle(): void {

@@ -1,6 +1,7 @@
 import { systemClock } from '../../../core/clock.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
-import { listRewards, openLmdbLog, openLogTables } from '../../../stores/lmdb/log.ts'
+import { openLogTables } from '../../../stores/lmdb/log-tables.ts'
+import { listRewards, openLmdbLog } from '../../../stores/lmdb/log.ts'
 import { appendAll } from '../../../stores/lmdb/sequences.ts'
 import type { Log } from '../../../stores/log.ts'
 import { logContract } from '../../contracts/log.ts'

@@ -100,7 +100,7 @@ describe.skipIf(!(await redisIsHere()))('on a Redis Cluster', () => {
     const load = startLoad(store, 'killed')
     await sleep(500)
     const { port } = (await mastersOf(nodes))[2] as Member
-    servers.signal(port, 'SIGKILL')
+    await servers.kill(port)
     await until('a replica took over', async () => {
       const ports = (await mastersOf(nodes)).map((master) => master.port)
       return ports.length === 3 && !ports.includes(port)

@@ -55,7 +55,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const load = startLoad(store, 'killed')
     for (let kill = 0; kill < 3; kill++) {
       await sleep(300)
-      servers.signal(servers.ports[0] as number, 'SIGKILL')
+      await servers.kill(servers.ports[0] as number)
       await servers.start()
     }
     await sleep(300)
@@ -69,7 +69,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const viewer = freshViewer()
     const changes: ProgressChange[] = []
     await store.followProgress(viewer, (change) => changes.push(change))
-    servers.signal(servers.ports[0] as number, 'SIGKILL')
+    await servers.kill(servers.ports[0] as number)
     await servers.start()
     await until('a change after the restart', async () => {
       const now = later()

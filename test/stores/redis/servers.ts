@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ensurePrograms, findProgram } from '../../../scripts/servers/packages.ts'
-import { runningPid } from '../../../scripts/servers/processes.ts'
+import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { makeRedis, makeRedisCluster } from '../../../scripts/servers/redis.ts'
 import type { Server } from '../../../scripts/servers/server.ts'
 import { freePorts } from '../../support/services.ts'
@@ -15,7 +15,9 @@ export type TestServers = {
   /** Begins those that were killed, on their data, and waits until all answer. */
   start(): Promise<void>
   /** Sends a signal to the node of this port. */
-  signal(port: number, signal: NodeJS.Signals): void
+  signal(port: number, name: NodeJS.Signals): void
+  /** kill -9, and waits until it is gone. */
+  kill(port: number): Promise<void>
   stop(): Promise<void>
 }
 
@@ -44,9 +46,17 @@ async function run(make: (folder: string) => Server, ports: number[]): Promise<T
   const server = make(folder)
   const start = async (): Promise<void> => {
     await server.start()
-    for (const deadline = Date.now() + 30_000; !(await server.answers()); await sleep(50)) {
-      if (Date.now() > deadline) throw new Error(`${server.name} at ${server.address} does not answer: see ${folder}`)
+    for (const deadline = Date.now() + 20_000; !(await server.answers()); await sleep(50)) {
+      if (Date.now() < deadline) continue
+      const words = server.listeners.map((listener) => lastOutput(listener.folder, 3))
+      throw new Error(`${server.name} at ${server.address} does not answer; last words: ${words.join('\n')}`)
     }
+  }
+  const folderOf = (port: number): string => server.listeners.find((listener) => listener.port === port)?.folder ?? ''
+  const signal = (port: number, name: NodeJS.Signals): void => {
+    const pid = runningPid(folderOf(port))
+    if (pid === undefined) throw new Error(`no server of this test listens on ${port}`)
+    process.kill(pid, name)
   }
   const stop = async (): Promise<void> => {
     await server.stop()
@@ -60,10 +70,10 @@ async function run(make: (folder: string) => Server, ports: number[]): Promise<T
     urls: server.address.split(','),
     ports,
     start,
-    signal(port, signal) {
-      const pid = runningPid(server.listeners.find((listener) => listener.port === port)?.folder ?? '')
-      if (pid === undefined) throw new Error(`no server of this test listens on ${port}`)
-      process.kill(pid, signal)
+    signal,
+    async kill(port) {
+      signal(port, 'SIGKILL')
+      while (runningPid(folderOf(port)) !== undefined) await sleep(5)
     },
     stop,
   }

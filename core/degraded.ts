@@ -1,0 +1,22 @@
+/**
+ * Which stores an answer had to do without. One collector per request: whoever reads or writes adds a store's name when
+ * he goes on without it, and the front tells the client in `extensions.degraded`. A leaf.
+ *
+ * A function that takes a collector answers as well as it can; called without one it rejects instead, so that nobody
+ * gets half an answer who could not tell.
+ */
+import { isTidemarkError, type ErrorCode } from './errors.ts'
+
+export type StoreName = 'hotStore' | 'log' | 'recordStore'
+export type Degraded = Set<StoreName>
+
+export const UNAVAILABLE = {
+  hotStore: 'HOT_STORE_UNAVAILABLE',
+  log: 'LOG_UNAVAILABLE',
+  recordStore: 'RECORD_STORE_UNAVAILABLE',
+} as const satisfies Record<StoreName, ErrorCode>
+
+/** True if this error says that the store does not answer; false for every other reason to fail. */
+export function saysDown(error: unknown, store: StoreName): boolean {
+  return isTidemarkError(error) && error.code === UNAVAILABLE[store]
+}

@@ -1,0 +1,100 @@
+/**
+ * The three ports as the service sees them: behind a breaker each, so that a store that is down costs a request nothing.
+ * The record store is behind a limit as well: with the hot store down every read of every viewer would go there, and it
+ * was never meant to take them. Jobs use the ports as they are: they may wait, and they retry without limit.
+ *
+ * What a viewer waits for is bounded here only where the adapter is patient for good reasons of its own: a record store
+ * may take its time for a large upsert and a log for a new leader. Hot stores bound their calls themselves.
+ */
+import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { Log } from '../stores/log.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+import { makeBreaker, type Breaker } from './breaker.ts'
+import type { Clock } from './clock.ts'
+import type { StoreName } from './degraded.ts'
+import { TidemarkError } from './errors.ts'
+
+export type Stores = { hot: HotStore; log: Log; records: RecordStore }
+
+export type GuardOptions = {
+  /** Milliseconds between two questions to a store that is down. Default 1000. */
+  checkEveryMs?: number
+  /** Milliseconds a read of the record store may take. Default 3000. */
+  recordPatienceMs?: number
+  /** Milliseconds an append to the log may take. Default 5000. */
+  logPatienceMs?: number
+  /** Reads of the record store under way at once. Default 8. */
+  recordReadsMax?: number
+  /** Reads of the record store that may wait for that. Default 1000. */
+  recordReadsWaitingMax?: number
+}
+
+export type GuardedStores = Stores & {
+  breakers: Record<StoreName, Breaker>
+  /** Ends the asking; the stores stay open. */
+  stop(): void
+}
+
+export function guardStores(clock: Clock, stores: Stores, options: GuardOptions, onError: (error: unknown) => void): GuardedStores {
+  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
+  const { hot, log, records } = stores
+  const breakers = {
+    hotStore: makeBreaker(clock, 'hotStore', () => hot.check(), { checkEveryMs }, onError),
+    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
+    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
+  }
+  return {
+    hot: guardHot(hot, breakers.hotStore),
+    log: guardLog(log, breakers.log),
+    records: guardRecords(records, breakers.recordStore, options),
+    breakers,
+    stop() {
+      for (const breaker of Object.values(breakers)) breaker.stop()
+    },
+  }
+}
+
+function guardHot(hot: HotStore, { run }: Breaker): HotStore {
+  return {
+    ...hot,
+    putProgress: (writes, options) => run(() => hot.putProgress(writes, options)),
+    deleteProgress: (keys, now) => run(() => hot.deleteProgress(keys, now)),
+    clearProgress: (viewer, business, now) => run(() => hot.clearProgress(viewer, business, now)),
+    setPaused: (viewer, paused, now) => run(() => hot.setPaused(viewer, paused, now)),
+    getSettings: (viewer) => run(() => hot.getSettings(viewer)),
+    getProgressMany: (keys) => run(() => hot.getProgressMany(keys)),
+    listTimeline: (viewer, businesses, before, limit) => run(() => hot.listTimeline(viewer, businesses, before, limit)),
+    readDirtyProgress: (keys) => run(() => hot.readDirtyProgress(keys)),
+    confirmRewards: (rewards) => run(() => hot.confirmRewards(rewards)),
+    followProgress: (viewer, listener) => run(() => hot.followProgress(viewer, listener)),
+  }
+}
+
+function guardLog(log: Log, { run }: Breaker): Log {
+  return {
+    ...log,
+    appendFlushes: (messages) => run(() => log.appendFlushes(messages)),
+    appendRewards: (events) => run(() => log.appendRewards(events)),
+  }
+}
+
+function guardRecords(records: RecordStore, breaker: Breaker, options: GuardOptions): RecordStore {
+  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000 } = options
+  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
+  async function read<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await limit.execute(() => breaker.run(task))
+    } catch (error) {
+      if (!isBulkheadRejectedError(error)) throw error
+      const sentence = `${recordReadsWaitingMax} reads of the record store wait already: try again`
+      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
+    }
+  }
+  return {
+    ...records,
+    getProgressMany: (keys) => read(() => records.getProgressMany(keys)),
+    getSettingsMany: (viewers) => read(() => records.getSettingsMany(viewers)),
+    listProgress: (viewer, businesses, before, limit) => read(() => records.listProgress(viewer, businesses, before, limit)),
+  }
+}

@@ -1,0 +1,138 @@
+/**
+ * Journals on LMDB: a small environment each, in `journal-0`, `journal-1` … of the data folder. A process takes the first
+ * that no living process holds and keeps its lock, which the kernel releases however the process ends. So two processes
+ * never share a journal, a process that is started again finds the one its predecessor left, and what a dead neighbour
+ * left can be adopted by whoever gets the lock. Folders stay: removing one could take it from under a process that is
+ * just locking it.
+ *
+ *     entries   number (u64)   format (1 byte) · JSON of the entry
+ *     parked    number (u64)   the reason as a line of JSON · the bytes as they were
+ *
+ * JSON, because an operator may have to read it on a bad day, and an outage lasts for megabytes, not terabytes.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { isTidemarkError } from '../../core/errors.ts'
+import type { Journal, JournalEntry, Journaled, Journals } from '../journal.ts'
+import { openEnvironment, type Bytes } from './environment.ts'
+import { failingAs } from './failures.ts'
+import { lockDataFolder, type FolderLock } from './folder-lock.ts'
+
+export type LmdbJournalsOptions = {
+  /** The most a journal may grow to, in GB; address space, not disk. Default 16. */
+  mapSizeGb?: number
+}
+
+const FORMAT = 1
+const NAME = /^journal-(\d+)$/
+/** Journals know nothing of regions: a replay finds them out anew. */
+const REGIONS = 1
+
+/** Throws the file system's error if the folder cannot be written. */
+export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}): Journals {
+  const { mapSizeGb = 16 } = options
+  const open = (name: string): Journal | undefined => {
+    const folder = join(data, name)
+    const lock = lockIfFree(folder)
+    return lock === undefined ? undefined : openJournal(folder, lock, mapSizeGb)
+  }
+  const own = openFirstFree(open)
+  return {
+    own,
+    async adopt() {
+      const names = existsSync(data) ? readdirSync(data).filter((name) => NAME.test(name)) : []
+      for (const name of names) {
+        const journal = open(name)
+        if (journal === undefined) continue
+        if ((await journal.count()).waiting > 0) return journal
+        await journal.close()
+      }
+      return undefined
+    },
+    close: () => own.close(),
+  }
+}
+
+function openFirstFree(open: (name: string) => Journal | undefined): Journal {
+  for (let number = 0; ; number++) {
+    const journal = open(`journal-${number}`)
+    if (journal !== undefined) return journal
+  }
+}
+
+function lockIfFree(folder: string): FolderLock | undefined {
+  try {
+    return lockDataFolder(folder)
+  } catch (error) {
+    if (isTidemarkError(error) && error.code === 'DATA_IN_USE') return undefined
+    throw error
+  }
+}
+
+function openJournal(folder: string, lock: FolderLock, mapSizeGb: number): Journal {
+  const environment = openEnvironment(folder, { regions: REGIONS, mapSizeGb })
+  const entries = environment.table('entries')
+  const parked = environment.table('parked')
+  const failing = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', folder, task)
+  const leftUntil = lastNumber(entries)
+  let next = Math.max(leftUntil, lastNumber(parked)) + 1
+  let closing: Promise<void> | undefined
+
+  return {
+    leftUntil,
+    append(entry) {
+      const key = keyOf(next++)
+      const value = Buffer.concat([Buffer.of(FORMAT), Buffer.from(JSON.stringify(entry))])
+      return failing(() => environment.write(() => void entries.put(key, value)))
+    },
+    list: (after, limit) =>
+      failing(() =>
+        environment.read(() => Array.from(entries.getRange({ start: keyOf(after + 1), limit }), ({ key, value }) => decode(key, value))),
+      ),
+    remove: (numbers) =>
+      failing(() =>
+        environment.write(() => {
+          for (const number of numbers) void entries.remove(keyOf(number))
+        }),
+      ),
+    park: (number, reason) =>
+      failing(() =>
+        environment.write(() => {
+          const value = entries.getBinary(keyOf(number))
+          if (value === undefined) return
+          void parked.put(keyOf(number), Buffer.concat([Buffer.from(`${JSON.stringify(reason)}\n`), value]))
+          void entries.remove(keyOf(number))
+        }),
+      ),
+    count: () => failing(() => environment.read(() => ({ waiting: countOf(entries), parked: countOf(parked) }))),
+    close() {
+      closing ??= environment.close().finally(() => lock.release())
+      return closing
+    },
+  }
+}
+
+function keyOf(number: number): Buffer {
+  const key = Buffer.allocUnsafeSlow(8)
+  key.writeBigUInt64BE(BigInt(number))
+  return key
+}
+
+function countOf(table: Bytes): number {
+  return (table.getStats() as { entryCount: number }).entryCount
+}
+
+function lastNumber(table: Bytes): number {
+  for (const key of table.getKeys({ reverse: true, limit: 1 })) return Number(key.readBigUInt64BE())
+  return 0
+}
+
+function decode(key: Buffer, value: Buffer): Journaled {
+  const number = Number(key.readBigUInt64BE())
+  if (value[0] !== FORMAT) return { number, unreadable: `it is of format ${value[0]}, and this version reads ${FORMAT}` }
+  try {
+    return { number, entry: JSON.parse(value.toString('utf8', 1)) as JournalEntry }
+  } catch (error) {
+    return { number, unreadable: `it is not JSON: ${String(error)}` }
+  }
+}

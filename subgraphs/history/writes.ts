@@ -1,0 +1,130 @@
+/**
+ * The four ways to change a viewer's history, as the service makes them: straight into the hot store, or, while it is
+ * down, into the journal. `journaled` says that the hot store does not know of it yet; its keys must not be flushed.
+ *
+ * The rule for new writes while others wait: a viewer's writes stay in order. As long as one of his waits in this
+ * process's journal, his next go behind it, even if the hot store is back; other viewers' go straight. Writes of one
+ * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
+ */
+import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
+import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { lookUpInRecords } from '../../loaders/progress.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
+import type { JournalEntry } from '../../stores/journal.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+import type { Journaling } from './journaling.ts'
+import { putProgress } from './putting.ts'
+
+export type WriteOutcome = PutOutcome | { status: 'journaled'; record: ProgressRecord }
+
+export type HistoryWrites = {
+  /** In the order of `writes`. */
+  put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]>
+  /** `existed`: was it in the history? In key order. */
+  delete(keys: readonly ProgressKey[], now: number, degraded: Degraded | undefined): Promise<{ existed: boolean[]; journaled: boolean }>
+  clear(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    now: number,
+    degraded: Degraded | undefined,
+  ): Promise<{ clearedAt: number; journaled: boolean }>
+  setPaused(
+    viewer: ViewerId,
+    paused: boolean,
+    now: number,
+    degraded: Degraded | undefined,
+  ): Promise<{ settings: ViewerSettings; journaled: boolean }>
+}
+
+/** Rejects with the code of the store that is down. */
+export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCap: number): HistoryWrites {
+  return {
+    put: (writes, now) => putProgress(hot, records, writes, { now, timelineCap }),
+    delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
+    clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
+    setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
+  }
+}
+
+/** Rejects only if the journal fails too. */
+export function makeJournaledWrites(hot: HotStore, records: RecordStore, journaling: Journaling, timelineCap: number): HistoryWrites {
+  const direct = makeDirectWrites(hot, records, timelineCap)
+
+  /** Tries the hot store unless the viewer's writes wait; what it does not answer goes into the journal. */
+  async function tryOrJournal<T>(viewer: ViewerId, entry: JournalEntry, degraded: Degraded | undefined, task: () => Promise<T>): Promise<T | undefined> {
+    if (!journaling.mustJournal(viewer)) {
+      try {
+        return await task()
+      } catch (error) {
+        if (!saysDown(error, 'hotStore')) throw error
+      }
+    }
+    degraded?.add('hotStore')
+    await journaling.append(entry)
+    return undefined
+  }
+
+  async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    const waiting = writes.filter((write) => journaling.mustJournal(write.viewer))
+    if (waiting.length === 0) return putDirectly(writes, now, degraded)
+    if (waiting.length === writes.length) return journal(writes, now, degraded)
+    const going = writes.filter((write) => !waiting.includes(write))
+    const [journaled, put] = await Promise.all([journal(waiting, now, degraded), putDirectly(going, now, degraded)])
+    return writes.map((write) => (waiting.includes(write) ? journaled.shift() : put.shift()) as WriteOutcome)
+  }
+
+  async function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    try {
+      const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
+        degraded?.add('recordStore')
+        await journaling.append({ kind: 'base', now, keys: without.map(({ viewer, business, oid }) => ({ viewer, business, oid })) })
+      })
+      const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
+      if (undecided.length === 0) return outcomes
+      const journaled = await journal(undecided, now, degraded)
+      return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
+    } catch (error) {
+      if (!saysDown(error, 'hotStore')) throw error
+      // Some regions may have taken theirs. Putting those again changes nothing.
+      return journal(writes, now, degraded)
+    }
+  }
+
+  /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
+  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    degraded?.add('hotStore')
+    const counting = writes.filter((write) => journaling.pausedBy(write.viewer) !== true)
+    if (counting.length > 0) await journaling.append({ kind: 'put', now, writes: counting })
+    return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
+  }
+
+  /** What the record store shows. Nobody is kept from deleting because it is down as well. */
+  async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<boolean[]> {
+    try {
+      return (await lookUpInRecords(records, keys)).map((record) => record !== undefined)
+    } catch (error) {
+      if (!saysDown(error, 'recordStore')) throw error
+      degraded?.add('recordStore')
+      return keys.map(() => false)
+    }
+  }
+
+  return {
+    put,
+    async delete(keys, now, degraded) {
+      const viewer = keys[0]?.viewer ?? ''
+      const done = await tryOrJournal(viewer, { kind: 'delete', now, keys }, degraded, () => direct.delete(keys, now, degraded))
+      return done ?? { existed: await existedInRecords(keys, degraded), journaled: true }
+    },
+    async clear(viewer, business, now, degraded) {
+      const entry: JournalEntry = { kind: 'clear', now, viewer, business }
+      const done = await tryOrJournal(viewer, entry, degraded, () => direct.clear(viewer, business, now, degraded))
+      return done ?? { clearedAt: now, journaled: true }
+    },
+    async setPaused(viewer, paused, now, degraded) {
+      const entry: JournalEntry = { kind: 'pause', now, viewer, paused }
+      const done = await tryOrJournal(viewer, entry, degraded, () => direct.setPaused(viewer, paused, now, degraded))
+      return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
+    },
+  }
+}

@@ -1,0 +1,76 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, expect, it } from 'vitest'
+import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import { openLmdbHotStore } from '../../../stores/lmdb/hot-store.ts'
+import type { HotStore } from '../../../stores/hot-store.ts'
+import { BASE, VIEWERS, callOf } from './crash-writer.ts'
+import { makeFolder } from './folders.ts'
+
+const WRITER = new URL('crash-writer.ts', import.meta.url).pathname
+const REGIONS = [...Array(100).keys()]
+
+type Writer = { process: ChildProcess; acknowledged: number[]; errors: string[] }
+
+function startWriter(folder: string, first: number, step: number): Writer {
+  const process_ = spawn(process.execPath, [WRITER, folder, String(first), String(step)], { stdio: ['ignore', 'pipe', 'pipe'] })
+  const writer: Writer = { process: process_, acknowledged: [], errors: [] }
+  createInterface({ input: process_.stdout }).on('line', (line) => writer.acknowledged.push(Number(line)))
+  createInterface({ input: process_.stderr }).on('line', (line) => writer.errors.push(line))
+  return writer
+}
+
+async function killAfter(writer: Writer, acknowledgements: number): Promise<void> {
+  const deadline = Date.now() + 20_000
+  while (writer.acknowledged.length < acknowledgements && writer.process.exitCode === null && Date.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  const closed = once(writer.process, 'close')
+  writer.process.kill('SIGKILL')
+  await closed
+  expect(writer.errors).toEqual([])
+  expect(writer.acknowledged.length).toBeGreaterThanOrEqual(acknowledgements)
+}
+
+/** Every call is there whole or not at all; returns the calls that are. */
+async function readCalls(store: HotStore): Promise<Set<number>> {
+  const counts = new Map<number, number>()
+  const oids = new Set<string>()
+  for (let viewer = 1; viewer <= VIEWERS; viewer++) {
+    const { entries } = await store.listTimeline(String(viewer), [1], undefined, 1_000_000)
+    for (const { oid, record } of entries) {
+      const call = Number(oid.split('-')[0])
+      counts.set(call, (counts.get(call) ?? 0) + 1)
+      oids.add(`${viewer}:${oid}`)
+      expect(record).toMatchObject({ viewedAt: BASE + call, position: call, device: 'd'.repeat(call % 60) })
+    }
+  }
+  for (const [call, count] of counts) expect(count).toBe(callOf(call).length)
+  const dirty = await store.listDirty(REGIONS, Number.MAX_SAFE_INTEGER, 1_000_000)
+  expect(dirty.length).toBe(oids.size)
+  expect(dirty.every((key) => oids.has(`${key.viewer}:${key.oid}`))).toBe(true)
+  return new Set(counts.keys())
+}
+
+describe('kill -9', { timeout: 120_000 }, () => {
+  const folder = makeFolder()
+  afterEach(() => folder.remove())
+
+  it('in the middle of writing loses nothing that was acknowledged, and tears nothing', async () => {
+    const acknowledged = new Set<number>()
+    let first = 1
+    for (const enough of [1, 7, 40, 90, 20, 3]) {
+      const writers = [startWriter(folder.path, first, 2), startWriter(folder.path, first + 1, 2)]
+      await Promise.all(writers.map((writer, index) => killAfter(writer, enough + index)))
+      for (const writer of writers) for (const call of writer.acknowledged) acknowledged.add(call)
+
+      const environment = openEnvironment(folder.path, { regions: 100, mapSizeGb: 1 })
+      const calls = await readCalls(openLmdbHotStore(environment))
+      await environment.close()
+      expect([...acknowledged].filter((call) => !calls.has(call))).toEqual([])
+      first = Math.max(...calls, ...acknowledged) + 100
+    }
+    expect(acknowledged.size).toBeGreaterThan(150)
+  })
+})
