@@ -23,7 +23,7 @@ import { resultOf, tableOf, versions } from './report.ts'
 
 /** The least parts of the ceiling that are acceptable. */
 const ENGINE_RATIO_MIN = 0.5
-const GATEWAY_RATIO_MIN = 0.4
+const GATEWAY_RATIO_MIN = 0.5
 const CONNECTIONS = 32
 const KINDS: readonly FeedServerKind[] = ['ceiling', 'engine', 'gateway']
 

@@ -3,17 +3,18 @@ import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import type { Config } from '../core/config.ts'
+import type { Degraded } from '../core/degraded.ts'
 import { composeSupergraph } from '../gateway/compose.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeEngine } from '../gateway/engine.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { localTransport } from '../gateway/transports/local.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
-import { makeLoaders } from '../loaders/index.ts'
+import type { Loaders } from '../loaders/index.ts'
 import type { OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
 
-type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema }
+type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema; makeLoaders(degraded: Degraded): Loaders }
 
 export function serve(
   config: Config,
@@ -24,7 +25,6 @@ export function serve(
   metricsOfAll?: () => Promise<string>,
 ): GatewayServer {
   const { server } = config
-  const makeRequestLoaders = makeLoaders(stores.hot, stores.records)
   const engine = makeEngine(
     composeSupergraph(subgraphs),
     subgraphs.map(({ name, schema }) => ({ name, transport: localTransport(schema) })),
@@ -36,7 +36,10 @@ export function serve(
   )
   return makeServer(engine, server, {
     identify: makeIdentify(config.auth, server.mode),
-    makeContext: (viewer) => ({ viewer, loaders: makeRequestLoaders() }),
+    makeContext(viewer) {
+      const degraded: Degraded = new Set()
+      return { viewer, degraded, loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded))) as Loaders }
+    },
     ready: () => readiness(stores),
     log,
     registry,

@@ -1,8 +1,8 @@
 /** `tidemark subgraph NAME`: one subgraph alone, on Apollo Server; on the embedded stores with its job. */
 import { systemClock } from '../core/clock.ts'
+import type { Degraded } from '../core/degraded.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
-import { makeLoaders } from '../loaders/index.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
@@ -21,10 +21,12 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   const job = isEmbedded(config) ? await history.startJob() : undefined
   const identify = makeIdentify(config.auth, mode)
-  const makeRequestLoaders = makeLoaders(stores.hot, stores.records)
   const server = await startStandalone(
     history.schema,
-    async (headers) => ({ viewer: await identify(headers), loaders: makeRequestLoaders() }),
+    async (headers) => {
+      const degraded: Degraded = new Set()
+      return { viewer: await identify(headers), degraded, loaders: history.makeLoaders(degraded) }
+    },
     { host, port, production: mode === 'production' },
     (err) => log.error({ err }, 'internal error'),
   )

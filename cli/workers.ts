@@ -64,7 +64,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
       stopping = true
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
       for (const worker of running) worker.process.kill('SIGTERM')
-      await Promise.all(running.map((worker) => worker.isDead() || once(worker, 'exit')))
+      await Promise.all(running.filter((worker) => !worker.isDead()).map((worker) => once(worker, 'exit')))
       await aggregated.shutdown()
     },
   }

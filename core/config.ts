@@ -100,7 +100,7 @@ const storesSchema = z
   .object({
     data: z.string().min(1).default('./data').describe('TIDEMARK_DATA, --data. The folder of the embedded stores and of journals.'),
     regions: count(1, 16_384).default(100).describe('Shards of viewers. Fixed for the life of a deployment.'),
-    mapSizeGb: z.number().min(0.001).max(65_536).default(64).describe('The most the embedded stores may grow to, in GB; address space, not disk.'),
+    sizeMaxGb: z.number().min(0.001).max(65_536).default(64).describe('The most the embedded stores may take, in GB; beyond it writes are refused with STORE_FULL.'),
     redis: redisSchema.optional().describe('The hot store. With kafka and mysql: the distributed shape; without all three: embedded.'),
     kafka: kafkaSchema.optional().describe('The log.'),
     mysql: mysqlSchema.optional().describe('The record store.'),

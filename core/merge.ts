@@ -1,6 +1,8 @@
 /**
- * How two records of one key become one. Commutative and idempotent but for exact ties, where the later arrival
- * wins: so any order, duplication or batching of reports ends in the same record.
+ * How two records of one key become one. Idempotent, and for what one hot store hands out also commutative: any order,
+ * duplication and batching of reports ends in the same record. Two things depend on the order. Exact ties, where the later
+ * arrival wins. And a deletion that lies between two visits already merged, since a record keeps the time of its newest
+ * visit only; the hot store never makes one, because it deletes at the stored time or later.
  *
  * Every adapter does this inside its atomic call (on LMDB by calling `mergeProgress`, on Redis in Lua, on MySQL in the
  * upsert); the contract suites compare them with this function.

@@ -9,6 +9,7 @@ import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../core/config.ts'
 import { TidemarkError } from '../core/errors.ts'
+import { jsonWithDegraded, withDegraded } from './degraded.ts'
 import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
@@ -70,33 +71,36 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   async function execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult> {
     const startedAt = performance.now()
-    const result = await prepared.execute(request.variables, makeContext(viewer))
+    const context = makeContext(viewer)
+    const result = await prepared.execute(request.variables, context)
     count(prepared, result, startedAt)
-    return formatResult(result, formatError)
+    return withDegraded(formatResult(result, formatError), context)
   }
 
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
     if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, viewer))
     const startedAt = performance.now()
-    const json = await prepared.executeToJson(request.variables, makeContext(viewer))
+    const context = makeContext(viewer)
+    const json = await prepared.executeToJson(request.variables, context)
     const result = resultWithErrors(json)
     if (result === undefined) {
       metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
-      return { json, executed: true, status: 200 }
+      return { json: jsonWithDegraded(json, context), executed: true, status: 200 }
     }
     count(prepared, result, startedAt)
-    return jsonResultOf(formatResult(result, formatError))
+    return jsonResultOf(withDegraded(formatResult(result, formatError), context))
   }
 
   async function subscribe(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer) {
     const startedAt = performance.now()
-    const stream = await prepared.subscribe(request.variables, makeContext(viewer))
+    const context = makeContext(viewer)
+    const stream = await prepared.subscribe(request.variables, context)
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)
       return formatResult(stream, formatError)
     }
     metrics.countRequest('subscription', prepared.name, 'ok', performance.now() - startedAt)
-    return followed(stream, metrics, formatError)
+    return followed(stream, metrics, formatError, context)
   }
 
   function count(prepared: PreparedOperation, result: ExecutionResult, startedAt: number): void {
@@ -127,11 +131,13 @@ function resultWithErrors(json: string): ExecutionResult | undefined {
 /**
  * The stream with each result formatted, counted as open until it ends. Not an async generator function: its `return()`
  * would wait behind a `next()` that waits for an event, so a stream on which nothing happens could never be closed.
+ * What was missing is told once, with the next event.
  */
 function followed(
   stream: AsyncIterableIterator<ExecutionResult>,
   metrics: Metrics,
   formatError: FormatError,
+  context: RequestContext,
 ): AsyncGenerator<ExecutionResult, void, void> {
   let open = true
   metrics.subscriptionOpened()
@@ -145,7 +151,10 @@ function followed(
       if (!open) return ended()
       try {
         const step = await stream.next()
-        return step.done === true ? ended() : { done: false, value: formatResult(step.value, formatError) }
+        if (step.done === true) return ended()
+        const value = withDegraded(formatResult(step.value, formatError), context)
+        context.degraded?.clear()
+        return { done: false, value }
       } catch (error) {
         ended()
         throw formatError(error, 'field')

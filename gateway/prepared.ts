@@ -14,7 +14,10 @@ import { clientError, unavailable } from './subgraph-errors.ts'
 import type { FetchResult } from './transports/transport.ts'
 
 /** What a request carries to resolvers; the engine does not look inside. One per request. */
-export type RequestContext = object
+export type RequestContext = object & {
+  /** Where resolvers note what their answers had to do without; see degraded.ts. */
+  readonly degraded?: Set<string>
+}
 
 export type Variables = Values | undefined
 

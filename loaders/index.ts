@@ -4,6 +4,7 @@
  * goes to the store once (`shared-lookup.ts`).
  */
 import DataLoader from 'dataloader'
+import type { Degraded } from '../core/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
@@ -16,9 +17,34 @@ export type Loaders = {
   progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
 }
 
-export function makeLoaders(hot: HotStore, records: RecordStore): () => Loaders {
-  const progress = makeSharedLookup<ProgressKey, ProgressRecord | undefined>((keys) => getProgressMany(hot, records, keys), keyText)
-  return () => ({
-    progress: new DataLoader(progress, { cacheKeyFn: keyText, maxBatchSize: 1_000 }),
+/** What a shared lookup found without one of the stores: each request that gets it notes which. */
+class Partial {
+  readonly record: ProgressRecord | undefined
+  readonly without: Degraded
+  constructor(record: ProgressRecord | undefined, without: Degraded) {
+    this.record = record
+    this.without = without
+  }
+}
+
+/** Each set may have a collector, for the names of stores its lookups had to do without. */
+export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded) => Loaders {
+  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Partial | undefined>(async (keys) => {
+    const without: Degraded = new Set()
+    const found = await getProgressMany(hot, records, keys, without)
+    return without.size === 0 ? found : found.map((record) => new Partial(record, without))
+  }, keyText)
+
+  async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
+    const found = await progress(keys)
+    return found.map((each) => {
+      if (!(each instanceof Partial)) return each
+      for (const store of each.without) degraded?.add(store)
+      return each.record
+    })
+  }
+
+  return (degraded) => ({
+    progress: new DataLoader((keys: readonly ProgressKey[]) => lookUp(keys, degraded), { cacheKeyFn: keyText, maxBatchSize: 1_000 }),
   })
 }

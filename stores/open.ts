@@ -42,8 +42,8 @@ export async function openStores(config: Config, clock: Clock, logger: StoreLogg
 }
 
 function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {
-  const { data, regions, mapSizeGb } = config.stores
-  const environment = openEnvironment(data, { regions, mapSizeGb })
+  const { data, regions, sizeMaxGb } = config.stores
+  const environment = openEnvironment(data, { regions, sizeMaxGb })
   const hot = openLmdbHotStore(environment, relay === undefined ? {} : { relay })
   const log = openLmdbLog(environment, clock)
   const records = openLmdbRecordStore(environment)

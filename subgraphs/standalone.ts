@@ -2,7 +2,7 @@
  * Runs one subgraph alone, on Apollo Server, so that any supergraph can be composed with it. It serves the same schema
  * object that the gateway runs in its process; who asks is found out by the function given, as there.
  */
-import { ApolloServer } from '@apollo/server'
+import { ApolloServer, type ApolloServerPlugin } from '@apollo/server'
 import { startStandaloneServer } from '@apollo/server/standalone'
 import { unwrapResolverError } from '@apollo/server/errors'
 import type { GraphQLSchema } from 'graphql'
@@ -19,8 +19,11 @@ export type StandaloneOptions = {
 
 export type Standalone = { url: string; stop(): Promise<void> }
 
-/** `makeContext` makes what a request brings along, from its headers; it rejects where these are wrong. */
-export async function startStandalone<Context extends object>(
+/**
+ * `makeContext` makes what a request brings along, from its headers; it rejects where these are wrong. What resolvers note in
+ * its `degraded` the client is told.
+ */
+export async function startStandalone<Context extends object & { degraded?: ReadonlySet<string> }>(
   schema: GraphQLSchema,
   makeContext: (headers: IncomingHttpHeaders) => Promise<Context>,
   options: StandaloneOptions,
@@ -31,6 +34,7 @@ export async function startStandalone<Context extends object>(
     introspection: true,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
+    plugins: [degradedPlugin<Context>()],
     formatError(formatted, error) {
       const cause = unwrapResolverError(error)
       if (isTidemarkError(cause)) return { ...formatted, message: cause.message, extensions: { code: cause.code } }
@@ -46,4 +50,21 @@ export async function startStandalone<Context extends object>(
     listen: { host: options.host, port: options.port },
   })
   return { url, stop: () => server.stop() }
+}
+
+/** Says in `extensions.degraded` which stores the answer had to do without. */
+function degradedPlugin<Context extends object & { degraded?: ReadonlySet<string> }>(): ApolloServerPlugin<Context> {
+  return {
+    requestDidStart: () =>
+      Promise.resolve({
+        willSendResponse({ contextValue, response }) {
+          const { degraded } = contextValue
+          if (degraded !== undefined && degraded.size > 0 && response.body.kind === 'single') {
+            const result = response.body.singleResult
+            result.extensions = { ...result.extensions, degraded: [...degraded] }
+          }
+          return Promise.resolve()
+        },
+      }),
+  }
 }

@@ -26,7 +26,7 @@ export type EnvironmentOptions = {
   /** Regions of the deployment; written at first open, another count is refused. */
   regions: number
   /** The most the tables may take, in GB (2^30 bytes). More is refused with STORE_FULL; nothing is set aside on disk. */
-  mapSizeGb: number
+  sizeMaxGb: number
 }
 
 export type Bytes = Database<Buffer, Buffer>
@@ -57,7 +57,7 @@ const READERS_MAX = 512
 /** Throws DATA_INCOMPATIBLE if the folder was written with another region count or format. */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
   mkdirSync(folder, { recursive: true })
-  const bytesMax = Math.ceil(options.mapSizeGb * 2 ** 30)
+  const bytesMax = Math.ceil(options.sizeMaxGb * 2 ** 30)
   const root: RootDatabase<Buffer, Buffer> = open({
     path: join(folder, FILE),
     mapSize: Math.min(bytesMax, MAP_BYTES_MAX),
@@ -119,11 +119,17 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
 function checkOrigin(meta: Bytes, folder: string, regions: number): void {
   const format = readOrSet(meta, 'format', FORMAT)
   if (format !== FORMAT) {
-    throw new TidemarkError('DATA_INCOMPATIBLE', `${folder} was written in format ${format}, this version reads ${FORMAT}: use the version that wrote it, or another folder`)
+    throw new TidemarkError(
+      'DATA_INCOMPATIBLE',
+      `${folder} was written in format ${format}, this version reads ${FORMAT}: use the version that wrote it, or another folder`,
+    )
   }
   const written = readOrSet(meta, 'regions', String(regions))
   if (written !== String(regions)) {
-    throw new TidemarkError('DATA_INCOMPATIBLE', `${folder} was written with ${written} regions, not ${regions}: set stores.regions to ${written}, or use another folder`)
+    throw new TidemarkError(
+      'DATA_INCOMPATIBLE',
+      `${folder} was written with ${written} regions, not ${regions}: set stores.regions to ${written}, or use another folder`,
+    )
   }
 }
 

@@ -29,7 +29,11 @@ async function describeFailure(code: UnavailableCode, folder: string, error: unk
   const cause = await reasonOf(error)
   const reason = cause instanceof Error ? cause.message : String(cause)
   if (FULL.test(reason) || (DISK_ERROR.test(reason) && (await isDiskFull(folder)))) {
-    return new TidemarkError('STORE_FULL', `the disk of the embedded stores in ${folder} is full (${reason}): free some space and try again`, { cause })
+    return new TidemarkError(
+      'STORE_FULL',
+      `the disk of the embedded stores in ${folder} is full (${reason}): free some space and try again`,
+      { cause },
+    )
   }
   return new TidemarkError(code, `the embedded stores in ${folder} failed: ${reason}`, { cause })
 }

@@ -24,9 +24,13 @@ export function lockDataFolder(folder: string): FolderLock {
   } catch (error) {
     database.close()
     if (!isBusy(error)) throw error
-    throw new TidemarkError('DATA_IN_USE', `another tidemark uses the data folder ${folder}: stop it, or choose another folder with --data or TIDEMARK_DATA`, {
-      cause: error,
-    })
+    throw new TidemarkError(
+      'DATA_IN_USE',
+      `another tidemark uses the data folder ${folder}: stop it, or choose another folder with --data or TIDEMARK_DATA`,
+      {
+        cause: error,
+      },
+    )
   }
   return {
     release() {

@@ -5,7 +5,17 @@
 import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { mergeProgress } from '../../core/merge.ts'
 import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
-import { clearedAtOf, isVisible, nextVersion, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './hot-work.ts'
+import {
+  clearedAtOf,
+  isVisible,
+  nextVersion,
+  readHeld,
+  removeRecord,
+  shelfWork,
+  storeRecord,
+  storeSettings,
+  viewerWork,
+} from './hot-work.ts'
 import type { HotWork, ShelfWork } from './hot-work.ts'
 import { rewardKey, REWARD_TIME_BYTES } from './pending-rewards.ts'
 import { newestEntry, listedOids, trimTimeline } from './hot-timeline.ts'

@@ -29,12 +29,14 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
   const purge = makeHotPurge(environment, tables)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
 
-  const inWork = <T>(action: (work: HotWork) => T) => (): T => {
-    const work = beginWork(tables, environment.regions)
-    const result = action(work)
-    settle(work)
-    return result
-  }
+  const inWork =
+    <T>(action: (work: HotWork) => T) =>
+    (): T => {
+      const work = beginWork(tables, environment.regions)
+      const result = action(work)
+      settle(work)
+      return result
+    }
   const writing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.write(inWork(action)))
   const freeing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.writeToFree(inWork(action)))
   const reading = <T>(action: (work: HotWork) => T): Promise<T> =>
@@ -43,7 +45,8 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
   function publishPuts(writes: readonly ProgressWrite[], outcomes: readonly PutOutcome[]): void {
     for (const [index, { viewer, business, oid }] of writes.entries()) {
       const outcome = outcomes[index]
-      if (outcome?.status === 'written' && changes.wanted(viewer)) changes.publish({ kind: 'put', viewer, business, oid, record: outcome.record })
+      if (outcome?.status === 'written' && changes.wanted(viewer))
+        changes.publish({ kind: 'put', viewer, business, oid, record: outcome.record })
     }
   }
 
@@ -110,6 +113,9 @@ function lookUp(work: HotWork, viewer: string, business: number, oid: string): H
   return { record: undefined, older: shelf.stats.floor === undefined ? undefined : { clearedAt: clearedAtOf(shelf) } }
 }
 
-function deletedChange(key: { viewer: string; business: number; oid: string }, record: Extract<ProgressChange, { kind: 'deleted' }>['record']): ProgressChange {
+function deletedChange(
+  key: { viewer: string; business: number; oid: string },
+  record: Extract<ProgressChange, { kind: 'deleted' }>['record'],
+): ProgressChange {
   return { kind: 'deleted', viewer: key.viewer, business: key.business, oid: key.oid, record }
 }

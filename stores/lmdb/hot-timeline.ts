@@ -12,7 +12,13 @@ import { clearedAtOf, readHeld, removeRecord, shelfWork, viewerWork } from './ho
 import type { HotWork, ShelfWork } from './hot-work.ts'
 import { readTimelineKey, timelineRange } from './viewer-keys.ts'
 
-export function listTimeline(work: HotWork, viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): HotPage {
+export function listTimeline(
+  work: HotWork,
+  viewer: ViewerId,
+  businesses: readonly BusinessNumber[],
+  before: Place | undefined,
+  limit: number,
+): HotPage {
   const owner = viewerWork(work, viewer)
   const shelves = [...new Set(businesses)].map((business) => shelfWork(work, owner, business))
   const places = mergePlaces(shelves.map((shelf) => listPlaces(work, shelf, before, limit))).slice(0, limit)

@@ -11,7 +11,15 @@ import { settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import { dirtyMark } from './dirty-marks.ts'
 import type { Bytes, Environment } from './environment.ts'
-import { NO_DAY, decodeHeldProgress, decodeHeldSettings, decodeStats, encodeHeldProgress, encodeHeldSettings, encodeStats } from './hot-values.ts'
+import {
+  NO_DAY,
+  decodeHeldProgress,
+  decodeHeldSettings,
+  decodeStats,
+  encodeHeldProgress,
+  encodeHeldSettings,
+  encodeStats,
+} from './hot-values.ts'
 import type { Held, Stats } from './hot-values.ts'
 import { SETTINGS, STATS, makeShelf, plainKey, recordKey, timelineKey } from './viewer-keys.ts'
 import type { Shelf } from './viewer-keys.ts'
@@ -26,7 +34,13 @@ export type HotTables = {
 
 export type ViewerWork = { viewer: ViewerId; region: number; settings: Held<ViewerSettings>; shelves: Map<BusinessNumber, ShelfWork> }
 export type ShelfWork = Shelf & { owner: ViewerWork; stats: Stats; statsChanged: boolean }
-export type HotWork = { tables: HotTables; regions: number; viewers: Map<ViewerId, ViewerWork>; lastVersion: number; versionChanged: boolean }
+export type HotWork = {
+  tables: HotTables
+  regions: number
+  viewers: Map<ViewerId, ViewerWork>
+  lastVersion: number
+  versionChanged: boolean
+}
 
 const NO_SETTINGS: Held<ViewerSettings> = { dirtySince: 0, content: { paused: false, clearedAt: {}, version: 0 } }
 const VERSION_KEY = Buffer.from('version')
@@ -94,7 +108,14 @@ export function nextVersion(work: HotWork, now: number, above: number): number {
 }
 
 /** Stores a changed record in place of `held`, keeps the timeline in step, and marks the key dirty. */
-export function storeRecord(work: HotWork, shelf: ShelfWork, oid: string, held: Held<ProgressRecord> | undefined, record: ProgressRecord, now: number): void {
+export function storeRecord(
+  work: HotWork,
+  shelf: ShelfWork,
+  oid: string,
+  held: Held<ProgressRecord> | undefined,
+  record: ProgressRecord,
+  now: number,
+): void {
   const { viewers, dirty } = work.tables
   const isDirty = held !== undefined && held.dirtySince > 0
   void viewers.put(recordKey(shelf, oid), encodeHeldProgress(isDirty ? held.dirtySince : now, record))
@@ -112,7 +133,8 @@ export function storeRecord(work: HotWork, shelf: ShelfWork, oid: string, held: 
 export function removeRecord(work: HotWork, shelf: ShelfWork, oid: string, held: Held<ProgressRecord>): void {
   const { viewers, dirty } = work.tables
   void viewers.remove(recordKey(shelf, oid))
-  if (held.dirtySince > 0) void dirty.remove(dirtyMark(held.dirtySince, shelf.owner.region, { viewer: shelf.owner.viewer, business: shelf.business, oid }))
+  if (held.dirtySince > 0)
+    void dirty.remove(dirtyMark(held.dirtySince, shelf.owner.region, { viewer: shelf.owner.viewer, business: shelf.business, oid }))
   if (held.content.deleted) return
   void viewers.remove(timelineKey(shelf, held.content.viewedAt, oid))
   countEntries(shelf, -1)

@@ -20,7 +20,7 @@ import { lockDataFolder, type FolderLock } from './folder-lock.ts'
 
 export type LmdbJournalsOptions = {
   /** The most a journal may grow to, in GB; address space, not disk. Default 16. */
-  mapSizeGb?: number
+  sizeMaxGb?: number
 }
 
 const FORMAT = 1
@@ -30,11 +30,11 @@ const REGIONS = 1
 
 /** Throws the file system's error if the folder cannot be written. */
 export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}): Journals {
-  const { mapSizeGb = 16 } = options
+  const { sizeMaxGb = 16 } = options
   const open = (name: string): Journal | undefined => {
     const folder = join(data, name)
     const lock = lockIfFree(folder)
-    return lock === undefined ? undefined : openJournal(folder, lock, mapSizeGb)
+    return lock === undefined ? undefined : openJournal(folder, lock, sizeMaxGb)
   }
   const own = openFirstFree(open)
   return {
@@ -69,8 +69,8 @@ function lockIfFree(folder: string): FolderLock | undefined {
   }
 }
 
-function openJournal(folder: string, lock: FolderLock, mapSizeGb: number): Journal {
-  const environment = openEnvironment(folder, { regions: REGIONS, mapSizeGb })
+function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journal {
+  const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb })
   const entries = environment.table('entries')
   const parked = environment.table('parked')
   const failing = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', folder, task)

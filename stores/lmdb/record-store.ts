@@ -15,7 +15,19 @@ import type { Bytes, Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { mergePlaces } from './hot-timeline.ts'
 import { makeFinder, visitAll, type Entry } from './scan.ts'
-import { RECORD, SETTINGS, TIMELINE, makeShelf, plainKey, readTimelineKey, readViewerKey, recordKey, timelineFrom, timelineKey, timelineRange } from './viewer-keys.ts'
+import {
+  RECORD,
+  SETTINGS,
+  TIMELINE,
+  makeShelf,
+  plainKey,
+  readTimelineKey,
+  readViewerKey,
+  recordKey,
+  timelineFrom,
+  timelineKey,
+  timelineRange,
+} from './viewer-keys.ts'
 import type { Shelf } from './viewer-keys.ts'
 
 const ROWS_PER_WRITE = 500
@@ -93,12 +105,19 @@ function putSettingsRow(table: Bytes, { viewer, settings }: SettingsRow): void {
   const stored = readSettings(table, viewer)
   if (stored !== undefined && stored.version > settings.version) return
   const clearedAt: Record<number, number> = { ...settings.clearedAt }
-  for (const [business, moment] of Object.entries(stored?.clearedAt ?? {})) clearedAt[Number(business)] = Math.max(moment, clearedAt[Number(business)] ?? 0)
+  for (const [business, moment] of Object.entries(stored?.clearedAt ?? {}))
+    clearedAt[Number(business)] = Math.max(moment, clearedAt[Number(business)] ?? 0)
   const value = encodeSettings({ paused: settings.paused, clearedAt, version: settings.version })
   void table.put(plainKey(makeShelf(viewer, SETTINGS_BUSINESS), SETTINGS), Buffer.from(value))
 }
 
-function listProgress(table: Bytes, viewer: ViewerId, businesses: readonly number[], before: Place | undefined, limit: number): TimelineEntry[] {
+function listProgress(
+  table: Bytes,
+  viewer: ViewerId,
+  businesses: readonly number[],
+  before: Place | undefined,
+  limit: number,
+): TimelineEntry[] {
   const shelves = new Map([...new Set(businesses)].map((business) => [business, makeShelf(viewer, business)]))
   const places = mergePlaces([...shelves.values()].map((shelf) => listLive(table, shelf, before, limit))).slice(0, limit)
   return places.flatMap(({ business, oid }) => {

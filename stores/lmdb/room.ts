@@ -25,7 +25,10 @@ export function makeRoomCheck(folder: string, bytesMax: number, tables: () => It
     }
     if (bytes <= bytesMax) return
     const [used, limit] = [bytes, bytesMax].map((count) => `${(count / 2 ** 30).toFixed(3)} GB`)
-    throw new TidemarkError('STORE_FULL', `the embedded stores in ${folder} take ${used}, more than stores.mapSizeGb allows (${limit}): raise it and restart, or shorten the retention`)
+    throw new TidemarkError(
+      'STORE_FULL',
+      `the embedded stores in ${folder} take ${used}, more than stores.sizeMaxGb allows (${limit}): raise it and restart, or shorten the retention`,
+    )
   }
 }
 

@@ -15,7 +15,13 @@ export function sequenceKey(sequence: number): Buffer {
 }
 
 /** Appends the values and keeps at most the newest `keep`. Inside a transaction. */
-export function appendAll(table: Bytes, counters: Bytes, name: string, values: readonly Uint8Array[], keep = Number.POSITIVE_INFINITY): void {
+export function appendAll(
+  table: Bytes,
+  counters: Bytes,
+  name: string,
+  values: readonly Uint8Array[],
+  keep = Number.POSITIVE_INFINITY,
+): void {
   const counter = Buffer.from(name)
   const last = counters.getBinaryFast(counter)?.readDoubleBE(0) ?? 0
   for (const [index, value] of values.entries()) void table.put(sequenceKey(last + 1 + index), Buffer.from(value))

@@ -65,7 +65,8 @@ export function timelineRange(shelf: Shelf, before: Place | undefined): { start:
 
 /** Places are ordered by time, business and oid; so a place of another business lies before or after all of its moment here. */
 function startAfter(shelf: Shelf, before: Place): { start: Buffer; exclusiveStart: boolean } {
-  if (before.business === shelf.business) return { start: Buffer.from(timelineKey(shelf, before.viewedAt, before.oid)), exclusiveStart: true }
+  if (before.business === shelf.business)
+    return { start: Buffer.from(timelineKey(shelf, before.viewedAt, before.oid)), exclusiveStart: true }
   const moment = before.business < shelf.business ? before.viewedAt : before.viewedAt - 1
   shelf.bytes[shelf.kindAt] = TIMELINE
   if (moment < 0) return { start: Buffer.from(plainKey(shelf, TIMELINE + 1)), exclusiveStart: false }

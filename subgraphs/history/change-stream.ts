@@ -3,8 +3,13 @@
  * token is read, then what came in meanwhile: so nothing falls between, and what is found twice is sent once.
  *
  * A slow subscriber never holds memory without bound: of a key only the newest change waits.
+ *
+ * With the hot store down a stream opens all the same and is silent until it is back; then it begins with what changed
+ * since it was opened.
  */
 import type { Businesses } from '../../core/businesses.ts'
+import type { Clock, Timer } from '../../core/clock.ts'
+import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { ProgressChange } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -13,6 +18,9 @@ import type { HistoryService } from './service.ts'
 
 /** Entries looked through for what a reconnecting subscriber missed. */
 const MISSED_MAX = 200
+/** Milliseconds between two tries to follow while the hot store is down. */
+const FOLLOW_AGAIN_MS = 1_000
+const VERSIONS_PER_MS = 1_024
 
 export function tokenOf(change: ProgressChange): string {
   return versionOf(change).toString(36)
@@ -31,30 +39,67 @@ function versionOfToken(token: string): number {
   )
 }
 
-/** Ends when the subscriber returns it. Throws CURSOR_INVALID. */
+/** Ends when the subscriber returns it. Throws CURSOR_INVALID, and without a collector HOT_STORE_UNAVAILABLE. */
 export async function openChangeStream(
   service: HistoryService,
   hot: HotStore,
   businesses: Businesses,
+  clock: Clock,
   viewer: Viewer,
   since: string | undefined,
+  degraded?: Degraded,
 ): Promise<AsyncIterableIterator<ProgressChange>> {
   const sinceVersion = since === undefined ? undefined : versionOfToken(since)
   const queue = makeChangeQueue(businesses)
-  const unfollow = await service.follow(viewer, queue.push)
-  queue.onEnd(unfollow)
-  if (sinceVersion !== undefined) {
-    try {
-      const page = await hot.listTimeline(viewer.id, businesses.numbers, undefined, MISSED_MAX)
-      const missed = page.entries.filter((entry) => entry.record.version > sinceVersion).sort((a, b) => a.record.version - b.record.version)
-      for (const entry of missed) queue.push({ kind: 'put', viewer: viewer.id, ...entry })
-    } catch (error) {
-      unfollow()
-      throw error
-    }
+  try {
+    await beginFollowing(service, hot, businesses, viewer, sinceVersion, queue)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+    degraded.add('hotStore')
+    const missedSince = sinceVersion ?? clock.now() * VERSIONS_PER_MS
+    followLater(clock, queue, () => beginFollowing(service, hot, businesses, viewer, missedSince, queue))
   }
   return queue.iterator
 }
+
+async function beginFollowing(
+  service: HistoryService,
+  hot: HotStore,
+  businesses: Businesses,
+  viewer: Viewer,
+  sinceVersion: number | undefined,
+  queue: ChangeQueue,
+): Promise<void> {
+  const unfollow = await service.follow(viewer, queue.push)
+  try {
+    if (sinceVersion !== undefined) {
+      const page = await hot.listTimeline(viewer.id, businesses.numbers, undefined, MISSED_MAX)
+      const missed = page.entries.filter((entry) => entry.record.version > sinceVersion).sort((a, b) => a.record.version - b.record.version)
+      for (const entry of missed) queue.push({ kind: 'put', viewer: viewer.id, ...entry })
+    }
+  } catch (error) {
+    unfollow()
+    throw error
+  }
+  queue.onEnd(unfollow)
+}
+
+/** Tries until it succeeds or the subscriber has gone. What is wrong besides a store that is down, the stream ends with. */
+function followLater(clock: Clock, queue: ChangeQueue, begin: () => Promise<void>): void {
+  let timer: Timer | undefined
+  queue.onEnd(() => timer?.cancel())
+  const plan = (): void => {
+    timer = clock.after(FOLLOW_AGAIN_MS, () => {
+      begin().catch((error: unknown) => {
+        if (saysDown(error, 'hotStore')) plan()
+        else void queue.iterator.return?.()
+      })
+    })
+  }
+  plan()
+}
+
+type ChangeQueue = ReturnType<typeof makeChangeQueue>
 
 /** Newest change per key, in order of version of first waiting; changes of a business that left the configuration are dropped. */
 function makeChangeQueue(businesses: Businesses) {
@@ -104,5 +149,10 @@ function makeChangeQueue(businesses: Businesses) {
     return: end,
     throw: end,
   }
-  return { push, iterator, onEnd: (ending: () => void) => endings.push(ending) }
+  /** Calls `ending` when the subscriber has gone, at once if he has. */
+  function onEnd(ending: () => void): void {
+    if (ended) ending()
+    else endings.push(ending)
+  }
+  return { push, iterator, onEnd }
 }

@@ -1,6 +1,7 @@
 /**
  * Aggregator → log. Flushes are appended in the background; while the log is down they go straight to the persist step,
- * a bounded number at once, and what exceeds that is left to the sweeper. A flush never makes a writer wait.
+ * a bounded number at once and a bounded number behind them, and what exceeds that is left to the sweeper. A flush never
+ * makes a writer wait. How long a log may take before it counts as down is the log's to say: a guarded one has a bound.
  */
 import type { RegionKeys } from '../../core/aggregator.ts'
 import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
@@ -10,6 +11,8 @@ import type { Log } from '../../stores/log.ts'
 export type FlusherOptions = {
   /** Persist steps under way at once while the log is down. Minimum 0. */
   directMax: number
+  /** Persist steps that may wait for those. Default 0. */
+  directWaitingMax?: number
 }
 
 export type FlusherFigures = {
@@ -38,6 +41,7 @@ export function makeFlusher(
 ): Flusher {
   const underWay = new Set<Promise<void>>()
   const figures: FlusherFigures = { messages: 0, direct: 0, left: 0 }
+  const waiting: (() => void)[] = []
   let directUnderWay = 0
 
   function track(work: Promise<void>): void {
@@ -56,20 +60,25 @@ export function makeFlusher(
   }
 
   async function persistDirectly({ keys }: RegionKeys): Promise<void> {
-    if (directUnderWay >= options.directMax) {
+    if (directUnderWay < options.directMax) directUnderWay++
+    else if (options.directMax > 0 && waiting.length < (options.directWaitingMax ?? 0)) {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
       figures.left++
       return
     }
-    directUnderWay++
     try {
       await persist(keys)
       figures.direct++
     } catch (error) {
-      // Told here: a step that fails must not hide from `settled` those that still run beside it.
+      // Told here: a step that fails must not hide from `settled` those that still run or wait beside it.
       figures.left++
       onError(error)
     } finally {
-      directUnderWay--
+      // Whoever waits takes over the place.
+      const next = waiting.shift()
+      if (next === undefined) directUnderWay--
+      else next()
     }
   }
 

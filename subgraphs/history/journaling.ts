@@ -2,9 +2,10 @@
  * The life of this process's journal: writes go in while the hot store is down; once it answers, what waits is applied,
  * oldest first, and removed. So does what other processes left that died with a full journal.
  *
- * Entries are taken by the hundred and split by viewer; a viewer's stay in order, viewers go side by side. An entry is
- * removed when all of it was applied. What needs the record store, and finds it down, stays and does not hold up the rest:
- * `replay.ts` applies it as a late one. What can never be applied is set aside, and told.
+ * Entries are taken by the hundred and split by viewer (`replay-parts.ts`); a viewer's stay in order, viewers go side by
+ * side. An entry is removed when all of it was applied. What needs the record store, and finds it down, stays and does not
+ * hold up the rest: `replay.ts` applies it as a late one. What fails again and again for a reason of its own is set aside,
+ * and told.
  */
 import type { Breaker } from '../../core/breaker.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -12,6 +13,7 @@ import { saysDown } from '../../core/degraded.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import type { Journal, JournalEntry, Journaled, Journals } from '../../stores/journal.ts'
+import { partsByViewer, writersOf } from './replay-parts.ts'
 import type { Replay } from './replay.ts'
 
 export type JournalingOptions = {
@@ -28,7 +30,7 @@ export type JournalFigures = {
   replayed: number
   /** Changes that came too late to count when they were applied. */
   dropped: number
-  /** Entries set aside because they can never be applied. */
+  /** Entries set aside because they cannot be applied. */
   parked: number
 }
 
@@ -39,24 +41,26 @@ export type Journaling = {
   pausedBy(viewer: ViewerId): boolean | undefined
   /** Durable when it resolves. */
   append(entry: JournalEntry): Promise<void>
-  /** Counts what a replay dropped. */
-  countDropped(count: number): void
   /** Applies what an earlier process left, and looks again from time to time. */
   start(): void
-  /** Applies what it can, and ends after what is under way. The journal stays open. */
+  /** Applies what it can, and ends. The journal stays open. */
   stop(): Promise<void>
   figures(): JournalFigures
 }
 
 type Waiting = { writes: number; paused: boolean | undefined }
-/** The part of an entry that concerns one viewer. */
-type Part = { number: number; entry: JournalEntry }
+/** How an entry fared: `parts` are still to be applied. */
+type Progress = { parts: number; later: boolean; failure: unknown }
 
+/** Rounds in which an entry may fail for a reason of its own. */
+const TRIES_MAX = 3
+
+/** `makeReplay` gets where to count what is dropped. */
 export function makeJournaling(
   clock: Clock,
   hotBreaker: Breaker,
   journals: Journals,
-  makeReplay: () => Replay,
+  makeReplay: (dropped: (count: number) => void) => Replay,
   options: JournalingOptions,
   onError: (error: unknown) => void,
 ): Journaling {
@@ -64,26 +68,29 @@ export function makeJournaling(
   const { own } = journals
   const figures: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
   const waiting = new Map<ViewerId, Waiting>()
+  /** Entries of this process that nobody waits for any more, though they are still there. */
+  const uncounted = new Set<number>()
+  const tries = new Map<number, number>()
+  let mode: 'open' | 'ending' = 'open'
   let timer: Timer | undefined
   let underWay: Promise<void> | undefined
   let again = false
-  let stopped = false
 
   async function append(entry: JournalEntry): Promise<void> {
-    // Before it is durable, so that what the viewer sends next cannot overtake it.
-    await_(entry)
+    // Counted before it is durable, so that what the viewer sends next cannot overtake it.
+    count(entry)
     try {
       await own.append(entry)
     } catch (error) {
-      settle(entry)
+      uncount(entry)
       throw error
     }
     figures.journaled++
-    if (!hotBreaker.isOpen()) wake()
+    wake()
   }
 
-  function await_(entry: JournalEntry): void {
-    for (const viewer of waitingViewers(entry)) {
+  function count(entry: JournalEntry): void {
+    for (const viewer of writersOf(entry)) {
       const found = waiting.get(viewer) ?? { writes: 0, paused: undefined }
       found.writes++
       if (entry.kind === 'pause') found.paused = entry.paused
@@ -91,32 +98,34 @@ export function makeJournaling(
     }
   }
 
-  function settle(entry: JournalEntry): void {
-    for (const viewer of waitingViewers(entry)) {
+  function uncount(entry: JournalEntry): void {
+    for (const viewer of writersOf(entry)) {
       const found = waiting.get(viewer)
       if (found !== undefined && --found.writes <= 0) waiting.delete(viewer)
     }
   }
 
   function wake(): void {
-    if (stopped || hotBreaker.isOpen()) return
+    if (hotBreaker.isOpen()) return
     if (underWay !== undefined) {
       again = true
       return
     }
     underWay = replayAll()
       .catch(onError)
-      .finally(() => {
+      .then(() => {
         underWay = undefined
-        if (!again) return
+        const isWanted = again
         again = false
-        wake()
+        if (isWanted) wake()
       })
   }
 
   async function replayAll(): Promise<void> {
     await replayJournal(own)
-    for (let left = await journals.adopt(); left !== undefined; left = await journals.adopt()) {
+    while (mode === 'open') {
+      const left = await journals.adopt()
+      if (left === undefined) return
       try {
         if (!(await replayJournal(left))) return
       } finally {
@@ -125,56 +134,86 @@ export function makeJournaling(
     }
   }
 
-  /** False if something stays in it. */
+  /** False if something stays in it. Rejects if the hot store fails. */
   async function replayJournal(journal: Journal): Promise<boolean> {
-    const replay = makeReplay()
+    const replay = makeReplay((dropped) => {
+      figures.dropped += dropped
+    })
     let isEmptied = true
-    for (let after = 0; ; ) {
+    for (let after = 0; ;) {
       const entries = await journal.list(after, entriesMax)
-      if (entries.length === 0) return isEmptied
-      if (stopped || hotBreaker.isOpen()) return false
-      after = entries[entries.length - 1]?.number ?? after
+      const last = entries[entries.length - 1]
+      if (last === undefined) return isEmptied
+      after = last.number
       if (!(await replayEntries(journal, replay, entries))) isEmptied = false
     }
   }
 
   async function replayEntries(journal: Journal, replay: Replay, entries: readonly Journaled[]): Promise<boolean> {
-    const failures = new Map<number, unknown>()
-    const later = new Set<number>()
-    const chains = [...partsByViewer(entries).values()].map(async (parts) => {
-      for (const { number, entry } of parts) {
-        try {
-          if (!(await replay.apply(entry))) later.add(number)
-        } catch (error) {
-          if (saysDown(error, 'recordStore')) later.add(number)
-          else failures.set(number, error)
-          // The hot store is gone again: what comes behind in this chain must not overtake.
-          if (mayPass(error) && !saysDown(error, 'recordStore')) break
+    const fates = new Map<number, Progress>()
+    let outage: unknown
+    const chains = [...partsByViewer(entries).values()]
+    for (const { number } of chains.flat()) {
+      const fate = fates.get(number) ?? { parts: 0, later: false, failure: undefined }
+      fate.parts++
+      fates.set(number, fate)
+    }
+    await Promise.all(
+      chains.map(async (parts) => {
+        for (const { number, entry } of parts) {
+          const fate = fates.get(number) as Progress
+          try {
+            if (!(await replay.apply(entry))) fate.later = true
+          } catch (error) {
+            if (saysDown(error, 'recordStore')) fate.later = true
+            else if (isOutage(error)) {
+              // What comes behind in this chain must not overtake.
+              outage = error
+              return
+            } else fate.failure = error
+          }
+          fate.parts--
         }
-      }
-    })
-    await Promise.all(chains)
-    const passing = [...failures.values()].find(mayPass)
-    const stuck = new Set(passing === undefined ? [] : entriesFrom(entries, failures))
+      }),
+    )
     const applied: number[] = []
+    let isEmptied = true
     for (const each of entries) {
-      const { number } = each
-      if (stuck.has(number)) continue
-      const failure = 'unreadable' in each ? each.unreadable : failures.get(number)
-      if (failure !== undefined) await park(journal, number, failure)
-      else if (!later.has(number)) applied.push(number)
-      if (journal === own && number > own.leftUntil && 'entry' in each) settle(each.entry)
+      const fate = fates.get(each.number)
+      const failure = 'unreadable' in each ? each.unreadable : fate?.failure
+      if (fate !== undefined && (fate.parts > 0 || fate.later)) isEmptied = false
+      else if (failure === undefined) applied.push(each.number)
+      else if (!(await parkAfterTries(journal, each, failure))) isEmptied = false
     }
     if (applied.length > 0) await journal.remove(applied)
     figures.replayed += applied.length
-    if (passing !== undefined) throw passing
-    return later.size === 0
+    if (journal === own) {
+      for (const each of entries) if ((fates.get(each.number)?.parts ?? 0) === 0) letGo(each, applied.includes(each.number))
+    }
+    if (outage !== undefined) throw outage
+    return isEmptied
   }
 
-  async function park(journal: Journal, number: number, failure: unknown): Promise<void> {
+  /** Its viewers need not wait for it any longer, whether it was applied or stays. */
+  function letGo(each: Journaled, isGone: boolean): void {
+    if (each.number <= own.leftUntil) return
+    if ('entry' in each && !uncounted.has(each.number)) uncount(each.entry)
+    if (isGone) uncounted.delete(each.number)
+    else uncounted.add(each.number)
+  }
+
+  async function parkAfterTries(journal: Journal, each: Journaled, failure: unknown): Promise<boolean> {
+    const tried = (tries.get(each.number) ?? 0) + 1
+    tries.set(each.number, tried)
+    if (tried < TRIES_MAX && 'entry' in each) {
+      onError(failure)
+      return false
+    }
+    tries.delete(each.number)
     figures.parked++
-    await journal.park(number, String(failure))
-    onError(new Error(`entry ${number} of a journal was set aside, it cannot be applied: ${String(failure)}`, { cause: failure }))
+    await journal.park(each.number, String(failure))
+    onError(new Error(`entry ${each.number} of a journal cannot be applied and was set aside: ${String(failure)}`, { cause: failure }))
+    return true
   }
 
   function look(): void {
@@ -187,16 +226,18 @@ export function makeJournaling(
     mustJournal: (viewer) => hotBreaker.isOpen() || waiting.has(viewer),
     pausedBy: (viewer) => waiting.get(viewer)?.paused,
     append,
-    countDropped(count) {
-      figures.dropped += count
-    },
     start: look,
     async stop() {
+      mode = 'ending'
       timer?.cancel()
       wake()
-      stopped = true
-      await underWay
+      while (underWay !== undefined) await underWay
     },
     figures: () => ({ ...figures }),
   }
+}
+
+/** The hot store's own trouble, which passes: the entry is as good as it was. */
+function isOutage(error: unknown): boolean {
+  return saysDown(error, 'hotStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
 }

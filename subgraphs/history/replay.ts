@@ -86,7 +86,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   }
 
   async function hasLater(viewer: ViewerId, business: BusinessNumber, now: number): Promise<boolean> {
-    for (let before: Place | undefined; ; ) {
+    for (let before: Place | undefined; ;) {
       const { entries } = await hot.listTimeline(viewer, [business], before, PAGE)
       if (entries.some(({ oid, record }) => isLater({ viewer, business, oid }, record, now))) return true
       const last = entries[entries.length - 1]
@@ -102,7 +102,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
       (before: Place | undefined) => records.listProgress(viewer, [business], before, PAGE),
     ]
     for (const page of pages) {
-      for (let before: Place | undefined; ; ) {
+      for (let before: Place | undefined; ;) {
         const entries = await page(before)
         const due = entries.filter(({ oid, record }) => !isLater({ viewer, business, oid }, record, now))
         await remove(

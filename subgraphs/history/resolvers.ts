@@ -2,6 +2,7 @@
 import { GraphQLScalarType, Kind } from 'graphql'
 import type { Businesses } from '../../core/businesses.ts'
 import type { BusinessConfig } from '../../core/config.ts'
+import type { Degraded } from '../../core/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
@@ -12,11 +13,24 @@ import type { HistoryService, ReportAnswer } from './service.ts'
 import { placeOf, type TimelinePage } from './timeline.ts'
 
 /** What every request brings along, local or standalone. */
-export type HistoryContext = { viewer: Viewer | undefined; loaders: Loaders }
+export type HistoryContext = {
+  viewer: Viewer | undefined
+  loaders: Loaders
+  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  degraded?: Degraded
+}
 
 export type HistoryReads = {
-  timeline(viewer: ViewerId, businesses: readonly number[], before: Place | undefined, first: number): Promise<TimelinePage>
-  changes(viewer: Viewer, since: string | undefined): Promise<AsyncIterableIterator<ProgressChange>>
+  timeline(
+    viewer: ViewerId,
+    businesses: readonly number[],
+    before: Place | undefined,
+    first: number,
+    degraded: Degraded | undefined,
+  ): Promise<TimelinePage>
+  changes(viewer: Viewer, since: string | undefined, degraded: Degraded | undefined): Promise<AsyncIterableIterator<ProgressChange>>
+  /** A write is as good as ever then; that it is persisted another way is all there is to say. */
+  isLogDown(): boolean
 }
 
 type Entity = { __typename: string; id: string }
@@ -28,7 +42,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       const numbers = checkBusinesses(args.businesses, businesses)
       checkFirst(args.first)
       const before = typeof args.after === 'string' ? decodeCursor(args.after, numbers) : undefined
-      const page = await reads.timeline(viewer.id, numbers, before, args.first)
+      const page = await reads.timeline(viewer.id, numbers, before, args.first, context.degraded)
       return connectionOf(page, before !== undefined)
     },
     async progress(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
@@ -40,32 +54,38 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       return records.map((record, index) => record && progressOf(business, args.ids[index] as string, record))
     },
     async historySettings(_: unknown, __: unknown, context: HistoryContext) {
-      return { paused: (await service.settings(requireViewer(context.viewer))).paused }
+      return { paused: (await service.settings(requireViewer(context.viewer), context.degraded)).paused }
     },
+  }
+
+  /** Who writes, and where it is said what his write had to do without. */
+  function writerOf(context: HistoryContext): Viewer {
+    if (reads.isLogDown()) context.degraded?.add('log')
+    return requireViewer(context.viewer)
   }
 
   const mutation = {
     async reportProgress(_: unknown, args: { input: ProgressInput }, context: HistoryContext) {
-      const [answer] = await service.report(requireViewer(context.viewer), [args.input])
+      const [answer] = await service.report(writerOf(context), [args.input], context.degraded)
       return payloadOf(answer as ReportAnswer)
     },
     async reportProgressBatch(_: unknown, args: { inputs: ProgressInput[] }, context: HistoryContext) {
-      return (await service.report(requireViewer(context.viewer), args.inputs)).map(payloadOf)
+      return (await service.report(writerOf(context), args.inputs, context.degraded)).map(payloadOf)
     },
     async deleteHistory(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
-      return { deletedIds: await service.deleteHistory(requireViewer(context.viewer), args.business, args.ids) }
+      return { deletedIds: await service.deleteHistory(writerOf(context), args.business, args.ids, context.degraded) }
     },
     async clearHistory(_: unknown, args: { business: string }, context: HistoryContext) {
-      return { business: args.business, clearedAt: await service.clearHistory(requireViewer(context.viewer), args.business) }
+      return { business: args.business, clearedAt: await service.clearHistory(writerOf(context), args.business, context.degraded) }
     },
-    pauseHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(requireViewer(context.viewer), true),
-    resumeHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(requireViewer(context.viewer), false),
+    pauseHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(writerOf(context), true, context.degraded),
+    resumeHistory: (_: unknown, __: unknown, context: HistoryContext) => service.setPaused(writerOf(context), false, context.degraded),
   }
 
   const subscription = {
     progressChanged: {
       subscribe: (_: unknown, args: { since?: string | null }, context: HistoryContext) =>
-        reads.changes(requireViewer(context.viewer), args.since ?? undefined),
+        reads.changes(requireViewer(context.viewer), args.since ?? undefined, context.degraded),
       resolve: changeOf,
     },
   }

@@ -10,7 +10,12 @@
  * kept once. And the lookup comes last, because a listed row may be an old one: 1. the row is listed, the viewer has
  * watched again, which only the hot store knows. 2. That is persisted and trimmed, or cleared. 3. The hot store has no
  * record, but the row that was listed is not the answer.
+ *
+ * With the hot store down the page is what the record store has, without what was not yet persisted; the cursors are the
+ * same. With the record store down the page ends at the floor, and says that there is more, so that a client that goes on
+ * after its last entry gets the rest once it is back. Both only for callers with a collector; for others it rejects.
  */
+import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
@@ -27,19 +32,77 @@ export async function readTimeline(
   businesses: readonly BusinessNumber[],
   before: Place | undefined,
   first: number,
+  degraded?: Degraded,
+): Promise<TimelinePage> {
+  try {
+    return await readBoth(hot, records, viewer, businesses, before, first, degraded)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+    degraded.add('hotStore')
+    return readRecords(records, viewer, businesses, before, first)
+  }
+}
+
+async function readBoth(
+  hot: HotStore,
+  records: RecordStore,
+  viewer: ViewerId,
+  businesses: readonly BusinessNumber[],
+  before: Place | undefined,
+  first: number,
+  degraded: Degraded | undefined,
 ): Promise<TimelinePage> {
   const wanted = first + 1
   const page = await hot.listTimeline(viewer, businesses, before, wanted)
   const last = page.entries.length === wanted ? placeOf(page.entries[wanted - 1] as TimelineEntry) : undefined
   const entries = [...page.entries]
   const listed = new Set(entries.map(subjectText))
+  let isCut = false
   for (const truncated of page.truncated) {
     if (last !== undefined && comparePlaces(last, truncated.floor) < 0) continue
-    for (const entry of await readOlder(hot, records, viewer, truncated, before, wanted)) {
-      if (!listed.has(subjectText(entry))) entries.push(entry)
+    try {
+      for (const entry of await readOlder(hot, records, viewer, truncated, before, wanted)) {
+        if (!listed.has(subjectText(entry))) entries.push(entry)
+      }
+    } catch (error) {
+      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+      degraded.add('recordStore')
+      isCut = true
     }
   }
+  if (isCut) return cutAtFloors(page, before, first)
   if (entries.length > page.entries.length) entries.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+  return { entries: entries.slice(0, first), hasNextPage: entries.length > first }
+}
+
+/**
+ * What the hot store alone has, up to the first floor: of what lies beyond, older neighbours may be missing, and a cursor
+ * after it would skip them for good. Past the floor a page is empty and ends the list, or clients would ask for ever; the
+ * same cursor finds the rest later.
+ */
+function cutAtFloors(page: HotPage, before: Place | undefined, first: number): TimelinePage {
+  const whole = page.entries.filter((entry) => page.truncated.every(({ floor }) => comparePlaces(placeOf(entry), floor) < 0))
+  if (whole.length > 0) return { entries: whole.slice(0, first), hasNextPage: true }
+  return { entries: before === undefined ? page.entries.slice(0, first) : [], hasNextPage: false }
+}
+
+/** The page as the record store alone has it. */
+async function readRecords(
+  records: RecordStore,
+  viewer: ViewerId,
+  businesses: readonly BusinessNumber[],
+  before: Place | undefined,
+  first: number,
+): Promise<TimelinePage> {
+  const [settings] = await records.getSettingsMany([viewer])
+  const entries: TimelineEntry[] = []
+  for (let after = before; ;) {
+    const rows = await records.listProgress(viewer, businesses, after, first + 1)
+    entries.push(...rows.filter((row) => row.record.viewedAt > (settings?.clearedAt[row.business] ?? 0)))
+    const lastRow = rows[rows.length - 1]
+    if (entries.length > first || rows.length <= first || lastRow === undefined) break
+    after = placeOf(lastRow)
+  }
   return { entries: entries.slice(0, first), hasNextPage: entries.length > first }
 }
 

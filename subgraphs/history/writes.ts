@@ -34,6 +34,8 @@ export type HistoryWrites = {
     now: number,
     degraded: Degraded | undefined,
   ): Promise<{ settings: ViewerSettings; journaled: boolean }>
+  /** The switch as a write that waits sets it; undefined = none waits. */
+  pausedBy(viewer: ViewerId): boolean | undefined
 }
 
 /** Rejects with the code of the store that is down. */
@@ -43,6 +45,7 @@ export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCa
     delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
     clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
     setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
+    pausedBy: () => undefined,
   }
 }
 
@@ -51,7 +54,12 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   const direct = makeDirectWrites(hot, records, timelineCap)
 
   /** Tries the hot store unless the viewer's writes wait; what it does not answer goes into the journal. */
-  async function tryOrJournal<T>(viewer: ViewerId, entry: JournalEntry, degraded: Degraded | undefined, task: () => Promise<T>): Promise<T | undefined> {
+  async function tryOrJournal<T>(
+    viewer: ViewerId,
+    entry: JournalEntry,
+    degraded: Degraded | undefined,
+    task: () => Promise<T>,
+  ): Promise<T | undefined> {
     if (!journaling.mustJournal(viewer)) {
       try {
         return await task()
@@ -126,5 +134,6 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
       const done = await tryOrJournal(viewer, entry, degraded, () => direct.setPaused(viewer, paused, now, degraded))
       return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
     },
+    pausedBy: journaling.pausedBy,
   }
 }

@@ -11,7 +11,7 @@ const integerId = fc.oneof(fc.nat().map(String), fc.bigInt({ min: 0n, max: 2n **
 const textId = fc.oneof(
   fc.string({ minLength: 1, maxLength: 64 }),
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
-  fc.string({ unit: fc.constantFrom(...'0123456789'), minLength: 1, maxLength: 24 }),
+  fc.string({ unit: fc.constantFrom(...'0123456789'.split('')), minLength: 1, maxLength: 24 }),
 )
 const id = fc.oneof(integerId, textId).filter((text) => text.isWellFormed() && Buffer.byteLength(text) <= 64)
 

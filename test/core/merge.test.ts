@@ -13,7 +13,11 @@ function makeTombstone(deletedAt: number, version: number): ProgressRecord {
   return { viewedAt: deletedAt, since: deletedAt, rank: 0, version, position: 0, duration: 0, device: '', finished: false, deleted: true }
 }
 
-const reportSpec: fc.Arbitrary<ReportSpec> = fc.record({ viewedAt: fc.integer({ min: 1, max: 10 }), rank: fc.integer({ min: 1, max: 5 }), position: fc.nat({ max: 9 }) })
+const reportSpec: fc.Arbitrary<ReportSpec> = fc.record({
+  viewedAt: fc.integer({ min: 1, max: 10 }),
+  rank: fc.integer({ min: 1, max: 5 }),
+  position: fc.nat({ max: 9 }),
+})
 /** Each with a rank of its own: exact ties, where the arrival decides, are left out. */
 const reports = fc
   .array(reportSpec, { minLength: 1, maxLength: 7 })
@@ -143,17 +147,26 @@ describe('merging', () => {
   it('a real visit outranks every glance, under either rule', () => {
     const viewedAt = fc.integer({ min: 1, max: 2 ** 42 - 1 })
     fc.assert(
-      fc.property(fc.constantFrom(...CONFLICT_RULES), viewedAt, viewedAt, fc.nat(), fc.nat(), fc.boolean(), (rule, at, glancedAt, position, glanced, finished) => {
-        const real = rankOf(rule, { viewedAt: at, position, finished: false, glance: false })
-        const glance = rankOf(rule, { viewedAt: glancedAt, position: glanced, finished: finished && rule === 'newest', glance: true })
-        expect(real).toBeGreaterThan(glance)
-        expect(Number.isSafeInteger(real) && Number.isSafeInteger(glance)).toBe(true)
-      }),
+      fc.property(
+        fc.constantFrom(...CONFLICT_RULES),
+        viewedAt,
+        viewedAt,
+        fc.nat(),
+        fc.nat(),
+        fc.boolean(),
+        (rule, at, glancedAt, position, glanced, finished) => {
+          const real = rankOf(rule, { viewedAt: at, position, finished: false, glance: false })
+          const glance = rankOf(rule, { viewedAt: glancedAt, position: glanced, finished: finished && rule === 'newest', glance: true })
+          expect(real).toBeGreaterThan(glance)
+          expect(Number.isSafeInteger(real) && Number.isSafeInteger(glance)).toBe(true)
+        },
+      ),
     )
   })
 
   it('under "furthest", finished outranks any position and a greater position outranks a newer visit', () => {
-    const rank = (viewedAt: number, position: number, finished: boolean): number => rankOf('furthest', { viewedAt, position, finished, glance: false })
+    const rank = (viewedAt: number, position: number, finished: boolean): number =>
+      rankOf('furthest', { viewedAt, position, finished, glance: false })
     expect(rank(1, 0, true)).toBeGreaterThan(rank(9, 2 ** 31 - 1, false))
     expect(rank(1, 100, false)).toBeGreaterThan(rank(9, 99, false))
   })

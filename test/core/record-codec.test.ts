@@ -1,17 +1,39 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyText } from '../../core/progress-key.ts'
-import { decodeFlush, decodeProgress, decodeReward, decodeSettings, encodeFlush, encodeProgress, encodeReward, encodeSettings } from '../../core/record-codec.ts'
+import {
+  decodeFlush,
+  decodeProgress,
+  decodeReward,
+  decodeSettings,
+  encodeFlush,
+  encodeProgress,
+  encodeReward,
+  encodeSettings,
+} from '../../core/record-codec.ts'
 
 const whole = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs))
 const int32 = fc.integer({ min: 0, max: 2 ** 31 - 1 })
 const text = fc.string({ unit: 'grapheme', maxLength: 12 })
-const oid = fc.oneof(fc.nat().map(String), text.filter((id) => id.length > 0 && Buffer.byteLength(id) <= 64))
+const oid = fc.oneof(
+  fc.nat().map(String),
+  text.filter((id) => id.length > 0 && Buffer.byteLength(id) <= 64),
+)
 
 describe('the record codec', () => {
   it('progress comes back as it was, plain numbers below 2^53 included', () => {
     const record = fc.record(
-      { viewedAt: whole, since: whole, rank: whole, version: whole, position: int32, duration: int32, device: text, finished: fc.boolean(), deleted: fc.boolean() },
+      {
+        viewedAt: whole,
+        since: whole,
+        rank: whole,
+        version: whole,
+        position: int32,
+        duration: int32,
+        device: text,
+        finished: fc.boolean(),
+        deleted: fc.boolean(),
+      },
       { noNullPrototype: true },
     )
     fc.assert(
@@ -26,7 +48,11 @@ describe('the record codec', () => {
     const clearedAt = fc.dictionary(fc.integer({ min: 1, max: 65_535 }).map(String), whole, { noNullPrototype: true })
     fc.assert(
       fc.property(fc.boolean(), clearedAt, whole, (paused, cleared, version) => {
-        expect(decodeSettings(encodeSettings({ paused, clearedAt: cleared, version }))).toStrictEqual({ paused, clearedAt: cleared, version })
+        expect(decodeSettings(encodeSettings({ paused, clearedAt: cleared, version }))).toStrictEqual({
+          paused,
+          clearedAt: cleared,
+          version,
+        })
       }),
     )
   })

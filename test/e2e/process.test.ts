@@ -1,13 +1,12 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { createClient } from 'graphql-ws'
 import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 import { waitUntilQuiet } from '../support/kill-rounds.ts'
 import { composeSupergraph } from '../../gateway/compose.ts'
 
-const { createClient } = createRequire(import.meta.url)('graphql-ws') as typeof import('graphql-ws')
-const WebSocket = createRequire(import.meta.url)('ws') as typeof import('ws')
 
 const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
 const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
@@ -70,7 +69,7 @@ describe('the data folder', () => {
   })
 
   test('a full disk is an error with a code, and what was acknowledged before stays', async () => {
-    const service = await begin({ settings: { stores: { mapSizeGb: 0.002 } } })
+    const service = await begin({ settings: { stores: { sizeMaxGb: 0.002 } } })
     const acknowledged: string[] = []
     let code: string | undefined
     for (let batch = 0; code === undefined && batch < 50; batch++) {
@@ -202,7 +201,7 @@ describe('workers', () => {
     const service = await begin({ workers: 2 })
     const pids = workerPids(service.pid)
     expect(pids).toHaveLength(2)
-    process.kill(pids[0] as number, 'SIGKILL')
+    process.kill(pids[0] ?? 0, 'SIGKILL')
     await expect.poll(() => workerPids(service.pid).filter((pid) => !pids.includes(pid)).length, { timeout: 10_000 }).toBe(1)
     await expect.poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome), { timeout: 10_000 }).toBe('ACCEPTED')
   })

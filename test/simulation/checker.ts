@@ -11,7 +11,7 @@ import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText } from '../../core/progress-key.ts'
 import type { FlushMessage } from '../../stores/log.ts'
 import type { ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
-import { rewardOf, type ReportAnswer } from '../../subgraphs/history/service.ts'
+import type { ReportAnswer } from '../../subgraphs/history/service.ts'
 import type { TimelinePage } from '../../subgraphs/history/timeline.ts'
 import type { HotObserver, HotState } from './model-hot-store.ts'
 import type { LogObserver } from './model-log.ts'
@@ -20,7 +20,12 @@ import type { RecordState } from './model-record-store.ts'
 /** What a viewer has to see of a key. */
 export type Shown = { viewedAt: number; resume: ProgressRecord; version: number }
 type KeyModel = { key: ProgressKey; voided: number; shown: Shown | undefined; changes: { tick: number; shown: Shown | undefined }[] }
-type ViewerModel = { paused: boolean; clearedAt: Record<BusinessNumber, number>; keys: Map<string, KeyModel>; lastDay: Record<BusinessNumber, number> }
+type ViewerModel = {
+  paused: boolean
+  clearedAt: Record<BusinessNumber, number>
+  keys: Map<string, KeyModel>
+  lastDay: Record<BusinessNumber, number>
+}
 
 export class Violation extends Error {
   readonly viewer: ViewerId | undefined
@@ -41,7 +46,8 @@ export type Checker = ReturnType<typeof makeChecker>
 
 export function makeChecker(options: CheckerOptions) {
   const viewers = new Map<ViewerId, ViewerModel>()
-  const rewards = new Map<string, RewardEvent>()
+  /** First views of a day, and who had them. */
+  const claims = new Map<string, ViewerId>()
   /** Reports by their device, which names each of them; true = it changed something. */
   const arrived = new Map<string, boolean>()
   let tick = 0
@@ -65,7 +71,12 @@ export function makeChecker(options: CheckerOptions) {
     const text = `${key.business}:${key.oid}`
     let model = keys.get(text)
     if (model === undefined) {
-      model = { key: { viewer: key.viewer, business: key.business, oid: key.oid }, voided: 0, shown: undefined, changes: [{ tick: -1, shown: undefined }] }
+      model = {
+        key: { viewer: key.viewer, business: key.business, oid: key.oid },
+        voided: 0,
+        shown: undefined,
+        changes: [{ tick: -1, shown: undefined }],
+      }
       keys.set(text, model)
     }
     return model
@@ -93,14 +104,18 @@ export function makeChecker(options: CheckerOptions) {
     if (outcome.status === 'needs-base') return
     const viewer = viewerOf(write.viewer)
     const name = `${nameOf(write)} by ${write.record.device}`
-    if ((outcome.status === 'paused') !== viewer.paused) fail(`report of ${name}: ${outcome.status}, although paused is ${viewer.paused}`, write.viewer)
+    if ((outcome.status === 'paused') !== viewer.paused)
+      fail(`report of ${name}: ${outcome.status}, although paused is ${viewer.paused}`, write.viewer)
     if (outcome.status === 'paused') return
     const model = keyOf(write)
     const voided = Math.max(model.voided, viewer.clearedAt[write.business] ?? 0)
     const befores = mayBeExpired(model.shown) ? [model.shown, undefined] : [model.shown]
     const fitting = befores.findIndex((before) => fits(before, voided, write, outcome))
     if (fitting < 0) {
-      fail(`line 3: report of ${name} was ${outcome.status} as ${textOf(outcome.record)}, but before it stood ${textOf(model.shown)}`, write.viewer)
+      fail(
+        `line 3: report of ${name} was ${outcome.status} as ${textOf(outcome.record)}, but before it stood ${textOf(model.shown)}`,
+        write.viewer,
+      )
       return
     }
     const before = befores[fitting]
@@ -114,7 +129,12 @@ export function makeChecker(options: CheckerOptions) {
     claim(viewer, write, outcome.firstOfDay)
   }
 
-  function fits(before: Shown | undefined, voided: number, write: ProgressWrite, outcome: Extract<PutOutcome, { record: unknown }>): boolean {
+  function fits(
+    before: Shown | undefined,
+    voided: number,
+    write: ProgressWrite,
+    outcome: Extract<PutOutcome, { record: unknown }>,
+  ): boolean {
     const expected = after(before, voided, write.record)
     // What was viewed before a clearing is refused at once, without a look at what the record store may have.
     if (outcome.status === 'stale' && outcome.record === undefined && write.record.viewedAt <= voided) return true
@@ -126,8 +146,7 @@ export function makeChecker(options: CheckerOptions) {
     if (isFirst !== firstOfDay) fail(`first of day ${day} is told as ${firstOfDay}`, id)
     if (!isFirst) return
     viewer.lastDay[business] = day
-    const reward = rewardOf(id, business, day)
-    rewards.set(reward.id, reward)
+    claims.set(claimText({ viewer: id, business, day }), id)
   }
 
   const hotObserver: HotObserver = {
@@ -145,7 +164,8 @@ export function makeChecker(options: CheckerOptions) {
       model.clearedAt[business] = clearedAt
       for (const each of model.keys.values()) {
         if (each.key.business !== business || each.shown === undefined) continue
-        if (each.shown.viewedAt > clearedAt) fail(`line 3: clearing reaches ${clearedAt} only, but ${nameOf(each.key)} was viewed at ${each.shown.viewedAt}`, viewer)
+        if (each.shown.viewedAt > clearedAt)
+          fail(`line 3: clearing reaches ${clearedAt} only, but ${nameOf(each.key)} was viewed at ${each.shown.viewedAt}`, viewer)
         change(each, undefined)
       }
       tick++
@@ -172,10 +192,20 @@ export function makeChecker(options: CheckerOptions) {
     const model = keyOf(key)
     const allowed = shownSince(model, since)
     if (allowed.some((shown) => isShown(record, shown))) return
-    fail(`line 1: ${what} shows ${nameOf(key)} as ${textOf(record)}, but it was ${allowed.map(textOf).join(' or ')} all the time`, key.viewer)
+    fail(
+      `line 1: ${what} shows ${nameOf(key)} as ${textOf(record)}, but it was ${allowed.map(textOf).join(' or ')} all the time`,
+      key.viewer,
+    )
   }
 
-  function checkPage(viewer: ViewerId, businesses: readonly number[], before: Place | undefined, first: number, page: TimelinePage, since: number): void {
+  function checkPage(
+    viewer: ViewerId,
+    businesses: readonly number[],
+    before: Place | undefined,
+    first: number,
+    page: TimelinePage,
+    since: number,
+  ): void {
     const what = `viewer ${viewer}'s page of [${businesses.join(', ')}] after ${before === undefined ? 'the start' : `${nameOf(before)} at ${before.viewedAt}`}`
     let last = before
     for (const entry of page.entries) {
@@ -198,13 +228,19 @@ export function makeChecker(options: CheckerOptions) {
       if (states.length > 1 || shown === undefined || listed.has(text)) continue
       const place = { viewedAt: shown.viewedAt, business: model.key.business, oid: model.key.oid }
       if (before !== undefined && comparePlaces(place, before) <= 0) continue
-      if (end === undefined || comparePlaces(place, end) < 0) fail(`line 1: ${what} skips ${nameOf(model.key)}, which was ${textOf(shown)} all the time`, viewer)
+      if (end === undefined || comparePlaces(place, end) < 0)
+        fail(`line 1: ${what} skips ${nameOf(model.key)}, which was ${textOf(shown)} all the time`, viewer)
       else isMore = true
     }
     if (page.hasNextPage && !isMore && !changed) fail(`${what} promises a next page, but nothing follows`, viewer)
   }
 
-  function checkAnswers(viewer: ViewerId, sent: readonly { device: string; key: ProgressKey; isBad: boolean }[], answers: readonly ReportAnswer[], since: number): void {
+  function checkAnswers(
+    viewer: ViewerId,
+    sent: readonly { device: string; key: ProgressKey; isBad: boolean }[],
+    answers: readonly ReportAnswer[],
+    since: number,
+  ): void {
     if (answers.length !== sent.length) fail(`${sent.length} reports got ${answers.length} answers`, viewer)
     sent.forEach(({ device, key, isBad }, index) => {
       const answer = answers[index] as ReportAnswer
@@ -235,29 +271,52 @@ export function makeChecker(options: CheckerOptions) {
           const stored = isSettingsKey(key) ? records.settings.get(key.viewer) : records.rows.get(keyText(key))?.record
           if ((stored?.version ?? 0) >= version || (viewerOf(key.viewer).clearedAt[key.business] ?? 0) >= viewedAt) continue
           if (options.retentionMs !== undefined && version / 1024 < options.now() - options.retentionMs) continue
-          fail(`line 2: a message about ${nameOf(key)} is committed, but the record store has ${textOf(stored as ProgressRecord | undefined)}`, key.viewer)
+          fail(
+            `line 2: a message about ${nameOf(key)} is committed, but the record store has ${textOf(stored as ProgressRecord | undefined)}`,
+            key.viewer,
+          )
         }
       },
     }
   }
 
   /** After quiet: the record store alone holds what was acknowledged, and nothing waits anywhere. */
-  function checkQuiet(hot: HotState, records: RecordState, log: { lag(): number; rewards: readonly RewardEvent[] }, regions: readonly number[], mayLeaveRows: boolean): void {
+  function checkQuiet(
+    hot: HotState,
+    records: RecordState,
+    log: { lag(): number; rewards: readonly RewardEvent[] },
+    regions: readonly number[],
+    mayLeaveRows: boolean,
+  ): void {
     for (const key of hot.listDirty(regions, Infinity, Infinity)) fail(`line 2: after quiet ${nameOf(key)} is still dirty`, key.viewer)
     if (log.lag() > 0) fail(`line 2: after quiet ${log.lag()} messages are not committed`, undefined)
     const [pending] = hot.listRewards(regions, Infinity, 1)
     if (pending !== undefined) fail(`line 2: after quiet reward ${pending.id} is still pending`, pending.viewer)
-    const logged = new Set(log.rewards.map((reward) => reward.id))
-    for (const reward of rewards.values()) if (!logged.has(reward.id)) fail(`line 2: reward ${reward.id} never reached the log`, reward.viewer)
+    checkRewards(log.rewards)
     for (const [viewer, model] of viewers) checkStoredViewer(viewer, model, hot, records, mayLeaveRows)
+  }
+
+  /** Consumers drop ids they have seen: so a claim may be logged again, but never under a second id. */
+  function checkRewards(logged: readonly RewardEvent[]): void {
+    const ids = new Map<string, string>()
+    for (const reward of logged) {
+      const text = claimText(reward)
+      const id = ids.get(text)
+      if (!claims.has(text)) fail(`reward ${reward.id} is in the log, but nobody earned it`, reward.viewer)
+      if (id !== undefined && id !== reward.id) fail(`one reward is in the log as ${id} and as ${reward.id}`, reward.viewer)
+      ids.set(text, reward.id)
+    }
+    for (const [text, viewer] of claims) if (!ids.has(text)) fail(`line 2: the reward of ${text} never reached the log`, viewer)
   }
 
   function checkStoredViewer(viewer: ViewerId, model: ViewerModel, hot: HotState, records: RecordState, mayLeaveRows: boolean): void {
     const settings = records.settings.get(viewer)
-    if ((settings?.paused ?? false) !== model.paused) fail(`line 2: after quiet viewer ${viewer} is stored as paused ${settings?.paused}`, viewer)
+    if ((settings?.paused ?? false) !== model.paused)
+      fail(`line 2: after quiet viewer ${viewer} is stored as paused ${settings?.paused}`, viewer)
     for (const [business, clearedAt] of Object.entries(model.clearedAt)) {
       const stored = settings?.clearedAt[Number(business)] ?? 0
-      if (stored !== clearedAt) fail(`line 2: after quiet the watermark of business ${business} is stored as ${stored}, not ${clearedAt}`, viewer)
+      if (stored !== clearedAt)
+        fail(`line 2: after quiet the watermark of business ${business} is stored as ${stored}, not ${clearedAt}`, viewer)
     }
     const listed = new Map<number, number>()
     for (const { key, shown } of model.keys.values()) {
@@ -265,14 +324,17 @@ export function makeChecker(options: CheckerOptions) {
       const isCleared = row !== undefined && row.viewedAt <= (model.clearedAt[key.business] ?? 0)
       if (isCleared && !mayLeaveRows) fail(`line 3: after quiet ${nameOf(key)} was cleared, but its row is still there`, viewer)
       const visible = row === undefined || row.deleted || isCleared ? undefined : row
-      if (!isShown(visible, shown) && !mayBeExpired(shown)) fail(`line 2: after quiet ${nameOf(key)} is stored as ${textOf(row)}, not ${textOf(shown)}`, viewer)
+      if (!isShown(visible, shown) && !mayBeExpired(shown))
+        fail(`line 2: after quiet ${nameOf(key)} is stored as ${textOf(row)}, not ${textOf(shown)}`, viewer)
       const held = hot.recordOf(key)
       if (held === undefined || held.deleted) continue
       listed.set(key.business, (listed.get(key.business) ?? 0) + 1)
-      if (!isShown(held, shown)) fail(`line 1: after quiet the hot store has ${nameOf(key)} as ${textOf(held)}, not ${textOf(shown)}`, viewer)
+      if (!isShown(held, shown))
+        fail(`line 1: after quiet the hot store has ${nameOf(key)} as ${textOf(held)}, not ${textOf(shown)}`, viewer)
     }
     for (const [business, count] of listed) {
-      if (count > options.timelineCap) fail(`after quiet the hot timeline of business ${business} has ${count} entries, its cap is ${options.timelineCap}`, viewer)
+      if (count > options.timelineCap)
+        fail(`after quiet the hot timeline of business ${business} has ${count} entries, its cap is ${options.timelineCap}`, viewer)
     }
   }
 
@@ -304,6 +366,10 @@ function isShown(record: ProgressRecord | undefined, shown: Shown | undefined): 
     record.finished === resume.finished &&
     !record.deleted
   )
+}
+
+function claimText({ viewer, business, day }: Pick<RewardEvent, 'viewer' | 'business' | 'day'>): string {
+  return `viewer ${viewer} in business ${business} on day ${day}`
 }
 
 function placeOf(entry: TimelineEntry): Place {

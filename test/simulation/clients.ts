@@ -25,7 +25,13 @@ export type ClientOptions = {
 }
 
 /** A device browses: pages follow each other while other things happen. */
-type Browsing = { businesses: readonly BusinessNumber[]; first: number; cursor: string | undefined; since: number; seen: Map<string, number> }
+type Browsing = {
+  businesses: readonly BusinessNumber[]
+  first: number
+  cursor: string | undefined
+  since: number
+  seen: Map<string, number>
+}
 
 export type Client = {
   viewer: Viewer
@@ -94,7 +100,8 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     const since = checker.tick()
     const page = await process.readTimeline(client.viewer.id, browsing.businesses, before, browsing.first)
     checker.checkPage(client.viewer.id, browsing.businesses, before, browsing.first, page, since)
-    for (const { business, oid } of page.entries) browsing.seen.set(`${business}:${oid}`, (browsing.seen.get(`${business}:${oid}`) ?? 0) + 1)
+    for (const { business, oid } of page.entries)
+      browsing.seen.set(`${business}:${oid}`, (browsing.seen.get(`${business}:${oid}`) ?? 0) + 1)
     const last = page.entries.at(-1)
     if (last !== undefined) browsing.cursor = encodeCursor(placeOf(last))
     if (!page.hasNextPage) endBrowsing(client, browsing)
@@ -112,7 +119,8 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     for (const { key } of checker.entriesOf(client.viewer.id)) {
       if (!browsing.businesses.includes(key.business) || checker.hasChangedSince(key, browsing.since)) continue
       const times = browsing.seen.get(`${key.business}:${key.oid}`) ?? 0
-      if (times !== 1) checker.fail(`line 1: browsing listed ${key.business}:${key.oid} ${times} times, although it stood still`, client.viewer.id)
+      if (times !== 1)
+        checker.fail(`line 1: browsing listed ${key.business}:${key.oid} ${times} times, although it stood still`, client.viewer.id)
     }
   }
 
@@ -121,7 +129,9 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     const since = checker.tick()
     const found = await process.getProgressMany(keys)
     keys.forEach((key, index) => checker.checkShown(key, found[index], since, 'a lookup'))
-    return keys.map((key, index) => `${key.business}:${key.oid}${found[index] === undefined ? ' is not there' : ` at ${found[index].position}`}`).join(', ')
+    return keys
+      .map((key, index) => `${key.business}:${key.oid}${found[index] === undefined ? ' is not there' : ` at ${found[index].position}`}`)
+      .join(', ')
   }
 
   async function remove(client: Client, process: Process): Promise<string> {
@@ -133,7 +143,16 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
 
   const actions: [number, string, (client: Client, process: Process) => Promise<string>][] = [
     [38, 'reports', (client, process) => report(client, process, [input(client)])],
-    [10, 'reports a batch', (client, process) => report(client, process, Array.from({ length: 2 + randomBelow(random, 4) }, () => input(client)))],
+    [
+      10,
+      'reports a batch',
+      (client, process) =>
+        report(
+          client,
+          process,
+          Array.from({ length: 2 + randomBelow(random, 4) }, () => input(client)),
+        ),
+    ],
     [8, 'reports again', (client, process) => report(client, process, client.sent.length > 0 ? client.sent : [input(client)])],
     [22, 'browses', readPage],
     [12, 'looks up', lookUp],
@@ -156,7 +175,12 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     return true
   }
 
-  async function run(client: Client, process: Process, name: string, action: (client: Client, process: Process) => Promise<string>): Promise<void> {
+  async function run(
+    client: Client,
+    process: Process,
+    name: string,
+    action: (client: Client, process: Process) => Promise<string>,
+  ): Promise<void> {
     const since = scheduler.now()
     const [by, viewer] = [`device ${client.name}`, client.viewer.id]
     try {
@@ -176,7 +200,8 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     if (error instanceof Violation) throw error
     history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
     const isExplained = isTidemarkError(error) && error.code !== 'LOG_UNAVAILABLE' && scheduler.wasDownSince(error.code, since)
-    if (!isExplained) checker.fail(`line 6: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
+    if (!isExplained)
+      checker.fail(`line 6: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
   }
 
   return {

@@ -5,12 +5,21 @@
  *
  * The faults that can be planted are faults an adapter could have.
  */
-import type { BusinessNumber, Place, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry, ViewerId, ViewerSettings } from '../../core/domain.ts'
+import type {
+  BusinessNumber,
+  Place,
+  ProgressChange,
+  ProgressKey,
+  ProgressRecord,
+  RewardEvent,
+  TimelineEntry,
+  ViewerId,
+  ViewerSettings,
+} from '../../core/domain.ts'
 import { mergeProgress } from '../../core/merge.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
-import { rewardOf } from '../../subgraphs/history/service.ts'
 import type { DeleteOutcome, HotLookup, HotPage, HotStore, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
 import { atOnce, type Gate } from './gate.ts'
 
@@ -60,7 +69,11 @@ type Timeline = {
   lastDay: number
 }
 type ViewerState = { viewer: ViewerId; region: Region; settings: ViewerSettings; timelines: Map<BusinessNumber, Timeline> }
-type Region = { lastVersion: number; dirty: Map<string, { key: ProgressKey; since: number }>; rewards: Map<string, { event: RewardEvent; claimedAt: number }> }
+type Region = {
+  lastVersion: number
+  dirty: Map<string, { key: ProgressKey; since: number }>
+  rewards: Map<string, { event: RewardEvent; claimedAt: number }>
+}
 
 export type HotState = ReturnType<typeof makeHotState>
 
@@ -159,7 +172,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
     if (day === undefined || day <= timeline.lastDay) return false
     timeline.lastDay = day
-    const event = rewardOf(state.viewer, business, day)
+    const event = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day }
     state.region.rewards.set(event.id, { event, claimedAt: now })
     return true
   }
@@ -191,10 +204,20 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     // What was trimmed may have been viewed ahead of the clock too: it lies at or before the floor.
     const moment = Math.max(now, held?.viewedAt ?? floorAt(timeline))
     const version = nextVersion(state.region, now)
-    const record = { viewedAt: moment, since: moment, rank: 0, version, position: 0, duration: 0, device: '', finished: false, deleted: true }
+    const record = {
+      viewedAt: moment,
+      since: moment,
+      rank: 0,
+      version,
+      position: 0,
+      duration: 0,
+      device: '',
+      finished: false,
+      deleted: true,
+    }
     store(timeline, key.oid, record)
     markDirty(state.region, key, now)
-    const outcome = { record, existed: held !== undefined && !held.deleted }
+    const outcome = { record, existed: held !== undefined && isVisible(held, clearedAtOf(state, key.business)) }
     observer?.deleted(key, outcome, now)
     tell({ kind: 'deleted', ...key, record })
     return outcome
@@ -240,7 +263,8 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const record = timeline?.records.get(key.oid)
     if (state === undefined || timeline === undefined) return { record: undefined, older: undefined }
     const clearedAt = clearedAtOf(state, key.business)
-    if (record !== undefined && (record.deleted || isVisible(record, clearedAt))) return { record: record.deleted ? undefined : record, older: undefined }
+    if (record !== undefined && (record.deleted || isVisible(record, clearedAt)))
+      return { record: record.deleted ? undefined : record, older: undefined }
     return { record: undefined, older: timeline.floor === undefined ? undefined : { clearedAt } }
   }
 
@@ -290,7 +314,10 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
 
   function listRewards(asked: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {
     const pending = asked.flatMap((region) => [...(regions[region] as Region).rewards.values()])
-    return pending.filter((each) => each.claimedAt <= claimedBefore).map((each) => each.event).slice(0, limit)
+    return pending
+      .filter((each) => each.claimedAt <= claimedBefore)
+      .map((each) => each.event)
+      .slice(0, limit)
   }
 
   function purge(writtenBefore: number, limit: number): number {
@@ -365,11 +392,14 @@ export function openModelHotStore(state: HotState, gate: Gate): HotStore {
     readDirtyProgress: (keys) => perRegion('readDirtyProgress', keys, (key) => ({ key, record: state.recordOf(key) })),
     readDirtySettings: (viewers) => once('readDirtySettings', [viewers], () => viewers.map(state.settingsOf)),
     clearDirty: (marks, timelineCap) =>
-      perRegion('clearDirty', marks.map(({ key, version }) => ({ ...key, version })), ({ version, ...key }) =>
-        state.clearMark(key, version, timelineCap),
+      perRegion(
+        'clearDirty',
+        marks.map(({ key, version }) => ({ ...key, version })),
+        ({ version, ...key }) => state.clearMark(key, version, timelineCap),
       ).then(() => undefined),
     dropDirty: (keys) => perRegion('dropDirty', keys, state.dropMark).then(() => undefined),
-    listDirty: (regions, dirtyBefore, limit) => once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit)),
+    listDirty: (regions, dirtyBefore, limit) =>
+      once('listDirty', [regions, dirtyBefore], () => state.listDirty(regions, dirtyBefore, limit)),
     countDirty: () => once('countDirty', [], state.countDirty),
     listPendingRewards: (regions, claimedBefore, limit) =>
       once('listPendingRewards', [regions], () => state.listRewards(regions, claimedBefore, limit)),

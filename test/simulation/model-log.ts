@@ -32,7 +32,13 @@ export type LogObserver = { appended(message: FlushMessage): void; committed(mes
 
 /** `first` is the offset of the oldest message that is kept; committed ones go. */
 type Partition = { first: number; messages: Kept[]; owner: Member | undefined }
-export type Member = { positions: Map<number, number>; owned: number[]; wake: (() => void) | undefined; stopped: boolean; expelled: boolean }
+export type Member = {
+  positions: Map<number, number>
+  owned: number[]
+  wake: (() => void) | undefined
+  stopped: boolean
+  expelled: boolean
+}
 
 export type LogState = ReturnType<typeof makeLogState>
 
@@ -121,7 +127,9 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
       }),
     lag: () => partitions.reduce((sum, partition) => sum + partition.messages.length, 0),
     regionsOf: (owned: readonly number[]) =>
-      Array.from({ length: options.regions }, (_, region) => region).filter((region) => owned.includes(partitionOf(region, options.partitions))),
+      Array.from({ length: options.regions }, (_, region) => region).filter((region) =>
+        owned.includes(partitionOf(region, options.partitions)),
+      ),
   }
 }
 
@@ -168,7 +176,14 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
   }
 
   return {
-    appendFlushes: (messages) => gate.call('log', 'appendFlushes', [messages], messages.map((message) => () => state.append(message)), () => undefined),
+    appendFlushes: (messages) =>
+      gate.call(
+        'log',
+        'appendFlushes',
+        [messages],
+        messages.map((message) => () => state.append(message)),
+        () => undefined,
+      ),
     appendRewards: (events) => once('appendRewards', [events], () => void state.rewards.push(...events)),
     async consumeFlushes(hooks): Promise<LogConsumer> {
       const member: Member = { positions: new Map(), owned: [], wake: undefined, stopped: false, expelled: false }

@@ -30,7 +30,8 @@ export function openModelRecordStore({ rows, settings }: RecordState, gate: Gate
     const stored = settings.get(viewer)
     const newest = stored !== undefined && stored.version > incoming.version ? stored : incoming
     const clearedAt: Record<number, number> = { ...stored?.clearedAt }
-    for (const [business, moment] of Object.entries(incoming.clearedAt)) clearedAt[Number(business)] = Math.max(moment, clearedAt[Number(business)] ?? 0)
+    for (const [business, moment] of Object.entries(incoming.clearedAt))
+      clearedAt[Number(business)] = Math.max(moment, clearedAt[Number(business)] ?? 0)
     settings.set(viewer, { ...newest, clearedAt })
   }
 
@@ -45,19 +46,39 @@ export function openModelRecordStore({ rows, settings }: RecordState, gate: Gate
     return removed
   }
 
-  function list(viewer: ViewerId, businesses: readonly number[], before: Parameters<RecordStore['listProgress']>[2], limit: number): TimelineEntry[] {
+  function list(
+    viewer: ViewerId,
+    businesses: readonly number[],
+    before: Parameters<RecordStore['listProgress']>[2],
+    limit: number,
+  ): TimelineEntry[] {
     const found: TimelineEntry[] = []
     for (const { key, record } of rows.values()) {
       if (key.viewer !== viewer || record.deleted || !businesses.includes(key.business)) continue
-      if (before === undefined || comparePlaces(before, placeOf(key, record)) < 0) found.push({ business: key.business, oid: key.oid, record })
+      if (before === undefined || comparePlaces(before, placeOf(key, record)) < 0)
+        found.push({ business: key.business, oid: key.oid, record })
     }
     found.sort((a, b) => comparePlaces(placeOf(a, a.record), placeOf(b, b.record)))
     return found.slice(0, limit)
   }
 
   return {
-    putProgress: (incoming) => gate.call('records', 'putProgress', [incoming], incoming.map((row) => () => put(row)), () => undefined),
-    putSettings: (incoming) => gate.call('records', 'putSettings', [incoming], incoming.map((row) => () => putSettings(row)), () => undefined),
+    putProgress: (incoming) =>
+      gate.call(
+        'records',
+        'putProgress',
+        [incoming],
+        incoming.map((row) => () => put(row)),
+        () => undefined,
+      ),
+    putSettings: (incoming) =>
+      gate.call(
+        'records',
+        'putSettings',
+        [incoming],
+        incoming.map((row) => () => putSettings(row)),
+        () => undefined,
+      ),
     getProgressMany: (keys) => once('getProgressMany', [keys], () => keys.map((key) => rows.get(keyText(key))?.record)),
     getSettingsMany: (viewers) => once('getSettingsMany', [viewers], () => viewers.map((viewer) => settings.get(viewer))),
     listProgress: (viewer, businesses, before, limit) =>

@@ -27,6 +27,7 @@ export type ProcessOptions = {
   ageMaxMs: number
   heldMax: number
   directMax: number
+  directWaitingMax: number
   sweepAfterMs: number
   sweepEveryMs: number
   persistKeysMax: number
@@ -67,7 +68,7 @@ export function startProcess(
   })
   const persist = (keys: readonly ProgressKey[]) =>
     persistKeys(hot, records, keys, { timelineCap: options.timelineCap, purgeRowsMax: options.purgeRowsMax })
-  const flusher = makeFlusher(hot, log, persist, { directMax: options.directMax }, onError)
+  const flusher = makeFlusher(hot, log, persist, options, onError)
   const aggregator = makeAggregator(clock, flusher.flush, options)
   const service = makeHistoryService(clock, businesses, hot, records, aggregator, flusher.reward, options)
   const job = role.persists ? startJob() : undefined

@@ -76,7 +76,18 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
       call<T>(store: StoreName, name: string, args: readonly unknown[], parts: readonly (() => void)[], answer: () => T): Promise<T> {
         return new Promise<T>((resolve, reject) => {
           if (life.dead) return
-          const call: Call = { life, store, name, args, parts, next: 0, answer, resolve: (value) => resolve(value as T), reject, state: 'asked' }
+          const call: Call = {
+            life,
+            store,
+            name,
+            args,
+            parts,
+            next: 0,
+            answer,
+            resolve: (value) => resolve(value as T),
+            reject,
+            state: 'asked',
+          }
           if (random() < stallChance) wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
           else pending.push(call)
         })
@@ -174,7 +185,10 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
       (Object.keys(CODES) as StoreName[]).some((store) => CODES[store] === code && (down[store] || lastDown[store] >= since)),
     /** What the process has under way or planned; empty if nothing. */
     left: (life: Life) =>
-      [...pending.filter((call) => call.life === life).map((call) => call.name), ...waiting.filter((each) => each.life === life).map(() => 'a timer')].join(', '),
+      [
+        ...pending.filter((call) => call.life === life).map((call) => call.name),
+        ...waiting.filter((each) => each.life === life).map(() => 'a timer'),
+      ].join(', '),
     /** From now on nothing is held up. */
     calm: () => void (stallChance = 0),
     wait,
@@ -200,7 +214,7 @@ export function runSteps(step: () => boolean): Promise<void> {
         ended = !step()
       } catch (error) {
         ended = true
-        reject(error as Error)
+        reject(error)
         return
       }
       if (ended) resolve()

@@ -10,7 +10,7 @@ import { makeBusinesses } from '../../core/businesses.ts'
 import type { ProgressKey } from '../../core/domain.ts'
 import { keyText } from '../../core/progress-key.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
-import { makeChecker, Violation } from './checker.ts'
+import { makeChecker, type Violation } from './checker.ts'
 import { makeClients } from './clients.ts'
 import type { StoreName } from './gate.ts'
 import type { History } from './history-of-events.ts'
@@ -66,17 +66,35 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   const canLose = chance(0.2)
   const { retentionMs } = processOptions
 
-  const checker = makeChecker({ now: scheduler.now, retentionMs: retentionMs === undefined ? undefined : retentionMs - 1_000, timelineCap: processOptions.timelineCap })
+  const checker = makeChecker({
+    now: scheduler.now,
+    retentionMs: retentionMs === undefined ? undefined : retentionMs - 1_000,
+    timelineCap: processOptions.timelineCap,
+  })
   const records = makeRecordState()
   const rowOf = (key: ProgressKey) => records.rows.get(keyText(key))?.record
-  const hot = makeHotState({ regions: REGIONS.length, clearing: CLEARINGS[randomBelow(random, CLEARINGS.length)] ?? 'forgets', rowOf, faults: options.faults }, checker.hotObserver)
-  const logOptions = { regions: REGIONS.length, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), faults: options.faults }
+  const hot = makeHotState(
+    { regions: REGIONS.length, clearing: CLEARINGS[randomBelow(random, CLEARINGS.length)] ?? 'forgets', rowOf, faults: options.faults },
+    checker.hotObserver,
+  )
+  const logOptions = {
+    regions: REGIONS.length,
+    partitions: between(1, 2),
+    batchMax: between(1, 4),
+    retryMs: between(20, 300),
+    faults: options.faults,
+  }
   const log = makeLogState(logOptions, checker.logObserver(hot, records))
   const stores = { hot, log, records }
   const clients = makeClients(random, scheduler, checker, clientOptions, history)
 
   const roles = drawRoles(between, chance)
-  const places: { role: Role; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map((role) => ({ role, process: undefined, starts: 0, stopping: '' }))
+  const places: { role: Role; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map((role) => ({
+    role,
+    process: undefined,
+    starts: 0,
+    stopping: '',
+  }))
   let deaths = 0
   let quietUntil: number | undefined
 
@@ -254,6 +272,7 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
     ageMaxMs,
     heldMax: chance(0.2) ? 3 : 1_000,
     directMax: between(0, 2),
+    directWaitingMax: between(0, 3),
     sweepAfterMs: ageMaxMs + between(1, 1_000),
     sweepEveryMs: between(200, 600),
     persistKeysMax: between(1, 8),

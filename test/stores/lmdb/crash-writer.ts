@@ -16,12 +16,16 @@ export const BASE = 1_700_000_000_000
 /** 1 to 60 writes of viewers of several regions, to keys of this call alone. */
 export function callOf(call: number): ProgressWrite[] {
   return Array.from({ length: 1 + (call % 60) }, (_, index) =>
-    write(String(1 + ((call + index) % VIEWERS)), `${call}-${index}`, report(BASE + call, { position: call, device: 'd'.repeat(call % 60) })),
+    write(
+      String(1 + ((call + index) % VIEWERS)),
+      `${call}-${index}`,
+      report(BASE + call, { position: call, device: 'd'.repeat(call % 60) }),
+    ),
   )
 }
 
 async function writeForEver(folder: string, first: number, step: number): Promise<void> {
-  const store = openLmdbHotStore(openEnvironment(folder, { regions: 100, mapSizeGb: 1 }))
+  const store = openLmdbHotStore(openEnvironment(folder, { regions: 100, sizeMaxGb: 1 }))
   let next = first
   async function client(): Promise<never> {
     for (;;) {

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { afterEach, describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'
 import { openLmdbHotStore } from '../../../stores/lmdb/hot-store.ts'
 import type { HotStore } from '../../../stores/hot-store.ts'
@@ -9,6 +10,7 @@ import { BASE, VIEWERS, callOf } from './crash-writer.ts'
 import { makeFolder } from './folders.ts'
 
 const WRITER = new URL('crash-writer.ts', import.meta.url).pathname
+const LIMITED_WRITER = new URL('limited-writer.ts', import.meta.url).pathname
 const REGIONS = [...Array(100).keys()]
 
 type Writer = { process: ChildProcess; acknowledged: number[]; errors: string[] }
@@ -53,11 +55,15 @@ async function readCalls(store: HotStore): Promise<Set<number>> {
   return new Set(counts.keys())
 }
 
-describe('kill -9', { timeout: 120_000 }, () => {
-  const folder = makeFolder()
+describe('a process that dies or meets a full disk', { timeout: 120_000 }, () => {
+  let folder = makeFolder()
+  beforeEach(() => {
+    folder.remove()
+    folder = makeFolder()
+  })
   afterEach(() => folder.remove())
 
-  it('in the middle of writing loses nothing that was acknowledged, and tears nothing', async () => {
+  it('by kill -9 in the middle of writing loses nothing that was acknowledged, and tears nothing', async () => {
     const acknowledged = new Set<number>()
     let first = 1
     for (const enough of [1, 7, 40, 90, 20, 3]) {
@@ -65,12 +71,30 @@ describe('kill -9', { timeout: 120_000 }, () => {
       await Promise.all(writers.map((writer, index) => killAfter(writer, enough + index)))
       for (const writer of writers) for (const call of writer.acknowledged) acknowledged.add(call)
 
-      const environment = openEnvironment(folder.path, { regions: 100, mapSizeGb: 1 })
+      const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
       const calls = await readCalls(openLmdbHotStore(environment))
       await environment.close()
       expect([...acknowledged].filter((call) => !calls.has(call))).toEqual([])
       first = Math.max(...calls, ...acknowledged) + 100
     }
     expect(acknowledged.size).toBeGreaterThan(150)
+  })
+
+  it.skipIf(process.platform === 'win32')('whose disk takes no more is told so, lives on, and has written no half', async () => {
+    const script = `trap '' XFSZ; ulimit -f 2000; exec "$0" "$@"`
+    const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, LIMITED_WRITER, folder.path])
+    const told: { acknowledged: number[]; codes: string[]; reads: number } = JSON.parse(stdout)
+    expect(['STORE_FULL', 'HOT_STORE_UNAVAILABLE']).toEqual(expect.arrayContaining(told.codes))
+    expect(told.codes).toHaveLength(1)
+    expect(told.reads).toBe(10)
+
+    const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
+    const store = openLmdbHotStore(environment)
+    const calls = await readCalls(store)
+    expect(told.acknowledged.filter((call) => !calls.has(call))).toEqual([])
+    const next = Math.max(...calls) + 1
+    await store.putProgress(callOf(next), { now: BASE + next, timelineCap: 1_000_000 })
+    expect((await readCalls(store)).has(next)).toBe(true)
+    await environment.close()
   })
 })

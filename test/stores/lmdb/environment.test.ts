@@ -6,7 +6,7 @@ import { openLmdbRecordStore } from '../../../stores/lmdb/record-store.ts'
 import { freshViewer, keyOf, later, numbered, report, write } from '../../contracts/reports.ts'
 import { makeFolder } from './folders.ts'
 
-const options = { regions: 100, mapSizeGb: 1 }
+const options = { regions: 100, sizeMaxGb: 1 }
 const timelineCap = 1_000_000
 
 describe('the environment', () => {
@@ -27,7 +27,12 @@ describe('the environment', () => {
 
   it('refuses a folder that was written with another region count, and says which', async () => {
     await open().close()
-    expect(() => open({ regions: 50 })).toThrow(expect.objectContaining({ code: 'DATA_INCOMPATIBLE', message: expect.stringMatching(/with 100 regions, not 50.*stores\.regions to 100/) }))
+    expect(() => open({ regions: 50 })).toThrow(
+      expect.objectContaining({
+        code: 'DATA_INCOMPATIBLE',
+        message: expect.stringMatching(/with 100 regions, not 50.*stores\.regions to 100/),
+      }),
+    )
     await open({ regions: 100 }).close()
   })
 
@@ -67,13 +72,16 @@ describe('the environment', () => {
     expect(outcomes.flat().map((outcome) => outcome.status)).toEqual(numbered(20).map(() => 'written'))
     await expect(store.getSettings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
-    await expect(store.setPaused(viewer, true, now)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: expect.stringContaining('closed') })
+    await expect(store.setPaused(viewer, true, now)).rejects.toMatchObject({
+      code: 'HOT_STORE_UNAVAILABLE',
+      message: expect.stringContaining('closed'),
+    })
     const reopened = openLmdbHotStore(open())
     expect((await reopened.listTimeline(viewer, [1], undefined, 100)).entries).toHaveLength(20)
   })
 
   it('a full map is STORE_FULL: nothing is half-written, reads go on, and more room lets the same write pass', async () => {
-    const environment = open({ mapSizeGb: 3 / 1024 })
+    const environment = open({ sizeMaxGb: 3 / 1024 })
     const store = openLmdbHotStore(environment)
     const records = openLmdbRecordStore(environment)
     const acknowledged: string[] = []
@@ -88,7 +96,7 @@ describe('the environment', () => {
         refused = { viewer, error }
       }
     }
-    expect(refused?.error).toMatchObject({ code: 'STORE_FULL', message: expect.stringContaining('stores.mapSizeGb') })
+    expect(refused?.error).toMatchObject({ code: 'STORE_FULL', message: expect.stringContaining('stores.sizeMaxGb') })
     expect(isTidemarkError(refused?.error)).toBe(true)
     const rows = numbered(500).map((oid) => ({ key: keyOf('1', oid), record: report(later(), { version: 1 }) }))
     await expect(records.putProgress(rows)).rejects.toMatchObject({ code: 'STORE_FULL' })
@@ -102,7 +110,7 @@ describe('the environment', () => {
     expect(await store.countDirty()).toBe(acknowledged.length * 50)
     await environment.close()
 
-    const larger = openLmdbHotStore(open({ mapSizeGb: 1 }))
+    const larger = openLmdbHotStore(open({ sizeMaxGb: 1 }))
     const now = later()
     await larger.putProgress(fiftyWrites(refusedViewer, now), { now, timelineCap })
     expect(await lengths(larger, [...acknowledged, refusedViewer])).toEqual(new Set([50]))

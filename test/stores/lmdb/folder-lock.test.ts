@@ -15,7 +15,10 @@ describe('the lock of a data folder', { timeout: 30_000 }, () => {
     let warnings = ''
     holder.stderr.on('data', (chunk: Buffer) => (warnings += chunk.toString()))
     await once(holder.stdout, 'data')
-    const refusal = expect.objectContaining({ code: 'DATA_IN_USE', message: expect.stringContaining(`another tidemark uses the data folder ${folder.path}`) })
+    const refusal = expect.objectContaining({
+      code: 'DATA_IN_USE',
+      message: expect.stringContaining(`another tidemark uses the data folder ${folder.path}`),
+    })
     expect(() => lockDataFolder(folder.path)).toThrow(refusal)
     const closed = once(holder, 'close')
     holder.kill('SIGKILL')

@@ -29,7 +29,7 @@ hotStoreContract('lmdb', async () => {
   const regions = 100
   const joinRelay = makeRelayHub()
   const open = (): HotStore => {
-    const environment = openEnvironment(folder.path, { regions, mapSizeGb: 1 })
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
     const store = openLmdbHotStore(environment, { relay: joinRelay() })
     return {
       ...store,

@@ -7,7 +7,7 @@ import { makeFolder } from './folders.ts'
 recordStoreContract('lmdb', async () => {
   const folder = makeFolder()
   const open = (): RecordStore => {
-    const environment = openEnvironment(folder.path, { regions: 100, mapSizeGb: 1 })
+    const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
     return { ...openLmdbRecordStore(environment), close: () => environment.close() }
   }
   let store = open()

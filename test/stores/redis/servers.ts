@@ -1,5 +1,6 @@
 /** Redis servers of a test's own: on free ports, in a temporary folder, killed and removed at the end. */
 import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,7 +8,6 @@ import { ensurePrograms, findProgram } from '../../../scripts/servers/packages.t
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { makeRedis, makeRedisCluster } from '../../../scripts/servers/redis.ts'
 import type { Server } from '../../../scripts/servers/server.ts'
-import { freePorts } from '../../support/services.ts'
 
 export type TestServers = {
   urls: string[]
@@ -29,16 +29,37 @@ export async function redisIsHere(): Promise<boolean> {
 }
 
 export async function startRedis(settings: readonly string[] = []): Promise<TestServers> {
-  const [port] = (await freePorts(1)) as [number]
+  const [port] = (await lowPorts(1)) as [number]
   return run((folder) => makeRedis(folder, port, settings), [port])
 }
 
 /** Three masters, and a replica of each. */
 export async function startCluster(settings: readonly string[] = []): Promise<TestServers> {
   const nodes = 6
-  const ports = await freePorts(nodes * 2)
+  const ports = await lowPorts(nodes * 2)
   const places = ports.slice(0, nodes).map((port, index) => ({ port, busPort: ports[nodes + index] as number }))
   return run((folder) => makeRedisCluster(folder, places, settings), ports.slice(0, nodes))
+}
+
+/**
+ * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
+ * taken by any client while its server is killed, and the server would not come back.
+ */
+async function lowPorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    if (!ports.has(port) && (await isFree(port))) ports.add(port)
+  }
+  return [...ports]
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
 }
 
 async function run(make: (folder: string) => Server, ports: number[]): Promise<TestServers> {

@@ -1,0 +1,134 @@
+/** The commands beside `start`, run as a user runs them. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readInteractions } from '../../cli/interactions.ts'
+import { sampleReports, type SampleOptions } from '../../cli/sample.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const files = mkdtempSync(join(tmpdir(), 'tidemark-cli-'))
+const { folder, remove } = makeServiceFolder()
+let service: Service
+
+beforeAll(async () => {
+  service = await startService({ folder, settings: { history: { flushAgeMaxMs: 100, sweepAfterMs: 1_000 } } })
+})
+afterAll(async () => {
+  await service.stop()
+  remove()
+  rmSync(files, { recursive: true, force: true })
+})
+
+function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [COMMAND, ...args], { cwd: files }, (failure, out, error) => resolve({ status: failure === null ? 0 : Number(failure.code), out, error }))
+  })
+}
+
+function write(name: string, text: string): string {
+  const path = join(files, name)
+  writeFileSync(path, name.endsWith('.gz') ? gzipSync(text) : text)
+  return path
+}
+
+const rowsOf = async (path: string) => {
+  const rows = []
+  for await (const row of readInteractions(path)) rows.push(row)
+  return rows
+}
+
+describe('interactions', () => {
+  test('seconds and milliseconds, TSV and JSONL, plain and gzipped say the same', async () => {
+    const expected = [{ viewer: '7', oid: 'a', viewedAt: 1_383_436_800_000 }]
+    expect(await rowsOf(write('a.tsv', 'user_id\titem_id\ttime\n7\ta\t1383436800\n'))).toEqual(expected)
+    expect(await rowsOf(write('b.tsv.gz', 'time\tviewer\tsubject\n1383436800000\t7\ta\n'))).toEqual(expected)
+    expect(await rowsOf(write('c.jsonl', '{"viewer": 7, "oid": "a", "viewedAt": 1383436800000}\n'))).toEqual(expected)
+  })
+
+  test.each([
+    ['no-header.tsv', '1\t2\t3\n', 'no-header.tsv:1 is no header'],
+    ['no-time.tsv', 'viewer\tsubject\ttime\n1\t2\t\n1\t2\tx\n', 'no-time.tsv:'],
+    ['broken.jsonl', '{"viewer": 7, "oid": "a", "time": 1}\n{"viewer"\n', 'broken.jsonl:2 is not JSON'],
+  ])('%s is refused with its line', async (name, text, sentence) => {
+    await expect(rowsOf(write(name, text))).rejects.toThrow(sentence)
+  })
+})
+
+describe('sample', () => {
+  const options: SampleOptions = { viewers: 100, subjects: 1_000, reports: 20_000, seed: 5, skew: 1, from: 1_700_000_000_000, businesses: ['video'] }
+  const all = (change: Partial<SampleOptions> = {}) => [...sampleReports({ ...options, ...change })]
+
+  test('is the same for the same seed, and another for another', () => {
+    expect(all()).toEqual(all())
+    expect(all({ seed: 6 })).not.toEqual(all())
+  })
+
+  test('follows the Zipf law: the first subject is watched about twice as often as the second', () => {
+    const sessions = new Map<string, Set<string>>()
+    for (const { oid, viewer, viewedAt, position } of all({ reports: 200_000 })) {
+      if (position <= 15_000) sessions.set(oid, (sessions.get(oid) ?? new Set()).add(`${viewer}@${viewedAt}`))
+    }
+    const times = (oid: string) => sessions.get(oid)?.size ?? 0
+    expect(times('1') / times('2')).toBeGreaterThan(1.4)
+    expect(times('1') / times('2')).toBeLessThan(2.8)
+    expect(times('1')).toBeGreaterThan(times('10') * 5)
+  })
+
+  test('prints as many lines as asked for, each a report the service accepts', async () => {
+    const { out } = await run('sample', '--reports', '50')
+    const lines = out.trim().split('\n')
+    expect(lines).toHaveLength(50)
+    const inputs = lines.map((line) => JSON.parse(line))
+    const { data } = await ask(service.url, 'x', 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }', { inputs }, { 'x-viewer-scopes': 'progress:write-any' })
+    expect(new Set(data.reportProgressBatch.map((each: { outcome: string }) => each.outcome))).toEqual(new Set(['ACCEPTED']))
+  })
+})
+
+describe('replay', () => {
+  const path = write('replay.tsv', ['viewer\tsubject\ttime', ...Array.from({ length: 300 }, (_, i) => `r${i % 20}\t${i % 70}\t${1_000_000_000 + i}`)].join('\n'))
+
+  test('sends every row with its heartbeats, says how the write-back converged, and finds every timeline as the file has it', async () => {
+    const { status, out } = await run('replay', path, '--url', service.url, '--heartbeats', '4', '--verify')
+    expect(out).toMatch(/reports +1200 \(/)
+    expect(out).toMatch(/write-back +1\d\d\d reports : \d+ flush messages : \d+ persisted rows/)
+    expect(out).toMatch(/verified +20 timelines/)
+    expect(status).toBe(0)
+  })
+
+  test('--verify fails when a timeline is not what the file says', async () => {
+    const tampered = write('tampered.tsv', 'viewer\tsubject\ttime\nt1\t5\t1000000000\n')
+    await run('replay', tampered, '--url', service.url, '--no-wait')
+    await ask(service.url, 't1', 'mutation { deleteHistory(business: "video", ids: ["5"]) { deletedIds } }')
+    const { status, out } = await run('replay', tampered, '--url', service.url, '--no-wait', '--verify')
+    expect(out).toContain('NOT EQUAL')
+    expect(status).toBe(1)
+  })
+
+  test('a service that is not there and a file that is not there end with a sentence', async () => {
+    expect((await run('replay', path, '--url', 'http://127.0.0.1:1/graphql')).error).toMatch(/does not answer: start the service/)
+    const missing = await run('replay', 'missing.tsv', '--url', service.url)
+    expect(missing.status).toBe(1)
+    expect(missing.error).toContain('missing.tsv')
+    expect(missing.error).not.toContain('    at ')
+  })
+})
+
+describe('inspect', () => {
+  test('shows what the stores hold of a viewer, beside the running service', async () => {
+    const input = { business: 'video', oid: 'seen', position: 60_000, viewedAt: 1_600_000_000_000 }
+    await ask(service.url, 'inspected', 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }', { input })
+    const { out } = await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))
+    expect(out).toMatch(/viewer inspected, region \d+ of 100, history on/)
+    expect(out).toMatch(/2020-09-13T12:26:40.000Z {2}video\/seen {2}60000 of 0 {2}(dirty|persisted)/)
+    expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/record store +\d+ rows/)
+  })
+
+  test('what it does not know it says', async () => {
+    expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
+    expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
+  })
+})

@@ -1,0 +1,169 @@
+/** What the simulator found in the real code, each as the shortest order of events that shows it. */
+import { expect, it } from 'vitest'
+import { makeAggregator } from '../../core/aggregator.ts'
+import { makeBusinesses } from '../../core/businesses.ts'
+import { systemClock } from '../../core/clock.ts'
+import { persistKeys } from '../../core/persist.ts'
+import type { HotStore } from '../../stores/hot-store.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+import { makeFlusher } from '../../subgraphs/history/flusher.ts'
+import { makeHistoryService, rewardOf } from '../../subgraphs/history/service.ts'
+import { readTimeline } from '../../subgraphs/history/timeline.ts'
+import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from '../contracts/reports.ts'
+import { openGate } from './gate.ts'
+import { makeHotState, openModelHotStore } from './model-hot-store.ts'
+import { makeLogState, openModelLog } from './model-log.ts'
+import { makeRecordState, openModelRecordStore } from './model-record-store.ts'
+
+const timelineCap = 2
+const persistOptions = { timelineCap, purgeRowsMax: 100 }
+
+function openStores(): { hot: HotStore; records: RecordStore } {
+  const rows = makeRecordState()
+  const rowOf = (key: { viewer: string; business: number; oid: string }) =>
+    [...rows.rows.values()].find((row) => JSON.stringify(row.key) === JSON.stringify(keyOf(key.viewer, key.oid, key.business)))?.record
+  const state = makeHotState({ regions: 2, clearing: 'forgets', rowOf, faults: {} })
+  return { hot: openModelHotStore(state, openGate), records: openModelRecordStore(rows, openGate) }
+}
+
+/** Entries `oids`, oldest first, persisted; all but the newest two are trimmed. */
+async function fillPersisted(
+  { hot, records }: { hot: HotStore; records: RecordStore },
+  viewer: string,
+  oids: readonly string[],
+): Promise<void> {
+  for (const oid of oids) {
+    const now = later(1_000)
+    await hot.putProgress([write(viewer, oid, report(now))], { now, timelineCap })
+    await persistKeys(hot, records, [keyOf(viewer, oid)], persistOptions)
+  }
+}
+
+it('an entry that was watched again is not listed at its old place too, even if it is persisted and trimmed during the read', async () => {
+  const { hot, records } = openStores()
+  const viewer = freshViewer()
+  await fillPersisted({ hot, records }, viewer, numbered(4))
+  const now = later(1_000)
+  await hot.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
+  const first = await readTimeline(hot, records, viewer, [1], undefined, 2)
+  expect(first.entries.map((entry) => entry.oid)).toEqual(['1', '4'])
+  const last = first.entries[1]
+  const meanwhile: RecordStore = {
+    ...records,
+    async listProgress(...asked) {
+      const rows = await records.listProgress(...asked)
+      await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+      await fillPersisted({ hot, records }, viewer, ['8', '9'])
+      return rows
+    },
+  }
+  const place = { viewedAt: last?.record.viewedAt ?? 0, business: 1, oid: '4' }
+  const second = await readTimeline(hot, meanwhile, viewer, [1], place, 10)
+  expect(second.entries.map((entry) => entry.oid)).toEqual(['3', '2'])
+})
+
+it('a page that was being read when the viewer cleared his history does not show what it was before', async () => {
+  const { hot, records } = openStores()
+  const viewer = freshViewer()
+  await fillPersisted({ hot, records }, viewer, numbered(4))
+  const now = later(1_000)
+  await hot.putProgress([write(viewer, '1', report(now, { position: 7 }))], { now, timelineCap })
+  const meanwhile: RecordStore = {
+    ...records,
+    async listProgress(...asked) {
+      const rows = await records.listProgress(...asked)
+      await hot.clearProgress(viewer, 1, later())
+      return rows
+    },
+  }
+  const page = await readTimeline(hot, meanwhile, viewer, [1], { viewedAt: now - 500, business: 1, oid: '9' }, 10)
+  expect(page.entries.filter((entry) => entry.oid === '1')).toEqual([])
+})
+
+it('a glance does not hide the resume point another device set, and had trimmed, while its base was read', async () => {
+  const { hot, records } = openStores()
+  const viewer = freshViewer()
+  await fillPersisted({ hot, records }, viewer, numbered(4))
+  const overtaken: RecordStore = {
+    ...records,
+    async getProgressMany(keys) {
+      const bases = await records.getProgressMany(keys)
+      if (bases[0]?.position !== 60_000) return bases
+      const now = later(1_000)
+      await hot.putProgress([write(viewer, '1', report(now, { position: 300_000 }))], { now, timelineCap })
+      await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+      await fillPersisted({ hot, records }, viewer, ['8', '9'])
+      return bases
+    },
+  }
+  const businesses = makeBusinesses([
+    { number: 1, name: 'video', entity: 'Video', conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 },
+  ])
+  const clock = { now: () => later(), after: systemClock.after }
+  const aggregator = makeAggregator(clock, () => undefined, { keysMax: 1_000, ageMaxMs: 1_000, heldMax: 1_000 })
+  const service = makeHistoryService(clock, businesses, hot, overtaken, aggregator, () => undefined, {
+    regions: 2,
+    timelineCap,
+    futureMaxMs: 300_000,
+  })
+  const viewedAt = later() + 200_000
+  const [answer] = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 1_000, viewedAt }])
+  expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { viewedAt, position: 300_000 } })
+  aggregator.flushAll()
+})
+
+it('a reward is called the same by who claims it and by the sweeper that finds it pending', async () => {
+  const { hot } = openStores()
+  const viewer = freshViewer()
+  const now = later(1_000)
+  await hot.putProgress([write(viewer, '1', report(now), { day: 20_000 })], { now, timelineCap })
+  expect(await hot.listPendingRewards([0, 1], now, 10)).toEqual([rewardOf(viewer, 1, 20_000)])
+})
+
+it('settled waits for every direct persist, also when one of them fails at once', async () => {
+  const { hot } = openStores()
+  const log = openModelLog(makeLogState({ regions: 2, partitions: 1, batchMax: 1, retryMs: 1, faults: {} }), openGate, systemClock)
+  const down = { ...log, appendFlushes: () => Promise.reject(new Error('the log is down')) }
+  const errors: unknown[] = []
+  let finished = false
+  const persist = async (keys: readonly { oid: string }[]): Promise<void> => {
+    if (keys[0]?.oid === '1') throw new Error('the record store is down')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    finished = true
+  }
+  const flusher = makeFlusher(hot, down, persist, { directMax: 4 }, (error) => errors.push(error))
+  flusher.flush([
+    { region: 0, keys: [keyOf('2', '1')] },
+    { region: 1, keys: [keyOf('1', '2')] },
+  ])
+  await flusher.settled()
+  expect(finished).toBe(true)
+  expect(errors).toHaveLength(2)
+  expect(flusher.figures()).toMatchObject({ direct: 1, left: 1 })
+})
+
+it('a row written by a step that died before it saw the clearing goes when its message comes again', async () => {
+  const { hot, records } = openStores()
+  const viewer = freshViewer()
+  const [record] = await fillClean(hot, viewer, ['1'], timelineCap)
+  await hot.clearProgress(viewer, 1, later(1_000))
+  if (record === undefined) throw new Error('nothing was written')
+  await records.putProgress([{ key: keyOf(viewer, '1'), record }])
+  await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+  expect(await records.getProgressMany([keyOf(viewer, '1')])).toEqual([undefined])
+})
+
+it('a deletion reaches what was viewed ahead of the clock and has been trimmed since', async () => {
+  const { hot, records } = openStores()
+  const viewer = freshViewer()
+  const now = later(1_000)
+  const ahead = [1, 2, 3].map((step) => write(viewer, String(step), report(now + step * 100_000)))
+  const written = await hot.putProgress(ahead, { now, timelineCap })
+  await persistKeys(hot, records, ahead, persistOptions)
+  await hot.deleteProgress([keyOf(viewer, '1')], later())
+  await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+  const [row] = await records.getProgressMany([keyOf(viewer, '1')])
+  expect(row).toMatchObject({ deleted: true, since: writtenRecord(written[0]).viewedAt })
+  const [late] = await hot.putProgress([write(viewer, '1', glance(now + 100_000))], { now: later(), timelineCap })
+  expect(late?.status).toBe('stale')
+})

@@ -1,0 +1,24 @@
+/**
+ * Bugs that stores of this kind have had, planted into the model stores one at a time: the simulator is worth something
+ * only while it finds each of them, within 10,000 seeds, and nothing without them (`simulation.test.ts`).
+ */
+import { expect, it } from 'vitest'
+import { simulate } from './simulate.ts'
+import type { PlantedFaults } from './world.ts'
+
+const PLANTED: [string, PlantedFaults, RegExp][] = [
+  ['committing offsets before the upsert', { commitsFirst: true }, /line 2/],
+  ['clearing a dirty mark without checking its version', { clearsUnchecked: true }, /line [123]/],
+  ['trimming what is dirty', { trimsDirty: true }, /line [123]/],
+  ['believing a base that was overtaken while it was read', { believesOldBases: true }, /line [13]/],
+  ['deleting and clearing without a look at what was trimmed', { forgetsFloor: true }, /line 3/],
+]
+
+for (const [name, faults, rule] of PLANTED) {
+  it(`${name} is found within 10,000 seeds`, { timeout: 120_000 }, async () => {
+    const { failure, seeds } = await simulate({ first: 1, seeds: 10_000, faults })
+    expect(failure?.message).toMatch(rule)
+    expect(failure?.history.length).toBeGreaterThan(10)
+    console.log(`${name}: found at seed ${seeds}`)
+  })
+}

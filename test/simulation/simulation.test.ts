@@ -1,0 +1,31 @@
+import { expect, it } from 'vitest'
+import { makeHistory } from './history-of-events.ts'
+import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
+import { runWorld, START } from './world.ts'
+
+it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
+  const { failure, seeds } = await simulate({ first: 1, seeds: 2_000 })
+  expect(failure).toBeUndefined()
+  expect(seeds).toBe(2_000)
+})
+
+it('a seed replays exactly: every event, in the same order, at the same time', async () => {
+  const lines = async (seed: number): Promise<string[]> => {
+    const history = makeHistory(START)
+    await runWorld(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
+    return history.lines(undefined, Infinity)
+  }
+  for (const seed of [1, 2, 3]) {
+    const first = await lines(seed)
+    expect(first.length).toBeGreaterThan(200)
+    expect(await lines(seed)).toEqual(first)
+  }
+  expect(await lines(1)).not.toEqual(await lines(2))
+})
+
+it('a failure is told in the events of the viewer in question, the last of them next to it', async () => {
+  const { failure } = await simulate({ first: 1, seeds: 100, faults: { trimsDirty: true } })
+  expect(failure?.message).toMatch(/^line \d: .*viewer/)
+  expect(failure?.history.length).toBeLessThanOrEqual(61)
+  expect(await explain(failure?.seed ?? 0, { trimsDirty: true })).toEqual(failure)
+})
