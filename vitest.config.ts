@@ -8,6 +8,7 @@ export default defineConfig({
   resolve: { alias: [{ find: /^graphql$/, replacement: require.resolve('graphql') }] },
   test: {
     include: ['test/**/*.test.ts'],
+    reporters: ['default', './test/support/closing-line.ts'],
     globalSetup: ['test/support/not-tested.ts'],
     testTimeout: 30_000,
     hookTimeout: 60_000,

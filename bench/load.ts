@@ -10,8 +10,8 @@ export type LoadOptions = {
   /** Milliseconds. */
   durationMs: number
   headers?: Record<string, string>
-  /** The body of the next request. */
-  body(): string | Buffer
+  /** The body of the next request; undefined ends the load before its time. */
+  body(): string | Buffer | undefined
   /** Looks at every answer's body; throws if it is not what was asked for. */
   check?(body: string): void
 }
@@ -47,6 +47,10 @@ function runConnection(options: LoadOptions, until: number, latencies: number[])
 
     function send(): void {
       const body = options.body()
+      if (body === undefined) {
+        socket.end()
+        return
+      }
       sentAt = performance.now()
       socket.cork()
       socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n`)

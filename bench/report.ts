@@ -13,7 +13,12 @@ export type Measure = {
   atMost?: boolean
 }
 
-export type BenchOptions = { quick: boolean; progress: (text: string) => void }
+export type BenchOptions = {
+  quick: boolean
+  /** Recorded interactions to replay, if any are named. */
+  file?: string | undefined
+  progress: (text: string) => void
+}
 
 export type Result = { metric: string; value: number; unit: string; target: number | null; ok: boolean }
 

@@ -2,6 +2,7 @@
 import Fastify from 'fastify'
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
+import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { addHealthRoutes } from '../gateway/health.ts'
 import type { OpenStores } from '../stores/open.ts'
@@ -17,7 +18,7 @@ export function serveOperators(
   let draining = false
   addHealthRoutes(
     app,
-    () => readiness(stores),
+    () => readiness(stores, systemClock),
     () => draining,
     log,
   )

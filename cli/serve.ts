@@ -2,6 +2,7 @@
 import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
+import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Degraded } from '../core/degraded.ts'
 import { composeSupergraph } from '../gateway/compose.ts'
@@ -40,7 +41,7 @@ export function serve(
       const degraded: Degraded = new Set()
       return { viewer, degraded, loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded))) as Loaders }
     },
-    ready: () => readiness(stores),
+    ready: () => readiness(stores, systemClock),
     log,
     registry,
     ...(metricsOfAll === undefined ? {} : { metricsOfAll }),

@@ -17,7 +17,7 @@ import { makeDrain, type DrainStep } from '../core/drain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { GRAPHQL_PATH } from '../gateway/server.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
-import { openStores } from '../stores/open.ts'
+import { openJournals, openStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { makeLog } from './log.ts'
 import { serveOperators } from './operators.ts'
@@ -52,15 +52,17 @@ async function runServing(role: Role, config: Config, log: Logger): Promise<void
   const lock = lockIfEmbedded(config)
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
-  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
+  const journals = openJournals(config)
+  const history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
   const job = role === 'start' ? await history.startJob() : undefined
-  addServiceMetrics(registry, history)
+  addServiceMetrics(registry, history, journals)
   if (job !== undefined) addJobMetrics(registry, job, stores)
   const server = serve(config, [history], stores, registry, log)
   drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
     { name: 'flush', run: () => history.drain() },
     { name: 'job', run: () => job?.stop() },
+    { name: 'journal', run: () => journals?.close() },
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock.release() },
   ])

@@ -4,7 +4,7 @@ import type { Degraded } from '../core/degraded.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
-import { openStores } from '../stores/open.ts'
+import { openJournals, openStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { startStandalone } from '../subgraphs/standalone.ts'
 import { makeLog } from './log.ts'
@@ -18,7 +18,8 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
   const log = makeLog()
   const lock = isEmbedded(config) ? lockDataFolder(config.stores.data) : undefined
   const stores = await openStores(config, systemClock, log)
-  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
+  const journals = openJournals(config)
+  const history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
   const job = isEmbedded(config) ? await history.startJob() : undefined
   const identify = makeIdentify(config.auth, mode)
   const server = await startStandalone(
@@ -34,6 +35,7 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
     { name: 'requests', run: () => server.stop() },
     { name: 'flush', run: () => history.drain() },
     { name: 'job', run: () => job?.stop() },
+    { name: 'journal', run: () => journals?.close() },
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock?.release() },
   ])

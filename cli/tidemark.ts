@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 /** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1. */
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
+import { CONFLICT_RULES } from '../core/merge.ts'
 
 const program = new Command('tidemark')
   .description('Watch history, likes and feed de-duplication as federated GraphQL.')
@@ -57,6 +58,27 @@ program
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
     if (!(await (await import('./operate.ts')).doctor(flags, console.log))) process.exitCode = 1
+  })
+
+program
+  .command('audit')
+  .description('Check that a running deployment keeps its promises, by its address; ends with status 1 if it breaks one')
+  .argument('<url>', 'the API, such as http://127.0.0.1:4000')
+  .option('--second <address>', 'the API of another process of the deployment: what one acknowledges the other must read')
+  .option('--job <address>', 'a process that runs the job, if the API does not: its metrics say what the write-back has left')
+  .option('--secret <text>', 'the key of HS256 tokens (auth.secret): signs tokens for viewers of its own')
+  .option('--private-key <file>', 'the private key, in PEM form, whose public key is auth.publicKey: does the same')
+  .option('--issuer <text>', 'the issuer these tokens name (auth.issuer)')
+  .option('--audience <text>', 'the audience these tokens name (auth.audience)')
+  .option('--token <jwt>', 'a token of one viewer, where no key can be had: less can be checked')
+  .option('--business <name>', 'the business to try (default the first of video, article, comic, audio that is configured)')
+  .addOption(new Option('--conflict <rule>', 'the rule of this business').choices(CONFLICT_RULES).default('newest'))
+  .option('--no-glance', 'this business takes no report for a glance (glanceMax: 0)')
+  .option('--wait <seconds>', 'how long the write-back may take; 0 leaves out what depends on it', wholeFrom(0, 86_400), 150)
+  .option('--only <ids>', 'checks whose ids begin with these, separated by commas', (text) => text.split(','))
+  .action(async (url: string, flags) => {
+    const { auditFromFlags } = await import('./audit.ts')
+    if (!(await auditFromFlags(url, flags, console.log))) process.exitCode = 1
   })
 
 program

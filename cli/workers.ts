@@ -9,8 +9,8 @@ import type { Logger } from 'pino'
 import type { ProgressChange } from '../core/domain.ts'
 import type { ChangeRelay } from '../stores/lmdb/changes.ts'
 
-type ToPrimary = { kind: 'change'; change: ProgressChange } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
-type ToWorker = { kind: 'change'; change: ProgressChange } | { kind: 'metrics'; id: number; text: string }
+type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
+type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'metrics'; id: number; text: string }
 
 export type Workers = {
   /** The address, once every worker listens. */
@@ -39,7 +39,7 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
 
   cluster.on('message', (worker: Worker, message: unknown) => {
     if (!isOurs<ToPrimary>(message)) return
-    if (message.kind === 'change') {
+    if (message.kind === 'changes') {
       for (const other of Object.values(cluster.workers ?? {})) if (other?.id !== worker.id) send(other, message)
     } else if (message.kind === 'ready') {
       ready.add(worker.id)
@@ -85,20 +85,33 @@ export function connectToPrimary(registry: Registry): Primary {
   AggregatorRegistry.setRegistries(registry)
   const followers = new Set<(change: ProgressChange) => void>()
   const asked = new Map<number, (text: string) => void>()
+  let unsent: ProgressChange[] = []
   let nextId = 0
 
   process.on('message', (message: unknown) => {
     if (!isOurs<ToWorker>(message)) return
-    if (message.kind === 'change') followers.forEach((follower) => follower(message.change))
-    else {
+    if (message.kind === 'changes') {
+      for (const change of message.changes) followers.forEach((follower) => follower(change))
+    } else {
       asked.get(message.id)?.(message.text)
       asked.delete(message.id)
     }
   })
 
+  // One message a turn: a batch of reports makes hundreds of changes at once.
+  function publish(change: ProgressChange): void {
+    if (unsent.length === 0) setImmediate(sendChanges)
+    unsent.push(change)
+  }
+
+  function sendChanges(): void {
+    tellPrimary({ kind: 'changes', changes: unsent })
+    unsent = []
+  }
+
   return {
     relay: {
-      publish: (change) => tellPrimary({ kind: 'change', change }),
+      publish,
       onChange(listener) {
         followers.add(listener)
         return () => followers.delete(listener)

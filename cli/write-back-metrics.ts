@@ -1,11 +1,12 @@
 /** What the write-back does, for `/metrics`: read from the parts' own figures when somebody asks. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { Journals } from '../stores/journal.ts'
 import type { OpenStores } from '../stores/open.ts'
 import type { HistorySubgraph } from '../subgraphs/history/index.ts'
 import type { HistoryJob } from '../subgraphs/history/job.ts'
 
-/** Figures of the process that serves. */
-export function addServiceMetrics(registry: Registry, history: HistorySubgraph): void {
+/** Figures of the process that serves. `journals`: those it was given, if any. */
+export function addServiceMetrics(registry: Registry, history: HistorySubgraph, journals?: Journals): void {
   const registers = [registry]
   new Counter({
     name: 'tidemark_reports_total',
@@ -24,13 +25,54 @@ export function addServiceMetrics(registry: Registry, history: HistorySubgraph):
     tidemark_flush_messages_total: ['Flush messages the log took.', () => history.figures().flushes.messages],
     tidemark_flushes_direct_total: ['Flushes persisted directly because the log was down.', () => history.figures().flushes.direct],
     tidemark_flushes_left_total: ['Flushes left to the sweeper because the log was down.', () => history.figures().flushes.left],
+    tidemark_journaled_entries_total: ['Calls journaled because the hot store was down.', () => history.figures().journal.journaled],
+    tidemark_replayed_entries_total: ['Journaled calls applied to the hot store.', () => history.figures().journal.replayed],
+    tidemark_replay_dropped_total: [
+      'Journaled changes that something newer made void before they were applied.',
+      () => history.figures().journal.dropped,
+    ],
+    tidemark_journal_parked_total: ['Journaled calls set aside because they cannot be applied.', () => history.figures().journal.parked],
   })
+  addOutageMetrics(registry, history)
   new Gauge({
     name: 'tidemark_aggregator_held_keys',
     help: 'Keys that wait in the aggregator.',
     registers,
     collect() {
       this.set(history.figures().aggregator.held)
+    },
+  })
+  if (journals === undefined) return
+  new Gauge({
+    name: 'tidemark_journal_waiting_entries',
+    help: 'Journaled calls that are not yet applied to the hot store.',
+    registers,
+    async collect() {
+      this.set((await journals.own.count()).waiting)
+    },
+  })
+}
+
+/** The breakers: which store the service takes for down. */
+function addOutageMetrics(registry: Registry, history: HistorySubgraph): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidemark_store_down',
+    help: '1 while the breaker of this store is open: the service does without it.',
+    labelNames: ['store'],
+    registers,
+    collect() {
+      for (const [store, { isDown }] of Object.entries(history.figures().outages)) this.set({ store }, isDown ? 1 : 0)
+    },
+  })
+  new Counter({
+    name: 'tidemark_store_outages_total',
+    help: 'How often the breaker of this store opened.',
+    labelNames: ['store'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [store, { count }] of Object.entries(history.figures().outages)) this.inc({ store }, count)
     },
   })
 }
@@ -45,13 +87,20 @@ export function addJobMetrics(registry: Registry, job: HistoryJob, stores: OpenS
     tidemark_expired_rows_total: ['Rows removed after their retention.', () => job.figures().expired],
     tidemark_parked_messages_total: ['Log messages that could not be decoded and were parked.', () => job.figures().parked],
   })
+  const { sqlFigures } = stores
+  if (sqlFigures !== undefined) {
+    addCounters(registry, {
+      tidemark_mysql_rows_total: ['Rows of progress sent to MySQL in upserts.', () => sqlFigures().rows],
+      tidemark_mysql_statements_total: ['Upserts that carried them.', () => sqlFigures().statements],
+    })
+  }
   const registers = [registry]
   new Gauge({
     name: 'tidemark_dirty_keys',
     help: 'Keys that are newer in the hot store than in the record store.',
     registers,
     async collect() {
-      this.set(await stores.hot.countDirty())
+      this.set(await stores.hot.countDirty().catch(unknown))
     },
   })
   new Gauge({
@@ -59,9 +108,14 @@ export function addJobMetrics(registry: Registry, job: HistoryJob, stores: OpenS
     help: 'Flush messages not yet persisted.',
     registers,
     async collect() {
-      this.set(await stores.log.lag())
+      this.set(await stores.log.lag().catch(unknown))
     },
   })
+}
+
+/** What cannot be asked while a store is down: the other metrics are wanted then more than ever. */
+function unknown(): number {
+  return Number.NaN
 }
 
 function addCounters(registry: Registry, counters: Record<string, [help: string, read: () => number]>): void {

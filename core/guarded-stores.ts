@@ -55,7 +55,7 @@ export function guardStores(clock: Clock, stores: Stores, options: GuardOptions,
   }
 }
 
-function guardHot(hot: HotStore, { run }: Breaker): HotStore {
+function guardHot(hot: HotStore, { run, isOpen }: Breaker): HotStore {
   return {
     ...hot,
     putProgress: (writes, options) => run(() => hot.putProgress(writes, options)),
@@ -67,7 +67,11 @@ function guardHot(hot: HotStore, { run }: Breaker): HotStore {
     listTimeline: (viewer, businesses, before, limit) => run(() => hot.listTimeline(viewer, businesses, before, limit)),
     readDirtyProgress: (keys) => run(() => hot.readDirtyProgress(keys)),
     confirmRewards: (rewards) => run(() => hot.confirmRewards(rewards)),
-    followProgress: (viewer, listener) => run(() => hot.followProgress(viewer, listener)),
+    // Following has connections of its own: that they fail says nothing about reads and writes.
+    followProgress: (viewer, listener) => {
+      const follow = () => hot.followProgress(viewer, listener)
+      return isOpen() ? run(follow) : follow()
+    },
   }
 }
 

@@ -18,7 +18,7 @@ export type Loaders = {
 }
 
 /** What a shared lookup found without one of the stores: each request that gets it notes which. */
-class Partial {
+class Incomplete {
   readonly record: ProgressRecord | undefined
   readonly without: Degraded
   constructor(record: ProgressRecord | undefined, without: Degraded) {
@@ -29,16 +29,16 @@ class Partial {
 
 /** Each set may have a collector, for the names of stores its lookups had to do without. */
 export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded) => Loaders {
-  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Partial | undefined>(async (keys) => {
+  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(async (keys) => {
     const without: Degraded = new Set()
     const found = await getProgressMany(hot, records, keys, without)
-    return without.size === 0 ? found : found.map((record) => new Partial(record, without))
+    return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
   }, keyText)
 
   async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
     const found = await progress(keys)
     return found.map((each) => {
-      if (!(each instanceof Partial)) return each
+      if (!(each instanceof Incomplete)) return each
       for (const store of each.without) degraded?.add(store)
       return each.record
     })

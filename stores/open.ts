@@ -2,10 +2,12 @@
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
+import type { Journals } from './journal.ts'
 import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openEnvironment } from './lmdb/environment.ts'
 import type { ChangeRelay } from './lmdb/changes.ts'
 import { openLmdbHotStore } from './lmdb/hot-store.ts'
+import { openLmdbJournals } from './lmdb/journal.ts'
 import { openLmdbLog } from './lmdb/log.ts'
 import { openLmdbRecordStore } from './lmdb/record-store.ts'
 import type { Log } from './log.ts'
@@ -17,6 +19,8 @@ export type OpenStores = {
   hot: HotStore
   log: Log
   records: RecordStore
+  /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
+  sqlFigures?(): { rows: number; statements: number }
   /** Closes what is open, what was acknowledged first. */
   close(): Promise<void>
 }
@@ -29,6 +33,8 @@ type Kafka = NonNullable<Config['stores']['kafka']>
 type Mysql = NonNullable<Config['stores']['mysql']>
 
 const DAY_MS = 86_400_000
+/** A viewer waits this long for a hot store that is just failing; then his write is journaled. A job tries again anyway. */
+const HOT_RETRY_MAX_MS = 2_000
 
 /**
  * Opens the three stores of the configured shape. `relay` carries changes between processes that share a data folder.
@@ -39,6 +45,15 @@ export async function openStores(config: Config, clock: Clock, logger: StoreLogg
   const { redis, kafka, mysql } = config.stores
   if (redis && kafka && mysql) return openDistributed(config, clock, logger, { redis, kafka, mysql })
   return openEmbedded(config, clock, relay)
+}
+
+/**
+ * The journals of a process that takes writes. Undefined in the embedded shape: its hot store is on the same disk, and down
+ * only when the journal would be too.
+ */
+export function openJournals(config: Config): Journals | undefined {
+  const { data, redis, sizeMaxGb } = config.stores
+  return redis === undefined ? undefined : openLmdbJournals(data, { sizeMaxGb })
 }
 
 function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {
@@ -69,7 +84,7 @@ async function openDistributed(
   const { regions } = config.stores
   const { retentionDays } = config.history
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
-  const hot = openRedisHotStore({ ...redis, regions, expireMs })
+  const hot = openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS })
   try {
     const records = await openMysqlRecordStore({ ...mysql, regions }, clock)
     try {
@@ -78,7 +93,7 @@ async function openDistributed(
         { connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true },
         { clock, logger },
       )
-      return { hot, log, records, close: () => closeAll([log, hot, records]) }
+      return { hot, log, records, sqlFigures: records.figures, close: () => closeAll([log, hot, records]) }
     } catch (error) {
       await records.close()
       throw error

@@ -91,13 +91,13 @@ function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journ
       ),
     remove: (numbers) =>
       failing(() =>
-        environment.write(() => {
+        environment.writeToFree(() => {
           for (const number of numbers) void entries.remove(keyOf(number))
         }),
       ),
     park: (number, reason) =>
       failing(() =>
-        environment.write(() => {
+        environment.writeToFree(() => {
           const value = entries.getBinary(keyOf(number))
           if (value === undefined) return
           void parked.put(keyOf(number), Buffer.concat([Buffer.from(`${JSON.stringify(reason)}\n`), value]))

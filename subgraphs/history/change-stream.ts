@@ -56,7 +56,7 @@ export async function openChangeStream(
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
     degraded.add('hotStore')
-    const missedSince = sinceVersion ?? clock.now() * VERSIONS_PER_MS
+    const missedSince = sinceVersion ?? clock.now() * VERSIONS_PER_MS - 1
     followLater(clock, queue, () => beginFollowing(service, hot, businesses, viewer, missedSince, queue))
   }
   return queue.iterator

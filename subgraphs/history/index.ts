@@ -156,7 +156,7 @@ function startJournaling(
 ): Journaling {
   const journaling: Journaling = makeJournaling(
     clock,
-    breakers.hotStore,
+    breakers,
     journals,
     (dropped) =>
       makeReplay(hot, records, options.timelineCap, {

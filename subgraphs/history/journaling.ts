@@ -19,7 +19,7 @@ import type { Replay } from './replay.ts'
 export type JournalingOptions = {
   /** Milliseconds between two looks for what was left, here or by dead processes. Minimum 1. Default 30000. */
   lookEveryMs?: number
-  /** Entries taken at once. Minimum 1. Default 200. */
+  /** Entries taken at once. Minimum 1. Default 1000. */
   entriesMax?: number
 }
 
@@ -58,13 +58,13 @@ const TRIES_MAX = 3
 /** `makeReplay` gets where to count what is dropped. */
 export function makeJournaling(
   clock: Clock,
-  hotBreaker: Breaker,
+  breakers: Record<'hotStore' | 'recordStore', Breaker>,
   journals: Journals,
   makeReplay: (dropped: (count: number) => void) => Replay,
   options: JournalingOptions,
   onError: (error: unknown) => void,
 ): Journaling {
-  const { lookEveryMs = 30_000, entriesMax = 200 } = options
+  const { lookEveryMs = 30_000, entriesMax = 1_000 } = options
   const { own } = journals
   const figures: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
   const waiting = new Map<ViewerId, Waiting>()
@@ -86,7 +86,8 @@ export function makeJournaling(
       throw error
     }
     figures.journaled++
-    wake()
+    // Bases wait for the record store, and it says itself when it is back.
+    if (entry.kind !== 'base') wake()
   }
 
   function count(entry: JournalEntry): void {
@@ -106,7 +107,7 @@ export function makeJournaling(
   }
 
   function wake(): void {
-    if (hotBreaker.isOpen()) return
+    if (breakers.hotStore.isOpen()) return
     if (underWay !== undefined) {
       again = true
       return
@@ -144,6 +145,7 @@ export function makeJournaling(
       const entries = await journal.list(after, entriesMax)
       const last = entries[entries.length - 1]
       if (last === undefined) return isEmptied
+      if (mode === 'ending' && journal !== own) return false
       after = last.number
       if (!(await replayEntries(journal, replay, entries))) isEmptied = false
     }
@@ -221,9 +223,10 @@ export function makeJournaling(
     wake()
   }
 
-  hotBreaker.onClose(wake)
+  breakers.hotStore.onClose(wake)
+  breakers.recordStore.onClose(wake)
   return {
-    mustJournal: (viewer) => hotBreaker.isOpen() || waiting.has(viewer),
+    mustJournal: (viewer) => breakers.hotStore.isOpen() || waiting.has(viewer),
     pausedBy: (viewer) => waiting.get(viewer)?.paused,
     append,
     start: look,

@@ -135,7 +135,11 @@ export function makeHistoryService(
       } catch (error) {
         if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
         degraded.add('hotStore')
-        const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer.id])
+        const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer.id]).catch((failure: unknown) => {
+          if (!saysDown(failure, 'recordStore')) throw failure
+          degraded.add('recordStore')
+          throw error
+        })
         return { ...settings, paused: writes.pausedBy(viewer.id) ?? settings.paused }
       }
     },

@@ -39,7 +39,11 @@ export async function readTimeline(
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
     degraded.add('hotStore')
-    return readRecords(records, viewer, businesses, before, first)
+    return readRecords(records, viewer, businesses, before, first).catch((failure: unknown) => {
+      if (!saysDown(failure, 'recordStore')) throw failure
+      degraded.add('recordStore')
+      throw error
+    })
   }
 }
 

@@ -25,7 +25,9 @@ afterAll(async () => {
 
 function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [COMMAND, ...args], { cwd: files }, (failure, out, error) => resolve({ status: failure === null ? 0 : Number(failure.code), out, error }))
+    execFile(process.execPath, [COMMAND, ...args], { cwd: files }, (failure, out, error) =>
+      resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+    )
   })
 }
 
@@ -59,7 +61,15 @@ describe('interactions', () => {
 })
 
 describe('sample', () => {
-  const options: SampleOptions = { viewers: 100, subjects: 1_000, reports: 20_000, seed: 5, skew: 1, from: 1_700_000_000_000, businesses: ['video'] }
+  const options: SampleOptions = {
+    viewers: 100,
+    subjects: 1_000,
+    reports: 20_000,
+    seed: 5,
+    skew: 1,
+    from: 1_700_000_000_000,
+    businesses: ['video'],
+  }
   const all = (change: Partial<SampleOptions> = {}) => [...sampleReports({ ...options, ...change })]
 
   test('is the same for the same seed, and another for another', () => {
@@ -83,13 +93,22 @@ describe('sample', () => {
     const lines = out.trim().split('\n')
     expect(lines).toHaveLength(50)
     const inputs = lines.map((line) => JSON.parse(line))
-    const { data } = await ask(service.url, 'x', 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }', { inputs }, { 'x-viewer-scopes': 'progress:write-any' })
+    const { data } = await ask(
+      service.url,
+      'x',
+      'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }',
+      { inputs },
+      { 'x-viewer-scopes': 'progress:write-any' },
+    )
     expect(new Set(data.reportProgressBatch.map((each: { outcome: string }) => each.outcome))).toEqual(new Set(['ACCEPTED']))
   })
 })
 
 describe('replay', () => {
-  const path = write('replay.tsv', ['viewer\tsubject\ttime', ...Array.from({ length: 300 }, (_, i) => `r${i % 20}\t${i % 70}\t${1_000_000_000 + i}`)].join('\n'))
+  const path = write(
+    'replay.tsv',
+    ['viewer\tsubject\ttime', ...Array.from({ length: 300 }, (_, i) => `r${i % 20}\t${i % 70}\t${1_000_000_000 + i}`)].join('\n'),
+  )
 
   test('sends every row with its heartbeats, says how the write-back converged, and finds every timeline as the file has it', async () => {
     const { status, out } = await run('replay', path, '--url', service.url, '--heartbeats', '4', '--verify')

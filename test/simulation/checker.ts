@@ -13,7 +13,7 @@ import type { FlushMessage } from '../../stores/log.ts'
 import type { ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
 import type { ReportAnswer } from '../../subgraphs/history/service.ts'
 import type { TimelinePage } from '../../subgraphs/history/timeline.ts'
-import type { HotObserver, HotState } from './model-hot-store.ts'
+import type { HotObserver, HotState } from './model-hot-state.ts'
 import type { LogObserver } from './model-log.ts'
 import type { RecordState } from './model-record-store.ts'
 

@@ -210,6 +210,10 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     lose(process: Process): void {
       for (const client of clients) if (client.process === process) client.process = undefined
     },
+    /** Nobody sends again what he sent before the retention: with a tombstone its guard against older reports expires. */
+    forget(): void {
+      for (const client of clients) client.sent = []
+    },
     isBusyAt: (process: Process) => clients.some((client) => client.process === process),
     isBusy: () => clients.some((client) => client.process !== undefined),
     readAll: async (process: Process): Promise<void> => {

@@ -11,7 +11,8 @@ import { makeHistoryService, rewardOf } from '../../subgraphs/history/service.ts
 import { readTimeline } from '../../subgraphs/history/timeline.ts'
 import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from '../contracts/reports.ts'
 import { openGate } from './gate.ts'
-import { makeHotState, openModelHotStore } from './model-hot-store.ts'
+import { makeHotState } from './model-hot-state.ts'
+import { openModelHotStore } from './model-hot-store.ts'
 import { makeLogState, openModelLog } from './model-log.ts'
 import { makeRecordState, openModelRecordStore } from './model-record-store.ts'
 

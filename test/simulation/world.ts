@@ -14,7 +14,7 @@ import { makeChecker, type Violation } from './checker.ts'
 import { makeClients } from './clients.ts'
 import type { StoreName } from './gate.ts'
 import type { History } from './history-of-events.ts'
-import { CLEARINGS, makeHotState, type HotFaults } from './model-hot-store.ts'
+import { CLEARINGS, makeHotState, type HotFaults } from './model-hot-state.ts'
 import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
@@ -180,6 +180,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   function passLong(): void {
     if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0) return
     history?.note(scheduler.now(), '--- a long time passes')
+    clients.forget()
     scheduler.pass(between(retentionMs / 2, retentionMs * 1.5))
   }
 
@@ -266,7 +267,7 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
   const ageMaxMs = between(20, 400)
   return {
     regions: REGIONS.length,
-    timelineCap: between(2, 4),
+    timelineCap: between(1, 4),
     futureMaxMs: 500,
     keysMax: between(1, 6),
     ageMaxMs,

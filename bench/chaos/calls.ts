@@ -1,0 +1,57 @@
+/**
+ * One GraphQL call to a role that may be killed at any moment, and how it ended. A call that got no answer because its
+ * process was killed is nobody's fault: a real client would ask another process.
+ */
+import type { Role } from '../../test/support/role.ts'
+
+export type CallEnd =
+  | { kind: 'answered'; data: any; degraded: ReadonlySet<string> }
+  /** An answer, but an error: `code` is the first one's, or the HTTP status. */
+  | { kind: 'error'; code: string; sentence: string }
+  /** No answer. `excused`: its process was killed. */
+  | { kind: 'lost'; excused: boolean; reason: string }
+
+export type Call = {
+  role: Role
+  operation: string
+  viewer: string
+  /** As of performance.now(). */
+  begun: number
+  ms: number
+  end: CallEnd
+}
+
+/** Nobody waits longer. A write waits 2 s for a hot store that fails, a read 3 s for a record store. */
+const PATIENCE_MS = 15_000
+
+export async function call(role: Role, operation: string, viewer: string, query: string, variables: object): Promise<Call> {
+  const begun = performance.now()
+  const kills = role.kills()
+  const wasRunning = role.isRunning()
+  const done = (end: CallEnd): Call => ({ role, operation, viewer, begun, ms: performance.now() - begun, end })
+  try {
+    const response = await fetch(role.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-viewer-id': viewer },
+      body: JSON.stringify({ query, variables }),
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    })
+    return done(endOf(response.status, await response.text()))
+  } catch (error) {
+    const excused = !wasRunning || role.kills() !== kills || !role.isRunning()
+    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+    return done({ kind: 'lost', excused, reason: cause instanceof Error ? cause.message || cause.name : String(cause) })
+  }
+}
+
+function endOf(status: number, text: string): CallEnd {
+  const answer = JSON.parse(text) as {
+    data?: unknown
+    errors?: { message: string; extensions?: { code?: string } }[]
+    extensions?: { degraded?: string[] }
+  }
+  const error = answer.errors?.[0]
+  if (error !== undefined) return { kind: 'error', code: error.extensions?.code ?? String(status), sentence: error.message }
+  if (answer.data === null || answer.data === undefined) return { kind: 'error', code: String(status), sentence: text.slice(0, 300) }
+  return { kind: 'answered', data: answer.data, degraded: new Set(answer.extensions?.degraded ?? []) }
+}

@@ -1,0 +1,103 @@
+/**
+ * `tidemark audit URL`: what must always hold of watch history, checked against a running deployment of either shape by
+ * its address, over GraphQL as any client speaks it. One line per check; false if one failed.
+ *
+ * The checks that wait for the write-back write first and share the waiting; so a run takes as long as the deployment
+ * aggregates (`history.flushAgeMaxMs`) and some seconds.
+ */
+import { readFileSync } from 'node:fs'
+import { TidemarkError } from '../core/errors.ts'
+import type { ConflictRule } from '../core/merge.ts'
+import { makeAudit, type AuditOptions } from './audit/audited.ts'
+import { runChecks, type Check, type Finding } from './audit/check.ts'
+import { identityOf, type IdentityFlags } from './audit/identity.ts'
+import { PATIENT_CHECKS, PROMPT_CHECKS } from './audit/suite.ts'
+
+export type AuditRun = AuditOptions & {
+  /** Beginnings of ids; absent: all checks. */
+  only: readonly string[] | undefined
+}
+
+export type AuditFlags = Pick<IdentityFlags, 'token' | 'secret' | 'issuer' | 'audience'> & {
+  second?: string
+  job?: string
+  /** The file of the key. */
+  privateKey?: string
+  business?: string
+  conflict: ConflictRule
+  glance: boolean
+  /** Seconds. */
+  wait: number
+  only?: string[]
+}
+
+const AT_ONCE = 4
+const ID_WIDTH = Math.max(...[...PROMPT_CHECKS, ...PATIENT_CHECKS].map((check) => check.id.length))
+
+/** Throws CONFIG_INVALID, and if the deployment cannot be audited at all. */
+export function auditFromFlags(url: string, flags: AuditFlags, print: (line: string) => void): Promise<boolean> {
+  const { second, job, business, conflict, glance, only } = flags
+  const identity = identityOf({ ...flags, privateKey: flags.privateKey === undefined ? undefined : readKey(flags.privateKey) })
+  return audit({ url, second, job, identity, business, conflict, glance, waitMs: flags.wait * 1_000, only }, print)
+}
+
+function readKey(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new TidemarkError('CONFIG_INVALID', `--private-key ${file} cannot be read: give the file of the key`, { cause: error })
+  }
+}
+
+/** Throws if the deployment cannot be audited at all. */
+export async function audit(options: AuditRun, print: (line: string) => void): Promise<boolean> {
+  const begun = performance.now()
+  const prompt = chosen(PROMPT_CHECKS, options.only)
+  const patient = chosen(PATIENT_CHECKS, options.only)
+  if (prompt.length + patient.length === 0)
+    throw new TidemarkError('CONFIG_INVALID', `no check begins with ${options.only?.join(' or ')}: leave --only out to see all of them`)
+  const audited = await makeAudit({
+    ...options,
+    url: apiUrl(options.url),
+    second: optionalUrl(options.second),
+    job: optionalUrl(options.job),
+  })
+  const tell = (finding: Finding) => linesOf(finding).forEach((line) => print(line))
+  let findings: Finding[]
+  try {
+    findings = [...(await runChecks(audited, prompt, AT_ONCE, tell)), ...(await runChecks(audited, patient, patient.length, tell))]
+  } finally {
+    const left = await audited.cleanUp()
+    if (left > 0) print(`${left} viewers of the audit could not be cleared; their ids begin with audit-`)
+  }
+  const count = (kind: Finding['kind']) => findings.filter((finding) => finding.kind === kind).length
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(1)
+  print(`${findings.length} checks in ${seconds} s: ${count('ok')} ok, ${count('failed')} failed, ${count('skipped')} skipped`)
+  return count('failed') === 0
+}
+
+function chosen(checks: readonly Check[], only: readonly string[] | undefined): readonly Check[] {
+  return only === undefined ? checks : checks.filter((check) => only.some((beginning) => check.id.startsWith(beginning)))
+}
+
+/** The address of a server is enough. Throws CONFIG_INVALID. */
+function apiUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new TidemarkError('CONFIG_INVALID', `"${text}" is not an address: write http://host:port`)
+  if (url.pathname === '/') url.pathname = '/graphql'
+  return url.href
+}
+
+function optionalUrl(text: string | undefined): string | undefined {
+  return text === undefined ? undefined : apiUrl(text)
+}
+
+function linesOf(finding: Finding): string[] {
+  const { id, sentence } = finding.check
+  const line = (word: string, more = '') => `${word.padEnd(8)} ${id.padEnd(ID_WIDTH)}  ${sentence}${more}`
+  const indent = ' '.repeat(9 + ID_WIDTH + 2)
+  if (finding.kind === 'ok') return [line('ok')]
+  if (finding.kind === 'skipped') return [line('skipped', ` (${finding.reason})`)]
+  return [line('FAILED'), `${indent}expected ${finding.expected}`, `${indent}saw ${finding.seen}`]
+}

@@ -1,0 +1,63 @@
+/** One request to the audited deployment and its answer, whatever it is: an audit judges errors, it does not throw them. */
+import { CheckFailed } from './outcome.ts'
+
+export type AnswerError = { message: string; path?: readonly (string | number)[]; extensions?: { code?: string } }
+
+/** `body` is the whole answer, `data` and `errors` what a GraphQL answer has; nothing about them is trusted but their being JSON. */
+export type Answer<Data> = { status: number; body: object; data: Data | null; errors: readonly AnswerError[] }
+
+export type RawRequest = { method?: string; headers?: Record<string, string>; body?: string }
+
+const ANSWER_MAX_MS = 30_000
+const ACCEPT = 'application/graphql-response+json, application/json'
+
+export function askGraphQL<Data>(
+  url: string,
+  headers: Record<string, string>,
+  query: string,
+  variables: Record<string, unknown>,
+): Promise<Answer<Data>> {
+  return askRaw(url, { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify({ query, variables }) })
+}
+
+/** Throws CheckFailed if there is no answer in JSON. */
+export async function askRaw<Data>(url: string, request: RawRequest): Promise<Answer<Data>> {
+  const { method = 'POST', headers = {}, body: sent } = request
+  const { status, text } = await send(url, {
+    method,
+    headers: { accept: ACCEPT, ...headers },
+    ...(sent === undefined ? {} : { body: sent }),
+  })
+  const body = parseAnswer(status, text)
+  const { data, errors } = body as Partial<Answer<Data>>
+  return { status, body, data: data ?? null, errors: errors ?? [] }
+}
+
+async function send(url: string, init: RequestInit): Promise<{ status: number; text: string }> {
+  try {
+    const response = await fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MAX_MS) })
+    return { status: response.status, text: await response.text() }
+  } catch (error) {
+    throw new CheckFailed(`an answer of ${url}`, `none: ${reasonOf(error)}`)
+  }
+}
+
+function parseAnswer(status: number, text: string): object {
+  try {
+    const answer: unknown = JSON.parse(text)
+    if (typeof answer === 'object' && answer !== null) return answer
+  } catch {
+    // Told below.
+  }
+  throw new CheckFailed('an answer in JSON', `status ${status} with "${text.slice(0, 200)}"`)
+}
+
+/** Fetch hides what happened in the cause. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error && error.cause.message !== '' ? error.cause.message : error.message
+}
+
+export function codesOf(answer: Answer<unknown>): (string | undefined)[] {
+  return answer.errors.map((error) => error.extensions?.code)
+}

@@ -1,0 +1,85 @@
+/** A subscription to `progressChanged` over server-sent events, read as they come. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { CheckFailed } from './outcome.ts'
+import { reasonOf, type AnswerError } from './answer.ts'
+import type { Change } from './operations.ts'
+
+export type Changes = {
+  /** The next change; undefined if none comes within `maxMs`. Throws CheckFailed if the stream told an error. */
+  next(maxMs: number): Promise<Change | undefined>
+  /** The codes of the errors that the stream told, once one came or `maxMs` are over. */
+  errorCodes(maxMs: number): Promise<(string | undefined)[]>
+  end(): void
+}
+
+type Event = { data?: { progressChanged?: Change } | null; errors?: readonly AnswerError[] }
+
+const LOOK_EVERY_MS = 10
+const OPEN_MAX_MS = 30_000
+
+export async function openChanges(
+  url: string,
+  headers: Record<string, string>,
+  query: string,
+  variables: Record<string, unknown>,
+): Promise<Changes> {
+  const stop = new AbortController()
+  const changes: Change[] = []
+  const errors: AnswerError[] = []
+  const late = setTimeout(() => stop.abort(), OPEN_MAX_MS)
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
+    body: JSON.stringify({ query, variables }),
+    signal: stop.signal,
+  })
+    .catch((error: unknown) => {
+      throw new CheckFailed(`a stream of events from ${url}`, `none: ${reasonOf(error)}`)
+    })
+    .finally(() => clearTimeout(late))
+
+  function take(event: Event): void {
+    errors.push(...(event.errors ?? []))
+    if (event.data?.progressChanged) changes.push(event.data.progressChanged)
+  }
+
+  // Who asks is judged before the stream begins: that is a plain answer in JSON.
+  if (response.headers.get('content-type')?.startsWith('text/event-stream') === true) {
+    // A stream that we ended, or that broke, has no more events; a check that waits for one says so.
+    readEvents(response, take).catch(() => {})
+  } else {
+    take(JSON.parse(await response.text()) as Event)
+  }
+
+  async function waitFor(maxMs: number, holds: () => boolean): Promise<void> {
+    for (const until = Date.now() + maxMs; !holds() && Date.now() < until;) await wait(LOOK_EVERY_MS)
+  }
+
+  return {
+    async next(maxMs) {
+      await waitFor(maxMs, () => changes.length > 0 || errors.length > 0)
+      const [error] = errors
+      if (error !== undefined) throw new CheckFailed('a stream without errors', `${error.extensions?.code ?? 'no code'}: ${error.message}`)
+      return changes.shift()
+    },
+    async errorCodes(maxMs) {
+      await waitFor(maxMs, () => errors.length > 0)
+      return errors.map((error) => error.extensions?.code)
+    },
+    end: () => stop.abort(),
+  }
+}
+
+async function readEvents(response: Response, take: (event: Event) => void): Promise<void> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of response.body ?? []) {
+    text += decoder.decode(chunk, { stream: true })
+    const events = text.split('\n\n')
+    text = events.pop() ?? ''
+    for (const event of events) {
+      const data = /^event: next\ndata: (.*)$/m.exec(event)?.[1]
+      if (data !== undefined) take(JSON.parse(data) as Event)
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/** The operations of the audit. Their names let an operator tell its requests from others in logs. */
+export type Progress = {
+  business: string
+  oid: string
+  position: number
+  duration: number
+  viewedAt: number
+  device: string | null
+  finished: boolean
+}
+
+export type ReportInput = {
+  oid: string
+  position: number
+  business?: string
+  viewer?: string
+  duration?: number
+  viewedAt?: number
+  device?: string
+  finished?: boolean
+  dayToken?: string
+}
+
+export type Payload = {
+  outcome: string
+  code: string | null
+  message: string | null
+  progress: Progress | null
+  dayToken: string | null
+  firstOfDay: boolean
+}
+
+export type Subject = { __typename: string; id?: string; viewerProgress?: Progress | null }
+export type Edge = { cursor: string; node: Progress & { subject: Subject } }
+export type PageInfo = { hasNextPage: boolean; hasPreviousPage: boolean; startCursor: string | null; endCursor: string | null }
+export type Connection = { edges: Edge[]; pageInfo: PageInfo }
+export type Change = { kind: string; business: string; oid: string | null; progress: Progress | null; token: string }
+
+export type HistoryVariables = { businesses?: readonly string[]; first?: number; after?: string | null }
+
+/** The part of a history's entry that a point lookup answers too. */
+export function progressOf({ subject: _subject, ...progress }: Edge['node']): Progress {
+  return progress
+}
+
+const PROGRESS = '{ business oid position duration viewedAt device finished }'
+const PAYLOAD = `{ outcome code message dayToken firstOfDay progress ${PROGRESS} }`
+
+export const REPORT = `mutation AuditReport($input: ProgressInput!) { reportProgress(input: $input) ${PAYLOAD} }`
+export const BATCH = `mutation AuditBatch($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) ${PAYLOAD} }`
+export const LOOKUP = `query AuditLookup($business: String!, $ids: [ID!]!) { progress(business: $business, ids: $ids) ${PROGRESS} }`
+export const SETTINGS = 'query AuditSettings { historySettings { paused } }'
+export const DELETE =
+  'mutation AuditDelete($business: String!, $ids: [ID!]!) { deleteHistory(business: $business, ids: $ids) { deletedIds } }'
+export const CLEAR = 'mutation AuditClear($business: String!) { clearHistory(business: $business) { business clearedAt } }'
+export const PAUSE = 'mutation AuditPause { pauseHistory { paused } }'
+export const RESUME = 'mutation AuditResume { resumeHistory { paused } }'
+export const CHANGES = `subscription AuditChanges($since: String) {
+  progressChanged(since: $since) { kind business oid token progress ${PROGRESS} }
+}`
+
+/** `entity` is the type of the business's subjects; undefined: ask only what they are called. */
+export function historyQuery(entity: string | undefined): string {
+  const subject = entity === undefined ? '' : `... on ${entity} { id viewerProgress ${PROGRESS} }`
+  return `query AuditHistory($businesses: [String!], $first: Int! = 20, $after: String) {
+  viewerHistory(businesses: $businesses, first: $first, after: $after) {
+    edges { cursor node { business oid position duration viewedAt device finished subject { __typename ${subject} } } }
+    pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
+  }
+}`
+}

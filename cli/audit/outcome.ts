@@ -1,0 +1,42 @@
+/** How a check says what it found: it throws one of these two, or returns. */
+import { isDeepStrictEqual } from 'node:util'
+
+const SHOWN_MAX = 400
+
+/** The deployment breaks its promise. */
+export class CheckFailed extends Error {
+  readonly expected: string
+  readonly seen: string
+  constructor(expected: string, seen: string) {
+    super(`expected ${expected}, saw ${seen}`)
+    this.name = 'CheckFailed'
+    this.expected = expected
+    this.seen = seen
+  }
+}
+
+/** The check cannot be made here; the message says why, and what would make it possible. */
+export class CheckSkipped extends Error {
+  override readonly name = 'CheckSkipped'
+}
+
+/** `what` names the value: "the position of the point lookup". */
+export function expectEqual(what: string, seen: unknown, expected: unknown): void {
+  if (!isDeepStrictEqual(seen, expected)) throw new CheckFailed(`${what} to be ${show(expected)}`, show(seen))
+}
+
+/** Compares the fields that `expected` has. */
+export function expectFields(what: string, seen: object | null | undefined, expected: object): void {
+  if (seen === null || seen === undefined) throw new CheckFailed(`${what} to have ${show(expected)}`, 'nothing')
+  const among = Object.fromEntries(Object.keys(expected).map((name) => [name, (seen as Record<string, unknown>)[name]]))
+  expectEqual(what, among, { ...expected })
+}
+
+export function expectThat(holds: boolean, expected: string, seen: unknown): void {
+  if (!holds) throw new CheckFailed(expected, typeof seen === 'string' ? seen : show(seen))
+}
+
+export function show(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value)
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+}

@@ -1,0 +1,107 @@
+/** MariaDB stopped, killed and started again under a history subgraph on Redis whose pages go past the hot timeline. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import type { Degraded } from '../../core/degraded.ts'
+import { openDatabase } from '../../stores/mysql/database.ts'
+import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
+import { migrateMysql } from '../../stores/mysql/schema-version.ts'
+import { makeServer, mariadb, type OwnServer } from '../stores/mysql/databases.ts'
+import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
+import { makeDataFolder, until, type Folder } from '../subgraphs/switched-stores.ts'
+import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
+
+const SUBJECTS = 30
+
+describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB', { timeout: 120_000 }, () => {
+  let redis: TestServers
+  let database: OwnServer
+  let folder: Folder
+  let history: HistoryOnRedis
+  beforeAll(async () => {
+    redis = await startRedis()
+    database = await makeServer()
+    await database.start()
+    const administrator = openDatabase(systemClock, { url: database.url })
+    await migrateMysql(administrator)
+    await administrator.close()
+    folder = makeDataFolder()
+    const records = await openMysqlRecordStore(
+      { url: database.url, regions: 16, connectTimeoutMs: 500, statementTimeoutMs: 2_000 },
+      systemClock,
+    )
+    history = await openHistoryOnRedis(redis.urls, folder.path, records)
+    const now = Date.now() - SUBJECTS
+    const inputs = Array.from({ length: SUBJECTS }, (_, index) => ({
+      business: 'video',
+      oid: String(index),
+      position: 10_000,
+      viewedAt: now + index,
+    }))
+    await history.service.report({ id: '7', scopes: [] }, inputs)
+    await until('everything is persisted', async () => (await history.hot.countDirty()) === 0)
+  })
+  afterAll(async () => {
+    await history?.stop()
+    await redis?.stop()
+    await database?.remove()
+    folder?.remove()
+  })
+
+  /** A page as the API gives it, and how long it took. */
+  async function page() {
+    const degraded: Degraded = new Set()
+    const startedAt = performance.now()
+    const oids = await readPage(history, '7', degraded)
+    return { oids: oids.length, degraded: [...degraded], ms: performance.now() - startedAt }
+  }
+  const whole = () => until('pages are whole', async () => (await page()).oids === 20)
+
+  async function expectCutWithoutErrors(): Promise<number[]> {
+    const times: number[] = []
+    for (let round = 0; round < 20; round++) {
+      const { ms, ...rest } = await page()
+      expect(rest).toEqual({ oids: 10, degraded: ['recordStore'] })
+      times.push(ms)
+      await sleep(20)
+    }
+    return times
+  }
+
+  it('is up, pages are whole and name nothing', async () => {
+    expect(await page()).toMatchObject({ oids: 20, degraded: [] })
+  })
+
+  it('hangs, the first page waits for the patience, the next not at all, none fails, and all is well afterwards', async () => {
+    database.pause()
+    const times = await expectCutWithoutErrors()
+    expect(times[0]).toBeLessThan(1_500)
+    expect(Math.max(...times.slice(1))).toBeLessThan(300)
+    database.resume()
+    await whole()
+    console.log(`stopped: first page ${Math.round(times[0] ?? 0)} ms, then at most ${Math.round(Math.max(...times.slice(1)))} ms`)
+  })
+
+  it('is killed, pages answer what the hot store has, writes are taken, and reach it when it is back', async () => {
+    await database.kill()
+    await expectCutWithoutErrors()
+    const degraded: Degraded = new Set()
+    const [glance] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: '2', position: 3 }], degraded)
+    expect(glance).toMatchObject({ outcome: 'ACCEPTED', record: { position: 3 } })
+    expect([...degraded]).toEqual(['recordStore'])
+    const [fresh] = await history.service.report({ id: '7', scopes: [] }, [{ business: 'video', oid: 'new', position: 20_000 }])
+    expect(fresh?.outcome).toBe('ACCEPTED')
+    await database.start()
+    await whole()
+    await until('the glance is merged with the resume point, in both stores', async () => {
+      const key = { viewer: '7', business: 1, oid: '2' }
+      const [lookup] = await history.hot.getProgressMany([key])
+      const [row] = await history.records.getProgressMany([key])
+      return lookup?.record?.position === 10_000 && row?.position === 10_000 && (row?.viewedAt ?? 0) > Date.now() - 60_000
+    })
+    await until('the new one is a row', async () => {
+      const [row] = await history.records.getProgressMany([{ viewer: '7', business: 1, oid: 'new' }])
+      return row?.position === 20_000
+    })
+  })
+})

@@ -1,0 +1,261 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Degraded } from '../../core/degraded.ts'
+import type { ProgressChange } from '../../core/domain.ts'
+import type { ProgressInput } from '../../subgraphs/history/inputs.ts'
+import { openChangeStream } from '../../subgraphs/history/change-stream.ts'
+import { makeBusinesses } from '../../core/businesses.ts'
+import { systemClock } from '../../core/clock.ts'
+import { readTimeline } from '../../subgraphs/history/timeline.ts'
+import {
+  config,
+  makeDataFolder,
+  makeSwitchedStores,
+  serveOn,
+  until,
+  type Folder,
+  type Served,
+  type SwitchedStores,
+} from './switched-stores.ts'
+
+const viewer = { id: '7', scopes: ['progress:write-any'] }
+const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })
+
+describe('with the hot store down', () => {
+  let stores: SwitchedStores
+  let folder: Folder
+  let served: Served
+  let degraded: Degraded
+  beforeEach(() => {
+    stores = makeSwitchedStores()
+    folder = makeDataFolder()
+    served = serveOn(stores, folder.path)
+    degraded = new Set()
+  })
+  afterEach(async () => {
+    await served.stop()
+    folder.remove()
+  })
+
+  const send = (...inputs: ProgressInput[]) => served.history.service.report(viewer, inputs, degraded)
+  const shown = (oid: string) => stores.state.lookUp({ viewer: '7', business: 1, oid }).record
+  const drained = () => until('the journal is empty', async () => (await served.journals.own.count()).waiting === 0)
+  async function persisted(): Promise<void> {
+    const job = await served.history.startJob()
+    await until('everything is persisted', () => stores.state.countDirty() === 0)
+    await job.stop()
+  }
+  const back = async () => {
+    stores.set('hot', 'up')
+    await drained()
+  }
+
+  it('a report is accepted as it was sent, with a day token and no reward, and is there when the store is back', async () => {
+    stores.set('hot', 'down')
+    const [answer] = await send(report('1', { position: 90_000 }))
+    expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 90_000 }, firstOfDay: false })
+    expect(answer).toHaveProperty('dayToken')
+    expect([...degraded]).toEqual(['hotStore'])
+    expect(shown('1')).toBeUndefined()
+    await back()
+    expect(shown('1')).toMatchObject({ position: 90_000 })
+    expect(stores.logState.rewards).toHaveLength(1)
+    await persisted()
+    expect(stores.rows.size).toBe(1)
+  })
+
+  it('only the first request waits for it; the next do not ask it at all', async () => {
+    stores.set('hot', 'down')
+    await send(report('1'))
+    const before = stores.calls.filter((call) => call === 'hot.putProgress').length
+    await send(report('2'))
+    await send(report('3'), report('4'))
+    expect(stores.calls.filter((call) => call === 'hot.putProgress')).toHaveLength(before)
+    await back()
+    expect(['1', '2', '3', '4'].map((oid) => shown(oid) !== undefined)).toEqual([true, true, true, true])
+  })
+
+  it('reports of several viewers in one batch all arrive, and what is wrong with an input is still said', async () => {
+    stores.set('hot', 'down')
+    const answers = await send(report('1', { viewer: '8' }), report('', {}), report('2', { viewer: '9' }))
+    expect(answers.map((answer) => answer.outcome)).toEqual(['ACCEPTED', 'REJECTED', 'ACCEPTED'])
+    await back()
+    expect(stores.state.lookUp({ viewer: '8', business: 1, oid: '1' }).record).toBeDefined()
+    expect(stores.state.lookUp({ viewer: '9', business: 1, oid: '2' }).record).toBeDefined()
+  })
+
+  it('what one viewer does is applied in the order he did it', async () => {
+    await send(report('old', { viewedAt: Date.now() - 5_000 }))
+    stores.set('hot', 'down')
+    const { service } = served.history
+    await send(report('1'))
+    await service.deleteHistory(viewer, 'video', ['1'], degraded)
+    await sleep(3)
+    await send(report('2'))
+    const clearedAt = await service.clearHistory(viewer, 'video', degraded)
+    await sleep(3)
+    await send(report('3'))
+    await service.setPaused(viewer, true, degraded)
+    expect((await send(report('4'))).map((answer) => answer.outcome)).toEqual(['PAUSED'])
+    expect((await service.settings(viewer, degraded)).paused).toBe(true)
+    await service.setPaused(viewer, false, degraded)
+    await send(report('5'))
+    await back()
+    const page = stores.state.list('7', [1], undefined, 10)
+    expect(page.entries.map((entry) => entry.oid).sort()).toEqual(['3', '5'])
+    expect(stores.state.settingsOf('7')).toMatchObject({ paused: false, clearedAt: { 1: clearedAt } })
+  })
+
+  it('a write of a viewer whose earlier ones wait goes behind them, although the store is back; others go straight', async () => {
+    stores.set('hot', 'down')
+    await send(report('1'))
+    const { service } = served.history
+    stores.set('hot', 'up')
+    await until('the breaker closes', () => !served.history.figures().outages.hotStore.isDown)
+    const journaledBefore = served.history.figures().journal.journaled
+    const results = await Promise.all([
+      service.deleteHistory(viewer, 'video', ['1'], degraded),
+      service.report({ id: 'other', scopes: [] }, [report('1')], new Set()),
+    ])
+    expect(results[1][0]?.outcome).toBe('ACCEPTED')
+    await drained()
+    expect(shown('1')).toBeUndefined()
+    expect(stores.state.lookUp({ viewer: 'other', business: 1, oid: '1' }).record).toBeDefined()
+    expect(served.history.figures().journal.journaled - journaledBefore).toBeLessThanOrEqual(1)
+  })
+
+  it('pages, lookups and settings come from the record store, without what was cleared or deleted', async () => {
+    const now = Date.now()
+    await send(
+      report('1', { viewedAt: now - 300 }),
+      report('2', { viewedAt: now - 200 }),
+      report('3', { business: 'article', viewedAt: now - 100 }),
+    )
+    await served.history.service.deleteHistory(viewer, 'video', ['2'])
+    await served.history.service.clearHistory(viewer, 'article')
+    await served.history.service.setPaused(viewer, true)
+    await persisted()
+    stores.set('hot', 'down')
+    const page = await readTimeline(stores.hot, stores.records, '7', [1, 2], undefined, 10, degraded)
+    expect(page).toMatchObject({ entries: [{ oid: '1' }], hasNextPage: false })
+    const { progress } = served.history.makeLoaders(degraded)
+    const found = await Promise.all(['1', '2'].map((oid) => progress.load({ viewer: '7', business: 1, oid })))
+    expect(found.map((record) => record?.position)).toEqual([60_000, undefined])
+    expect((await served.history.service.settings(viewer, degraded)).paused).toBe(true)
+    expect([...degraded]).toEqual(['hotStore'])
+  })
+
+  it('a page of the record store goes on where a page of the hot store ended', async () => {
+    const now = Date.now()
+    await send(...Array.from({ length: 8 }, (_, index) => report(String(index), { viewedAt: now - index })))
+    await persisted()
+    const first = await readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, degraded)
+    const last = first.entries[2]
+    stores.set('hot', 'down')
+    const place = { viewedAt: last?.record.viewedAt ?? 0, business: 1, oid: last?.oid ?? '' }
+    const second = await readTimeline(stores.hot, stores.records, '7', [1], place, 10, degraded)
+    expect([...first.entries, ...second.entries].map((entry) => entry.oid)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
+  })
+
+  it('a reader who cannot be told that the answer is not whole gets the error', async () => {
+    stores.set('hot', 'down')
+    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    await expect(served.history.service.settings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+
+  it('deleting says what the record store shows, and clearing the moment it was asked for', async () => {
+    await send(report('1'))
+    await persisted()
+    stores.set('hot', 'down')
+    expect(await served.history.service.deleteHistory(viewer, 'video', ['1', 'never'], degraded)).toEqual(['1'])
+    const before = Date.now()
+    expect(await served.history.service.clearHistory(viewer, 'video', degraded)).toBeGreaterThanOrEqual(before)
+  })
+
+  it('and the record store too, reports are still accepted, lookups are null, and what cannot be null is an error', async () => {
+    stores.set('hot', 'down')
+    stores.set('records', 'down')
+    expect((await send(report('1')))[0]?.outcome).toBe('ACCEPTED')
+    expect(await served.history.service.deleteHistory(viewer, 'video', ['2'], degraded)).toEqual([])
+    expect(await served.history.makeLoaders(degraded).progress.load({ viewer: '7', business: 1, oid: '1' })).toBeUndefined()
+    expect([...degraded].sort()).toEqual(['hotStore', 'recordStore'])
+    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, degraded)).rejects.toMatchObject({
+      code: 'HOT_STORE_UNAVAILABLE',
+    })
+    stores.set('records', 'up')
+    await back()
+    expect(shown('1')).toBeDefined()
+  })
+
+  it('a subscription opens, is silent, and begins with what changed once the store is back', async () => {
+    stores.set('hot', 'down')
+    const stream = await openChangeStream(
+      served.history.service,
+      stores.hot,
+      makeBusinesses(config.businesses),
+      systemClock,
+      viewer,
+      undefined,
+      degraded,
+    )
+    expect([...degraded]).toEqual(['hotStore'])
+    const first = stream.next()
+    await send(report('1'))
+    await back()
+    const change = (await first).value as ProgressChange
+    expect(change).toMatchObject({ kind: 'put', oid: '1' })
+    await stream.return?.()
+  })
+
+  it('a subscription that is closed meanwhile asks no more', async () => {
+    stores.set('hot', 'down')
+    const stream = await openChangeStream(
+      served.history.service,
+      stores.hot,
+      makeBusinesses(config.businesses),
+      systemClock,
+      viewer,
+      undefined,
+      degraded,
+    )
+    await stream.return?.()
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+  })
+
+  it('a process that ends leaves its journal to the next one', async () => {
+    stores.set('hot', 'down')
+    await send(report('1'))
+    await served.stop()
+    stores.set('hot', 'up')
+    served = serveOn(stores, folder.path)
+    await drained()
+    expect(shown('1')).toBeDefined()
+    expect(served.history.figures().journal).toMatchObject({ journaled: 0, replayed: 1 })
+  })
+
+  it('what a dead neighbour left is applied by whoever lives', async () => {
+    const neighbour = serveOn(stores, folder.path)
+    stores.set('hot', 'down')
+    await neighbour.history.service.report(viewer, [report('1')], degraded)
+    await neighbour.stop()
+    await send(report('2'))
+    stores.set('hot', 'up')
+    await until('both are there', () => shown('1') !== undefined && shown('2') !== undefined)
+  })
+
+  it('while it answers checks and fails writes, nothing is lost', async () => {
+    stores.set('hot', 'down')
+    const inputs = Array.from({ length: 50 }, (_, index) => report(String(index % 9), { position: 10_000 + index }))
+    for (const [index, input] of inputs.entries()) {
+      stores.set('hot', index % 7 === 3 ? 'up' : 'down')
+      await send({ ...input, viewedAt: Date.now() - 1_000 + index })
+      if (index % 5 === 0) await sleep(12)
+    }
+    await back()
+    for (let oid = 0; oid < 9; oid++) {
+      const last = inputs.findLast((input) => input.oid === String(oid))
+      expect(shown(String(oid))?.position).toBe(last?.position)
+    }
+    expect(served.history.figures().journal.parked).toBe(0)
+  })
+})

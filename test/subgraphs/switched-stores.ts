@@ -1,0 +1,101 @@
+/**
+ * The history subgraph on the simulator's model stores, each of which can be switched off or made to hang, and on a real
+ * journal in a folder of its own.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock, type Clock } from '../../core/clock.ts'
+import { makeConfig } from '../../core/config.ts'
+import { UNAVAILABLE } from '../../core/degraded.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
+import type { Journals } from '../../stores/journal.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
+import type { Gate, StoreName } from '../simulation/gate.ts'
+import { makeHotState } from '../simulation/model-hot-state.ts'
+import { openModelHotStore } from '../simulation/model-hot-store.ts'
+import { makeLogState, openModelLog } from '../simulation/model-log.ts'
+import { makeRecordState, openModelRecordStore } from '../simulation/model-record-store.ts'
+
+export type Switch = 'up' | 'down' | 'hangs'
+const CODES = { hot: UNAVAILABLE.hotStore, log: UNAVAILABLE.log, records: UNAVAILABLE.recordStore }
+const REGIONS = 4
+
+export type SwitchedStores = ReturnType<typeof makeSwitchedStores>
+
+export function makeSwitchedStores() {
+  const states: Record<StoreName, Switch> = { hot: 'up', log: 'up', records: 'up' }
+  const calls: string[] = []
+  const gate: Gate = {
+    async call(store, name, _args, parts, answer) {
+      calls.push(`${store}.${name}`)
+      await Promise.resolve()
+      if (states[store] === 'hangs') return new Promise(() => undefined)
+      if (states[store] === 'down') throw new TidemarkError(CODES[store], `the model's ${store} is down`)
+      for (const part of parts) part()
+      return answer()
+    },
+  }
+  const state = makeHotState({ regions: REGIONS, clearing: 'forgets', faults: {} })
+  const records = makeRecordState()
+  const logState = makeLogState({ regions: REGIONS, partitions: 1, batchMax: 100, retryMs: 20, faults: {} })
+  return {
+    hot: openModelHotStore(state, gate),
+    log: openModelLog(logState, gate, systemClock),
+    records: openModelRecordStore(records, gate),
+    state,
+    logState,
+    rows: records.rows,
+    calls,
+    set(store: StoreName, to: Switch): void {
+      states[store] = to
+    },
+  }
+}
+
+export const config = makeConfig([
+  {
+    name: 'test',
+    values: {
+      stores: { regions: REGIONS },
+      history: { timelineCap: 10, flushAgeMaxMs: 20, flushKeysMax: 5, sweepAfterMs: 40, sweepEveryMs: 20 },
+    },
+  },
+])
+
+export type Folder = { path: string; remove(): void }
+
+export function makeDataFolder(): Folder {
+  const path = mkdtempSync(join(tmpdir(), 'tidemark-journal-'))
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export type Served = { history: HistorySubgraph; journals: Journals; errors: unknown[]; stop(): Promise<void> }
+
+/** A process that serves, with a journal of its own below `data`. */
+export function serveOn(stores: SwitchedStores, data: string, clock: Clock = systemClock): Served {
+  const journals = openLmdbJournals(data)
+  const errors: unknown[] = []
+  const history = makeHistorySubgraph(clock, { ...stores, journals }, config, (error) => errors.push(error), {
+    checkEveryMs: 10,
+    recordPatienceMs: 100,
+    logPatienceMs: 100,
+  })
+  return {
+    history,
+    journals,
+    errors,
+    async stop() {
+      await history.drain()
+      await journals.close()
+    },
+  }
+}
+
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 10_000; !(await isSo()); await sleep(5)) {
+    if (Date.now() > deadline) throw new Error(`this did not come to be: ${what}`)
+  }
+}

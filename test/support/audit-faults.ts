@@ -1,0 +1,460 @@
+/** For every check of the audit, ways to break what it promises. Each is made anew, because some remember what they saw. */
+import { askedWith, told, type Asked, type Fault, type Told } from './faulty-proxy.ts'
+
+/** `second`: the fault sits in front of the second process only. */
+export type PlannedFault = { name: string; second?: boolean; make(): Fault }
+
+const HOUR = 3_600_000
+const REAL_POSITION = 600_000
+
+/** Changes what is answered to operations whose text matches. */
+function changing(name: string, operation: RegExp, change: (data: any, asked: Asked) => void): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        if (!operation.test(asked.query) || !answer.json?.data) return answer
+        change(answer.json.data, asked)
+        return told(answer.json, answer.status)
+      },
+    }),
+  }
+}
+
+/** Changes what is asked. */
+function asking(name: string, operation: RegExp, change: (asked: Asked) => Asked): PlannedFault {
+  return { name, make: () => ({ answer: (asked, forward) => forward(operation.test(asked.query) ? change(asked) : asked) }) }
+}
+
+/** Changes the inputs of reports, single or in a batch. */
+function reporting(name: string, change: (input: any) => any): PlannedFault {
+  return asking(name, /Audit(Report|Batch)/, (asked) => {
+    const { input, inputs } = asked.variables
+    return askedWith(asked, { variables: input ? { input: change(input) } : { inputs: inputs.map(change) } })
+  })
+}
+
+/** Answers as if it had been done, and does nothing. */
+function pretending(name: string, operation: RegExp, data: (asked: Asked) => unknown): PlannedFault {
+  return {
+    name,
+    make: () => ({ answer: async (asked, forward) => (operation.test(asked.query) ? told({ data: data(asked) }) : forward(asked)) }),
+  }
+}
+
+/** Does part of what is asked before it passes the refusal on. */
+function halfDoing(name: string, operation: RegExp, part: (asked: Asked) => Asked): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        if (operation.test(asked.query) && refuses(answer)) await forward(part(asked))
+        return answer
+      },
+    }),
+  }
+}
+
+function refuses({ json }: Told): boolean {
+  return json?.errors !== undefined || [json?.data?.reportProgress].flat().some((payload: any) => payload?.outcome === 'REJECTED')
+}
+
+/** Rejections and errors keep their message and change their code, or keep their code and say nothing. */
+function refusing(name: string, change: { code: string } | { message: string }): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        const { json, status } = answer
+        for (const error of json?.errors ?? []) {
+          if ('code' in change) error.extensions.code = change.code
+          else error.message = change.message
+        }
+        const payloads = [json?.data?.reportProgress, json?.data?.reportProgressBatch].flat().filter((payload) => payload?.code)
+        for (const payload of payloads) Object.assign(payload, change)
+        return told(json, status)
+      },
+    }),
+  }
+}
+
+const inSecond = (fault: PlannedFault): PlannedFault => ({ ...fault, name: `${fault.name} in the second process`, second: true })
+
+const wrongCode = refusing('refuses with another code', { code: 'INTERNAL' })
+const noSentence = refusing('refuses without a sentence', { message: 'Invalid' })
+const olderLookup = changing('looks up an older position', /AuditLookup/, (data) => {
+  for (const progress of data.progress) if (progress) progress.position -= 1
+})
+const withoutFirst = changing('lists all but the newest', /AuditHistory/, (data) => void data.viewerHistory.edges.shift())
+const olderPage = changing('lists older positions', /AuditHistory/, (data) => {
+  for (const { node } of data.viewerHistory.edges) node.position -= 1
+})
+const skipping = changing('skips an entry between pages', /AuditHistory/, (data, asked) => {
+  if (asked.variables.after) data.viewerHistory.edges.shift()
+})
+const repeating = changing('repeats an entry on the next page', /AuditHistory/, (data, asked) => {
+  const { edges } = data.viewerHistory
+  if (asked.variables.after && edges.length > 0) edges.push(edges[0])
+})
+const byArrival = reporting('takes the later arrival for the newer view', (input) => ({ ...input, viewedAt: Date.now() }))
+const lateAsNow = reporting('takes late reports for new ones', (input) => ({ ...input, viewedAt: undefined }))
+const fakeDelete = pretending('pretends to delete', /AuditDelete/, (asked) => ({
+  deleteHistory: { deletedIds: asked.variables.ids.filter((id: string) => id !== 'never') },
+}))
+const fakeClear = pretending('pretends to clear', /AuditClear\b/, (asked) => ({
+  clearHistory: { business: asked.variables.business, clearedAt: Date.now() },
+}))
+const fakePause = pretending('pretends to pause', /AuditPause/, () => ({ pauseHistory: { paused: true } }))
+const fakeReport = pretending('acknowledges reports and loses them', /AuditReport/, ({ variables: { input } }) => ({
+  reportProgress: accepted(input),
+}))
+const fakeBatch = pretending('acknowledges batches and loses them', /AuditBatch/, ({ variables: { inputs } }) => ({
+  reportProgressBatch: inputs.map(accepted),
+}))
+const silent: PlannedFault = { name: 'passes no event on', make: () => ({ passes: () => false }) }
+const everybodyIsOne: PlannedFault = {
+  name: 'takes everybody for one viewer',
+  make: () => {
+    const one = `one-${Math.random().toString(36).slice(2)}`
+    const asOne = (asked: Asked): Asked => ({ ...asked, headers: { ...asked.headers, 'x-viewer-id': one } })
+    return { answer: (asked, forward) => forward(asOne(asked)), open: asOne }
+  },
+}
+/** Whoever shows a token, or nothing, is let in. */
+const everybodyIsSomebody: PlannedFault = {
+  name: 'lets everybody in',
+  make: () => {
+    const asSomebody = (asked: Asked): Asked => {
+      const { authorization: _, ...headers } = asked.headers
+      return headers['x-viewer-id'] === undefined ? { ...asked, headers: { ...headers, 'x-viewer-id': 'somebody' } } : asked
+    }
+    return { answer: (asked, forward) => forward(asSomebody(asked)), open: asSomebody }
+  },
+}
+const forgetfulStream: PlannedFault = { name: 'forgets since', make: () => ({ open: (asked) => askedWith(asked, { variables: {} }) }) }
+
+function accepted(input: any) {
+  const progress = { duration: 0, device: null, viewedAt: Date.now(), finished: false, ...input }
+  return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
+}
+
+/** Drops every report but the first of a viewer's subject that `drops` picks. */
+function losing(name: string, drops: (input: any, earlier: any) => boolean): PlannedFault {
+  return {
+    name,
+    make: () => {
+      const seen = new Map<string, any>()
+      return {
+        async answer(asked, forward) {
+          const { input } = asked.variables
+          if (!/AuditReport/.test(asked.query)) return forward(asked)
+          const key = `${asked.headers['x-viewer-id']} ${input.oid}`
+          const earlier = seen.get(key)
+          seen.set(key, input)
+          return earlier !== undefined && drops(input, earlier) ? told({ data: { reportProgress: accepted(input) } }) : forward(asked)
+        },
+      }
+    },
+  }
+}
+
+function answeringAt(name: string, path: string, change: (answer: Told) => Told): PlannedFault {
+  return {
+    name,
+    make: () => ({ answer: async (asked, forward) => (asked.path === path ? change(await forward(asked)) : forward(asked)) }),
+  }
+}
+
+const BAD_REPORTS = [
+  ...['business-unknown', 'id-empty', 'id-long', 'id-broken', 'position-negative', 'duration-negative'],
+  ...['time-future', 'time-negative', 'device-long'],
+]
+/** What is wrong with the input is put right, and stored although it was rejected. */
+const halfWritten = halfDoing('stores what it rejects', /AuditReport/, (asked) =>
+  askedWith(asked, { variables: { input: { business: 'video', oid: '1', position: REAL_POSITION + 9 } } }),
+)
+
+const BAD_QUERIES = [
+  ...['first-0', 'first-101', 'first-negative', 'cursor-broken', 'cursor-cut', 'cursor-of-another-list', 'history-business-unknown'],
+  ...['lookup-business-unknown', 'clear-business-unknown', 'lookup-201-ids', 'lookup-id-empty', 'lookup-id-long', 'json-broken'],
+  ...['query-missing', 'body-as-text', 'graphql-broken', 'field-unknown', 'operation-unknown', 'variable-missing', 'query-too-deep'],
+]
+const answersAll = pretending('answers what it should refuse', /^/, () => ({ progress: [] }))
+const oneReport = (asked: Asked): Asked => ({
+  ...askedWith(asked, {
+    query: 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }',
+    variables: { input: { business: 'video', oid: '1', position: REAL_POSITION } },
+    headers: { ...asked.headers, 'content-type': 'application/json' },
+  }),
+  method: 'POST',
+  path: '/graphql',
+})
+
+/** By the id of the check that must notice. */
+export const FAULTS: Record<string, readonly PlannedFault[]> = {
+  'write-then-lookup': [
+    olderLookup,
+    fakeReport,
+    losing('loses one report of many', (input) => input.position === REAL_POSITION + 7),
+    changing('forgets the device', /AuditLookup/, (data) => data.progress.forEach((each: any) => each && (each.device = null))),
+  ],
+  'write-then-page': [withoutFirst, olderPage, fakeReport],
+  'write-then-entity': [
+    changing('knows no progress of the entity', /AuditHistory/, (data) =>
+      data.viewerHistory.edges.forEach(({ node }: any) => (node.subject.viewerProgress = null)),
+    ),
+  ],
+  'write-then-second-lookup': [inSecond(olderLookup), inSecond(fakeReport)],
+  'write-then-second-page': [inSecond(withoutFirst), inSecond(fakeReport)],
+  'answer-is-stored': [changing('answers without the device', /AuditReport/, (data) => (data.reportProgress.progress.device = null))],
+  'report-defaults': [reporting('dates reports back', (input) => ({ ...input, viewedAt: Date.now() - HOUR }))],
+  'batch-in-order': [changing('answers in another order', /AuditBatch/, (data) => data.reportProgressBatch.reverse()), fakeBatch],
+  'batch-500': [asking('takes 499', /AuditBatch/, (asked) => askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(1) } }))],
+  'ids-as-sent': [reporting('reads ids as numbers', (input) => ({ ...input, oid: input.oid === '007' ? '7' : input.oid }))],
+  'ids-of-two-businesses': [reporting('knows one business', (input) => ({ ...input, business: 'video' }))],
+  'finished-at-the-end': [
+    reporting('believes every finished', (input) => ({ ...input, finished: true })),
+    reporting('believes no finished', ({ finished: _, ...input }) => input),
+  ],
+  'first-of-day-once': [
+    changing('tells the first of the day each time', /AuditReport/, (data) => (data.reportProgress.firstOfDay = true)),
+    changing('never tells it', /AuditReport/, (data) => (data.reportProgress.firstOfDay = false)),
+  ],
+  'last-write-wins': [byArrival, losing('keeps the first arrival', () => true)],
+  'last-write-wins-in-batch': [
+    byArrival,
+    asking('goes through batches from behind', /AuditBatch/, (asked) =>
+      askedWith(asked, { variables: { inputs: [...new Map(asked.variables.inputs.map((input: any) => [input.oid, input])).values()] } }),
+    ),
+  ],
+  'last-write-wins-at-once': [losing('loses the newest of many', (input) => input.position >= REAL_POSITION + 39), fakeReport],
+  'last-write-wins-across-processes': [inSecond(fakeReport), inSecond(olderLookup)],
+  'repeats-change-nothing': [
+    asking('counts repetitions', /AuditBatch/, (asked) =>
+      askedWith(asked, { variables: { inputs: asked.variables.inputs.map((input: any) => ({ ...input, position: input.position + 1 })) } }),
+    ),
+  ],
+  'equal-times-later-arrival': [
+    losing('keeps the earlier arrival', (input, earlier) => input.viewedAt === earlier.viewedAt),
+    losing('keeps the furthest', (input, earlier) => input.position < earlier.position),
+    changing('calls it stale', /AuditReport/, (data) => (data.reportProgress.outcome = 'STALE')),
+  ],
+  'stale-says-what-is-stored': [
+    changing('does not say what is stored', /AuditReport/, ({ reportProgress }) => {
+      if (reportProgress.outcome === 'STALE') reportProgress.progress = null
+    }),
+    changing('calls stale reports accepted', /AuditReport/, (data) => (data.reportProgress.outcome = 'ACCEPTED')),
+    byArrival,
+  ],
+  'glance-keeps-resume-point': [
+    reporting('takes a glance for a view', (input) => ({ ...input, position: Math.max(input.position, 10_000) })),
+    losing('drops glances', (input) => input.position === 0),
+  ],
+  'finished-stays': [byArrival],
+  'newest-first': [
+    changing('lists the oldest first', /AuditHistory/, (data) => data.viewerHistory.edges.reverse()),
+    byArrival,
+    changing('lists a subject twice', /AuditHistory/, ({ viewerHistory: { edges } }) => edges.splice(1, 0, edges[0])),
+  ],
+  'history-of-nobody-new': [
+    everybodyIsSomebodyElse(),
+    changing('says that there is more', /AuditHistory/, (data) => (data.viewerHistory.pageInfo.hasNextPage = true)),
+  ],
+  'pages-without-seam': [skipping, repeating, withoutEnd()],
+  'pages-of-one-moment': [skipping, repeating],
+  'pages-while-writing': [skipping, repeating],
+  'pages-while-deleting': [skipping, repeating],
+  'page-info': [
+    changing('knows no previous page', /AuditHistory/, (data) => (data.viewerHistory.pageInfo.hasPreviousPage = false)),
+    changing(
+      'ends with the first cursor',
+      /AuditHistory/,
+      ({ viewerHistory: { pageInfo } }) => (pageInfo.endCursor = pageInfo.startCursor),
+    ),
+  ],
+  'first-1-to-100': [
+    asking('has pages of 50 at most', /AuditHistory/, (asked) =>
+      askedWith(asked, { variables: { ...asked.variables, first: Math.min(50, asked.variables.first ?? 20) } }),
+    ),
+  ],
+  'businesses-narrow': [asking('does not narrow', /AuditHistory/, (asked) => askedWith(asked, { variables: {} }))],
+  'lookup-in-order': [
+    changing('answers in another order', /AuditLookup/, (data) => data.progress.reverse()),
+    changing('leaves out what is not there', /AuditLookup/, (data) => (data.progress = data.progress.filter(Boolean))),
+  ],
+  'reads-agree': [olderLookup, olderPage],
+  'delete-at-once': [
+    fakeDelete,
+    asking('deletes one more', /AuditDelete/, (asked) =>
+      askedWith(asked, { variables: { ...asked.variables, ids: [...asked.variables.ids, '2'] } }),
+    ),
+    changing('lists ids that never were', /AuditDelete/, (data, asked) => (data.deleteHistory.deletedIds = asked.variables.ids)),
+  ],
+  'delete-late-report': [lateAsNow, fakeDelete],
+  'delete-then-view': [fakeReport, fakeDelete, losing('never lets it come back', () => true)],
+  'delete-twice': [fakeDelete],
+  'delete-across-processes': [inSecond(olderThanDeletion()), inSecond(fakeClear)],
+  'clear-at-once': [
+    fakeClear,
+    changing('clears up to long ago', /AuditClear\b/, (data) => (data.clearHistory.clearedAt -= HOUR)),
+    changing('keeps one entry', /AuditLookup/, (data) => (data.progress[1] = accepted({ oid: '2' }).progress)),
+  ],
+  'clear-one-business': [
+    asking('clears everything', /AuditClear\b/, (asked) =>
+      askedWith(asked, {
+        query: asked.query.replace('{ clearHistory', '{ also: clearHistory(business: "article") { clearedAt } clearHistory'),
+      }),
+    ),
+  ],
+  'clear-late-report': [lateAsNow, fakeClear],
+  'clear-then-view': [fakeClear, fakeReport],
+  'pause-drops': [fakePause, changing('does not say paused', /AuditSettings/, (data) => (data.historySettings.paused = false))],
+  'pause-lets-delete': [fakeDelete, fakeClear, pretending('deletes nothing', /AuditDelete/, () => ({ deleteHistory: { deletedIds: [] } }))],
+  'pause-across-processes': [
+    inSecond(changing('does not mind the pause', /AuditReport/, (data) => (data.reportProgress.outcome = 'ACCEPTED'))),
+    inSecond(changing('does not say paused', /AuditSettings/, (data) => (data.historySettings.paused = false))),
+  ],
+  'resume-counts-again': [pretending('pretends to resume', /AuditResume/, () => ({ resumeHistory: { paused: false } })), fakePause],
+  ...Object.fromEntries(BAD_REPORTS.map((id) => [`report-${id}`, [wrongCode, noSentence, halfWritten]])),
+  'batch-good-inputs-count': [
+    wrongCode,
+    asking('stops at the first bad input', /AuditBatch/, (asked) => {
+      const bad = asked.variables.inputs.findIndex((input: any) => input.oid === 'bad' || input.oid === '')
+      const inputs = asked.variables.inputs.map((input: any, index: number) => (index > bad ? { ...input, business: 'none' } : input))
+      return askedWith(asked, { variables: { inputs } })
+    }),
+    {
+      name: 'acknowledges the good ones and stores none',
+      make: () => ({
+        async answer(asked, forward) {
+          const answer = await forward(asked)
+          const clear = { query: 'mutation { clearHistory(business: "video") { clearedAt } }', variables: {} }
+          if (/AuditBatch/.test(asked.query)) await forward(askedWith(asked, clear))
+          return answer
+        },
+      }),
+    },
+  ],
+  'batch-501': [
+    wrongCode,
+    halfDoing('stores the first 500', /AuditBatch/, (asked) =>
+      askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(0, 500) } }),
+    ),
+  ],
+  'delete-201-ids': [
+    wrongCode,
+    halfDoing('deletes some', /AuditDelete/, (asked) => askedWith(asked, { variables: { business: 'video', ids: ['1'] } })),
+  ],
+  'delete-one-bad-id': [
+    wrongCode,
+    halfDoing('deletes some', /AuditDelete/, (asked) => askedWith(asked, { variables: { business: 'video', ids: ['1'] } })),
+  ],
+  'input-of-wrong-type': [
+    wrongCode,
+    halfDoing('stores the good one', /AuditBatch/, (asked) =>
+      askedWith(asked, { variables: { inputs: asked.variables.inputs.slice(0, 1) } }),
+    ),
+  ],
+  'mutation-too-wide': [wrongCode, halfDoing('runs one of it', /AuditWide/, oneReport)],
+  'mutation-by-get': [
+    wrongCode,
+    {
+      name: 'runs it',
+      make: () => ({
+        async answer(asked, forward) {
+          const answer = await forward(asked)
+          if (asked.method === 'GET') await forward(oneReport(asked))
+          return answer
+        },
+      }),
+    },
+  ],
+  ...Object.fromEntries(BAD_QUERIES.map((id) => [id, id.startsWith('cursor-') ? [wrongCode] : [wrongCode, answersAll]])),
+  'nobody-reads': [wrongCode, everybodyIsSomebody],
+  'nobody-writes': [wrongCode, everybodyIsSomebody],
+  'nobody-follows': [everybodyIsSomebody],
+  'token-broken': [wrongCode, everybodyIsSomebody],
+  'token-forged': [wrongCode, everybodyIsSomebody],
+  'token-expired': [wrongCode, everybodyIsSomebody],
+  'others-read-nothing': [everybodyIsOne],
+  'others-change-nothing': [everybodyIsOne],
+  'write-for-another-forbidden': [
+    wrongCode,
+    asking('gives everybody every scope', /AuditReport/, (asked) => ({
+      ...asked,
+      headers: { ...asked.headers, 'x-viewer-scopes': 'progress:write-any' },
+    })),
+  ],
+  'write-for-another-with-scope': [
+    asking('gives nobody a scope', /AuditReport/, (asked) => {
+      const { 'x-viewer-scopes': _, ...headers } = asked.headers
+      return { ...asked, headers }
+    }),
+    reporting('stores it for the one who asks', ({ viewer: _, ...input }) => input),
+  ],
+  'hears-reports': [silent, { name: 'loses some events', make: () => ({ passes: (event) => event?.data?.progressChanged?.oid !== '3' }) }],
+  'hears-across-processes': [inSecond(silent)],
+  'heard-is-readable': [olderLookup],
+  'hears-deletions': [
+    ...['DELETED', 'CLEARED'].map((kind) => ({
+      name: `keeps ${kind} to itself`,
+      make: () => ({ passes: (event: any) => event?.data?.progressChanged?.kind !== kind }),
+    })),
+  ],
+  'hears-what-was-missed': [forgetfulStream],
+  'hears-nobody-else': [everybodyIsOne],
+  'token-of-no-event': [forgetfulStream],
+  'health-live': [answeringAt('says that it does not run', '/health/live', () => told({ ok: false }, 503))],
+  'health-ready': [
+    answeringAt('says that a store is down', '/health/ready', (answer) =>
+      told({ ...answer.json, stores: { ...answer.json.stores, log: 'the log does not answer' } }),
+    ),
+    answeringAt('drains', '/health/ready', () => told({ ok: false, draining: true, stores: {} }, 503)),
+  ],
+  'metrics-count': [
+    answeringAt('counts nothing', '/metrics', (answer) => ({ ...answer, text: 'tidemark_reports_total{outcome="accepted"} 7\n' })),
+  ],
+  'write-back-drains': [
+    ...['tidemark_dirty_keys', 'tidemark_log_lag_messages'].map((name) =>
+      answeringAt(`has ${name} left`, '/metrics', (answer) => ({
+        ...answer,
+        text: answer.text.replace(new RegExp(`^${name} 0$`, 'm'), `${name} 3`),
+      })),
+    ),
+  ],
+  'written-stays': [olderPage, olderLookup, fakeBatch],
+  'long-history-stays': [
+    changing('ends where the hot timeline ends', /AuditHistory/, ({ viewerHistory: { edges, pageInfo } }) => {
+      if (edges.some(({ node }: any) => node.oid === '999')) pageInfo.hasNextPage = false
+    }),
+    changing('looks up in the hot timeline only', /AuditLookup/, (data, asked) => {
+      if (asked.variables.ids[0] === '1499') data.progress = [null]
+    }),
+  ],
+  'deleted-stays-deleted': [fakeDelete, fakeClear, lateAsNow],
+  'paused-stays-paused': [fakePause],
+}
+
+/** A history that says, where it ends, that it goes on. */
+function withoutEnd(): PlannedFault {
+  return changing('never ends', /AuditHistory/, ({ viewerHistory: { pageInfo } }) => (pageInfo.hasNextPage = true))
+}
+
+/** A new viewer is taken for one who has watched. */
+function everybodyIsSomebodyElse(): PlannedFault {
+  return changing(
+    'shows what others watched',
+    /AuditLookup/,
+    (data) => (data.progress = data.progress.map(() => accepted({ oid: '1' }).progress)),
+  )
+}
+
+/** A process that looks deletions up in a copy of its own, which is late. */
+function olderThanDeletion(): PlannedFault {
+  return changing('has not heard of the deletion', /AuditLookup/, (data, asked) => {
+    data.progress = asked.variables.ids.map((oid: string) => accepted({ oid, business: 'video', position: REAL_POSITION }).progress)
+  })
+}

@@ -1,0 +1,123 @@
+/**
+ * Redis, Kafka and MariaDB of one's own, to be killed and cut off: on free ports, in a temporary folder, as the shipped
+ * configuration sets them up (docker-compose.yml). They end with this process, whatever ends it but `kill -9`.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeKafka } from '../../scripts/servers/kafka.ts'
+import { makeMariadb } from '../../scripts/servers/mariadb.ts'
+import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
+import { makeRedis } from '../../scripts/servers/redis.ts'
+import type { Server } from '../../scripts/servers/server.ts'
+import { KAFKA_ARTIFACTS } from './services.ts'
+
+export const OWN_SERVERS = ['redis', 'kafka', 'mariadb'] as const
+export type OwnServerName = (typeof OWN_SERVERS)[number]
+
+export type OwnServer = {
+  name: OwnServerName
+  port: number
+  /** Starts it, on its data if it was killed, and waits until it answers. */
+  start(): Promise<void>
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>
+  isRunning(): boolean
+}
+
+export type OwnServers = Record<OwnServerName, OwnServer> & {
+  /** For whatever else belongs to them; removed with them. */
+  folder: string
+  remove(): Promise<void>
+}
+
+export type OwnServersOptions = {
+  /** Where Kafka says that it is, if not at its own port: at a proxy's. */
+  kafkaAddress?: (port: number) => Promise<string>
+}
+
+const START_MAX_MS = 60_000
+
+/** None of them runs until it is started. */
+export async function makeOwnServers(options: OwnServersOptions = {}): Promise<OwnServers> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-servers-'))
+  const [redisPort, kafkaPort, controllerPort, mariadbPort] = (await lowPorts(4)) as [number, number, number, number]
+  const advertised = await options.kafkaAddress?.(kafkaPort)
+  const folderOf = (name: OwnServerName) => join(folder, name)
+  const redis = makeRedis(folderOf('redis'), redisPort, ['appendfsync always'])
+  const kafkaSettings = advertised === undefined ? [] : [`advertised.listeners=CLIENT://${advertised}`]
+  mkdirSync(KAFKA_ARTIFACTS, { recursive: true })
+  const kafka = makeKafka(folderOf('kafka'), { port: kafkaPort, controllerPort }, KAFKA_ARTIFACTS, kafkaSettings)
+  const mariadb = makeMariadb(folderOf('mariadb'), mariadbPort)
+  const own = {
+    redis: ownServer('redis', redis, folderOf('redis'), redisPort),
+    kafka: ownServer('kafka', kafka, folderOf('kafka'), kafkaPort),
+    mariadb: ownServer('mariadb', mariadb, folderOf('mariadb'), mariadbPort),
+  }
+  const killAll = () => {
+    for (const name of OWN_SERVERS) {
+      const pid = runningPid(folderOf(name))
+      if (pid !== undefined) process.kill(pid, 'SIGKILL')
+    }
+  }
+  process.once('exit', killAll)
+  return {
+    ...own,
+    folder,
+    async remove() {
+      await Promise.all(OWN_SERVERS.map((name) => own[name].kill()))
+      process.off('exit', killAll)
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
+    },
+  }
+}
+
+/** Starts all three at once. */
+export async function startOwnServers(servers: OwnServers): Promise<void> {
+  await Promise.all(OWN_SERVERS.map((name) => servers[name].start()))
+}
+
+function ownServer(name: OwnServerName, server: Server, folder: string, port: number): OwnServer {
+  return {
+    name,
+    port,
+    async start() {
+      await server.install()
+      await server.start()
+      for (const end = Date.now() + START_MAX_MS; !(await server.answers()); await sleep(50)) {
+        if (runningPid(folder) === undefined || Date.now() > end)
+          throw new Error(`${name} on port ${port} does not answer; its last words:\n${lastOutput(folder, 20)}`)
+      }
+    },
+    async kill() {
+      const pid = runningPid(folder)
+      if (pid === undefined) return
+      process.kill(pid, 'SIGKILL')
+      while (runningPid(folder) !== undefined) await sleep(5)
+    },
+    isRunning: () => runningPid(folder) !== undefined,
+  }
+}
+
+/**
+ * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
+ * taken by any client while its server is killed, and the server would not come back.
+ */
+export async function lowPorts(count: number): Promise<number[]> {
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    if (!ports.has(port) && (await isFree(port))) ports.add(port)
+  }
+  return [...ports]
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}

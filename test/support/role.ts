@@ -1,0 +1,130 @@
+/**
+ * A role of Tidemark as a process of its own, at an address that stays when it is killed and started again. What it says
+ * goes to `output.log` of its folder. It ends with this process, whatever ends it but `kill -9`.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+
+export type RoleOptions = {
+  name: string
+  /** As in `tidemark gateway`. */
+  command: readonly string[]
+  port: number
+  folder: string
+  settings: Record<string, unknown>
+}
+
+export type Role = {
+  name: string
+  url: string
+  metricsUrl: string
+  pid(): number | undefined
+  isRunning(): boolean
+  /** How often it was killed: whoever sees a connection end can tell whether that was on purpose. */
+  kills(): number
+  /** Sentences: each time it ended though nobody asked it to. */
+  deaths(): readonly string[]
+  /** Resolves when it is ready; rejects with its last words if it ends before. */
+  start(): Promise<void>
+  /** kill -9; resolves when it is gone. */
+  kill(): Promise<void>
+  /** Ends it as an operator would; resolves to its exit status. */
+  stop(): Promise<number | null>
+}
+
+const STOP_MAX_MS = 40_000
+
+export function makeRole({ name, command, port, folder, settings }: RoleOptions): Role {
+  mkdirSync(folder, { recursive: true })
+  const config = join(folder, 'tidemark.yaml')
+  const output = join(folder, 'output.log')
+  const origin = `http://127.0.0.1:${port}`
+  const deaths: string[] = []
+  let child: ChildProcess | undefined
+  let kills = 0
+
+  async function start(): Promise<void> {
+    writeFileSync(config, JSON.stringify(settings))
+    const args = [COMMAND, ...command, '--port', String(port), '--config', config]
+    const launched = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder })
+    launched.stderr.pipe(createWriteStream(output, { flags: 'a' }))
+    const killAtExit = () => void launched.kill('SIGKILL')
+    process.once('exit', killAtExit)
+    launched.once('exit', () => process.off('exit', killAtExit))
+    await isReady(launched)
+    child = launched
+    launched.once('exit', (status, signal) => {
+      if (child !== launched) return
+      child = undefined
+      deaths.push(`${name} ended with ${signal ?? `status ${status}`}: ${lastWords()}`)
+    })
+  }
+
+  function isReady(launched: ChildProcess): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let said = ''
+      launched.stdout?.setEncoding('utf8').on('data', (text: string) => {
+        said += text
+        if (said.includes('is ready: ')) resolve()
+      })
+      launched.once('exit', (status, signal) =>
+        reject(new Error(`${name} ended with ${signal ?? `status ${status}`} before it was ready: ${lastWords()}`)),
+      )
+    })
+  }
+
+  function lastWords(): string {
+    try {
+      return readFileSync(output, 'utf8').slice(-2_000)
+    } catch {
+      return ''
+    }
+  }
+
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
+    const ending = child
+    if (ending === undefined) return null
+    child = undefined
+    const gone = once(ending, 'exit') as Promise<[number | null]>
+    ending.kill(signal)
+    const patience = setTimeout(() => ending.kill('SIGKILL'), STOP_MAX_MS)
+    const [status] = await gone
+    clearTimeout(patience)
+    return status
+  }
+
+  return {
+    name,
+    url: `${origin}/graphql`,
+    metricsUrl: `${origin}/metrics`,
+    pid: () => child?.pid,
+    isRunning: () => child !== undefined,
+    kills: () => kills,
+    deaths: () => deaths,
+    start,
+    async kill() {
+      kills++
+      await end('SIGKILL')
+    },
+    stop: () => end('SIGTERM'),
+  }
+}
+
+/** The numbers of `/metrics` by name, labels added up; undefined if it does not answer. */
+export async function metricsOf(role: Role): Promise<Map<string, number> | undefined> {
+  let text: string
+  try {
+    text = await (await fetch(role.metricsUrl, { signal: AbortSignal.timeout(10_000) })).text()
+  } catch {
+    return undefined
+  }
+  const sums = new Map<string, number>()
+  for (const [, name, value] of text.matchAll(/^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/gm)) {
+    sums.set(name as string, (sums.get(name as string) ?? 0) + Number(value))
+  }
+  return sums
+}

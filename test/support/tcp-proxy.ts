@@ -1,0 +1,77 @@
+/**
+ * A TCP proxy in front of one server, whose network can be cut in two ways:
+ * - broken: connections end, and new ones end at once, as with a firewall that rejects, or a server that is gone.
+ * - silent: nothing passes, and nobody is told, as with a pulled cable. What was sent meanwhile passes when it is mended,
+ *   since that is what TCP does; an end that was reached meanwhile is told then, too.
+ */
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export type Cut = 'broken' | 'silent'
+
+export type TcpProxy = {
+  port: number
+  cut(kind: Cut): void
+  mend(): void
+  close(): Promise<void>
+}
+
+type State = 'whole' | Cut
+
+export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>()
+  const heldBack: (() => void)[] = []
+  let state: State = 'whole'
+
+  const server = createServer((client) => {
+    if (state === 'broken') {
+      client.destroy()
+      return
+    }
+    const target = connect(targetPort, '127.0.0.1')
+    join(client, target)
+    join(target, client)
+  })
+
+  function join(from: Socket, to: Socket): void {
+    sockets.add(from)
+    from.setNoDelay(true)
+    if (state === 'silent') from.pause()
+    from.on('data', (chunk) => {
+      if (!to.write(chunk)) from.pause()
+    })
+    to.on('drain', () => {
+      if (state !== 'silent') from.resume()
+    })
+    from.on('error', () => undefined)
+    from.on('close', () => {
+      sockets.delete(from)
+      if (state === 'silent') heldBack.push(() => to.destroy())
+      else to.destroy()
+    })
+  }
+
+  function cut(kind: Cut): void {
+    state = kind
+    for (const socket of sockets) {
+      if (kind === 'silent') socket.pause()
+      else socket.destroy()
+    }
+  }
+
+  function mend(): void {
+    state = 'whole'
+    for (const socket of sockets) socket.resume()
+    for (const tell of heldBack.splice(0)) tell()
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut,
+    mend,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
