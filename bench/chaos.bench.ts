@@ -1,5 +1,5 @@
 /**
- * Does the distributed shape lose anything acknowledged, whatever is killed or cut off? 200 kills (8 with --quick) of
+ * Does the distributed shape lose anything acknowledged, whatever is killed or cut off? 200 kills (6 with --quick) of
  * gateways, jobs, Redis, Kafka and MariaDB and 50 network cuts (3) of 0.5 to 5 s at random moments, two at a time, under
  * load; then quiet, and a look for every acknowledged write, through the API and in the record store.
  *
@@ -10,12 +10,13 @@ import type { BenchOptions, Measure } from './report.ts'
 
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const report = await runChaos({
-    kills: quick ? 8 : 200,
+    kills: quick ? 6 : 200,
     cuts: quick ? 3 : 50,
     seed: Date.now() % 1_000_000,
     atOnce: quick ? 3 : 2,
     pauseMaxMs: quick ? 500 : 1_000,
     deadMaxMs: quick ? 500 : 1_500,
+    cutMaxMs: quick ? 2_000 : 5_000,
     viewers: 60,
     progress,
   })

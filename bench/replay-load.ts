@@ -1,14 +1,18 @@
 /**
- * The reports of a replay: recorded interactions, each row as ten heartbeats of a player, or a sample of the same form.
+ * The reports of a replay: recorded interactions, or a sample of the same form, each row as ten heartbeats of a player.
  * Given as often as they are asked for, always the same: once to be sent, once to be compared with.
  */
 import { readReports, type WireReport } from '../cli/replay.ts'
-import { sampleReports } from '../cli/sample.ts'
+import { randomBelow, seededRandom } from '../core/random.ts'
 
 const HEARTBEATS = 10
+const HEARTBEAT_MS = 15_000
 const BUSINESS = 'video'
-/** Below this a report is a glance, which does not move a resume point: a plain sort could not tell what comes out. */
-const POSITION_MIN = 5_000
+/** Of a small site, in proportion to its rows: recorded ones are about seven rows to a viewer and twelve to a subject. */
+const ROWS_PER_VIEWER = 7
+const ROWS_PER_SUBJECT = 12
+const START = 1_300_000_000_000
+const ROW_EVERY_MS = 60_000
 
 export type ReplaySource = () => AsyncGenerator<WireReport>
 
@@ -24,8 +28,24 @@ async function* recorded(file: string, reportsMax: number): AsyncGenerator<WireR
   }
 }
 
-/** About as many viewers and subjects as the recorded interactions of a small site have in a million reports. */
+/** Rows ordered by time; a few subjects are watched by many (the cube of an even number), viewers all the same. */
 async function* sample(reports: number): AsyncGenerator<WireReport> {
-  const options = { viewers: 13_500, subjects: 8_400, reports, seed: 1, skew: 1, from: 1_700_000_000_000, businesses: [BUSINESS] }
-  for (const report of sampleReports(options)) yield { ...report, position: Math.max(POSITION_MIN, report.position) }
+  const random = seededRandom(1)
+  const rows = Math.ceil(reports / HEARTBEATS)
+  const viewers = Math.ceil(rows / ROWS_PER_VIEWER)
+  const subjects = Math.ceil(rows / ROWS_PER_SUBJECT)
+  for (let row = 0; row < rows; row++) {
+    const viewer = String(1 + randomBelow(random, viewers))
+    const oid = String(1 + Math.floor(subjects * random() ** 3))
+    for (let beat = 0; beat < HEARTBEATS; beat++) {
+      yield {
+        viewer,
+        business: BUSINESS,
+        oid,
+        position: HEARTBEAT_MS * (beat + 1),
+        duration: HEARTBEAT_MS * HEARTBEATS * 2,
+        viewedAt: START + row * ROW_EVERY_MS + beat * HEARTBEAT_MS + (row % 7),
+      }
+    }
+  }
 }

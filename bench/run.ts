@@ -7,7 +7,10 @@ import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
 
-const { values, positionals } = parseArgs({ allowPositionals: true, options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, file: { type: 'string' } } })
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, file: { type: 'string' } },
+})
 const [name = ''] = positionals
 const BENCHES = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))

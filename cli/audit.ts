@@ -32,13 +32,17 @@ export type AuditFlags = Pick<IdentityFlags, 'token' | 'secret' | 'issuer' | 'au
 }
 
 const AT_ONCE = 4
+const EVENT_MAX_MS = 5_000
 const ID_WIDTH = Math.max(...[...PROMPT_CHECKS, ...PATIENT_CHECKS].map((check) => check.id.length))
 
 /** Throws CONFIG_INVALID, and if the deployment cannot be audited at all. */
 export function auditFromFlags(url: string, flags: AuditFlags, print: (line: string) => void): Promise<boolean> {
   const { second, job, business, conflict, glance, only } = flags
   const identity = identityOf({ ...flags, privateKey: flags.privateKey === undefined ? undefined : readKey(flags.privateKey) })
-  return audit({ url, second, job, identity, business, conflict, glance, waitMs: flags.wait * 1_000, only }, print)
+  return audit(
+    { url, second, job, identity, business, conflict, glance, waitMs: flags.wait * 1_000, eventMaxMs: EVENT_MAX_MS, only },
+    print,
+  )
 }
 
 function readKey(file: string): string {
@@ -65,7 +69,9 @@ export async function audit(options: AuditRun, print: (line: string) => void): P
   const tell = (finding: Finding) => linesOf(finding).forEach((line) => print(line))
   let findings: Finding[]
   try {
-    findings = [...(await runChecks(audited, prompt, AT_ONCE, tell)), ...(await runChecks(audited, patient, patient.length, tell))]
+    findings = await runChecks(audited, prompt, AT_ONCE, tell)
+    if (patient.length > 0 && options.waitMs > 0) print(`now waiting for the write-back, ${options.waitMs / 1_000} s at most`)
+    findings.push(...(await runChecks(audited, patient, patient.length, tell)))
   } finally {
     const left = await audited.cleanUp()
     if (left > 0) print(`${left} viewers of the audit could not be cleared; their ids begin with audit-`)

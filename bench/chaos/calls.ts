@@ -4,31 +4,31 @@
  */
 import type { Role } from '../../test/support/role.ts'
 
-export type CallEnd =
-  | { kind: 'answered'; data: any; degraded: ReadonlySet<string> }
+export type CallEnd<Data = unknown> =
+  | { kind: 'answered'; data: Data; degraded: ReadonlySet<string> }
   /** An answer, but an error: `code` is the first one's, or the HTTP status. */
   | { kind: 'error'; code: string; sentence: string }
   /** No answer. `excused`: its process was killed. */
   | { kind: 'lost'; excused: boolean; reason: string }
 
-export type Call = {
+export type Call<Data = unknown> = {
   role: Role
   operation: string
   viewer: string
   /** As of performance.now(). */
   begun: number
   ms: number
-  end: CallEnd
+  end: CallEnd<Data>
 }
 
 /** Nobody waits longer. A write waits 2 s for a hot store that fails, a read 3 s for a record store. */
 const PATIENCE_MS = 15_000
 
-export async function call(role: Role, operation: string, viewer: string, query: string, variables: object): Promise<Call> {
+export async function call<Data>(role: Role, operation: string, viewer: string, query: string, variables: object): Promise<Call<Data>> {
   const begun = performance.now()
   const kills = role.kills()
   const wasRunning = role.isRunning()
-  const done = (end: CallEnd): Call => ({ role, operation, viewer, begun, ms: performance.now() - begun, end })
+  const done = (end: CallEnd<Data>): Call<Data> => ({ role, operation, viewer, begun, ms: performance.now() - begun, end })
   try {
     const response = await fetch(role.url, {
       method: 'POST',
@@ -44,9 +44,9 @@ export async function call(role: Role, operation: string, viewer: string, query:
   }
 }
 
-function endOf(status: number, text: string): CallEnd {
+function endOf<Data>(status: number, text: string): CallEnd<Data> {
   const answer = JSON.parse(text) as {
-    data?: unknown
+    data?: Data | null
     errors?: { message: string; extensions?: { code?: string } }[]
     extensions?: { degraded?: string[] }
   }

@@ -10,7 +10,7 @@ import { makeTally, type Tally } from './tally.ts'
 import { verify, type Verification } from './verify.ts'
 import { startWriters } from './writers.ts'
 
-export type ChaosOptions = Omit<FaultOptions, 'cutMinMs' | 'cutMaxMs'> & {
+export type ChaosOptions = Omit<FaultOptions, 'cutMinMs'> & {
   seed: number
   viewers: number
   progress(text: string): void
@@ -33,7 +33,6 @@ const REGIONS = 24
 /** More than a hot timeline holds, so that pages and late reports need the record store. */
 const SUBJECTS = 60
 const CUT_MIN_MS = 500
-const CUT_MAX_MS = 5_000
 const LANES = 6
 const WRITE_PAUSE_MAX_MS = 30
 const QUIET_MAX_MS = 120_000
@@ -58,7 +57,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   try {
     const { gateways, roles } = deployment
     const ledger = makeLedger()
-    const faults = makeFaults(deployment, seededRandom(seed), { ...options, cutMinMs: CUT_MIN_MS, cutMaxMs: CUT_MAX_MS })
+    const faults = makeFaults(deployment, seededRandom(seed), { ...options, cutMinMs: CUT_MIN_MS })
     const tally = makeTally(faults.outSince)
     const wrong: string[] = []
     const writers = startWriters(gateways, ledger, {
@@ -76,7 +75,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     let figures: FaultFigures
     try {
       figures = await faults.run((text) =>
-        progress(`${text}; ${ledger.acknowledgedCount()} reports acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
+        progress(
+          `${text}; ${ledger.acknowledgedCount()} reports acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`,
+        ),
       )
     } finally {
       await writers.stop()

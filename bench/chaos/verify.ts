@@ -1,7 +1,7 @@
 /** After quiet: is everything that was acknowledged where it belongs? Asked through the API, and of the record store itself. */
 import type { Role } from '../../test/support/role.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
-import { call } from './calls.ts'
+import { call, type Call } from './calls.ts'
 import { DELETED, REPORTED, lossOf, type Found, type Ledger } from './ledger.ts'
 
 export type Verification = {
@@ -69,10 +69,10 @@ async function lossesOfViewer(gateway: Role, ledger: Ledger, viewer: string): Pr
 async function readHistory(gateway: Role, viewer: string, business: string): Promise<(Found & { oid: string })[]> {
   const nodes: (Found & { oid: string })[] = []
   for (let after: string | null = null; ;) {
-    const { end } = await call(gateway, 'verify', viewer, PAGE, { businesses: [business], after })
+    const { end }: Call<{ viewerHistory: Page }> = await call(gateway, 'verify', viewer, PAGE, { businesses: [business], after })
     if (end.kind !== 'answered') throw new Error(`the history of viewer ${viewer} cannot be read: ${JSON.stringify(end)}`)
     if (end.degraded.size > 0) throw new Error(`after quiet the answers still lack ${[...end.degraded].join(', ')}`)
-    const { edges, pageInfo }: Page = end.data.viewerHistory
+    const { edges, pageInfo } = end.data.viewerHistory
     nodes.push(...edges.map((edge) => edge.node))
     if (!pageInfo.hasNextPage) return nodes
     after = pageInfo.endCursor

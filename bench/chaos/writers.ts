@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { randomBelow, seededRandom, type Random } from '../../core/random.ts'
 import type { Role } from '../../test/support/role.ts'
-import { call, type Call } from './calls.ts'
+import { call, type Call, type CallEnd } from './calls.ts'
 import { DELETED, REPORTED, type Ledger } from './ledger.ts'
 
 export type WriterOptions = {
@@ -41,6 +41,8 @@ const LOOK_UP = 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) {
 const PAGE = 'query ($businesses: [String!]) { viewerHistory(businesses: $businesses, first: 100) { edges { node { oid position } } } }'
 
 type Outcome = { outcome: string; code: string | null; message: string | null }
+type Page = { viewerHistory: { edges: { node: { oid: string; position: number } }[] } }
+type Answer<Data> = Extract<CallEnd<Data>, { kind: 'answered' }>
 
 export function startWriters(gateways: readonly Role[], ledger: Ledger, options: WriterOptions): Writers {
   const lanes = Array.from({ length: options.lanes }, (_, lane) => startLane(gateways, ledger, lane, options))
@@ -58,9 +60,9 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
   let deletions = 0
 
   /** Until it is answered. */
-  async function insist(operation: string, viewer: string, query: string, variables: object) {
+  async function insist<Data>(operation: string, viewer: string, query: string, variables: object): Promise<Answer<Data>> {
     for (;;) {
-      const made = await call(gateway, operation, viewer, query, variables)
+      const made = await call<Data>(gateway, operation, viewer, query, variables)
       options.onCall(made)
       if (made.end.kind === 'answered') return made.end
       gateway = gateways[(gateways.indexOf(gateway) + 1) % gateways.length] as Role
@@ -70,11 +72,7 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
 
   async function report(viewer: string, size: number): Promise<void> {
     const inputs = Array.from({ length: size }, () => ledger.attempt(viewer, String(randomBelow(random, options.subjects))))
-    const { data, degraded } =
-      size === 1
-        ? await insist('report', viewer, REPORT_ONE, { input: inputs[0] })
-        : await insist('batch', viewer, REPORT_BATCH, { inputs })
-    const outcomes = (size === 1 ? [data.reportProgress] : data.reportProgressBatch) as Outcome[]
+    const { outcomes, degraded } = size === 1 ? await reportOne(viewer, inputs) : await reportBatch(viewer, inputs)
     outcomes.forEach(({ outcome, code, message }, index) => {
       const { oid, position } = inputs[index] as (typeof inputs)[number]
       // A batch that was repeated, here or in the service, meets its own newer report of the subject.
@@ -83,6 +81,16 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
       else if (outcome !== 'STALE' || !isSuperseded)
         options.onWrong(`viewer ${viewer}, subject ${oid}: the newest report was ${outcome}: ${code ?? ''} ${message ?? ''}`)
     })
+  }
+
+  async function reportOne(viewer: string, inputs: readonly object[]) {
+    const { data, degraded } = await insist<{ reportProgress: Outcome }>('report', viewer, REPORT_ONE, { input: inputs[0] })
+    return { outcomes: [data.reportProgress], degraded }
+  }
+
+  async function reportBatch(viewer: string, inputs: readonly object[]) {
+    const { data, degraded } = await insist<{ reportProgressBatch: Outcome[] }>('batch', viewer, REPORT_BATCH, { inputs })
+    return { outcomes: data.reportProgressBatch, degraded }
   }
 
   async function reportAndDelete(viewer: string): Promise<void> {
@@ -98,17 +106,17 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
     const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
     const asked = known.slice(0, LOOKUPS_MAX)
     if (asked.length === 0) return
-    const { data, degraded } = await insist('lookup', viewer, LOOK_UP, { ids: asked.map(({ oid }) => oid) })
+    const { data, degraded } = await insist<{ progress: ({ position: number } | null)[] }>('lookup', viewer, LOOK_UP, { ids: asked.map(({ oid }) => oid) })
     if (degraded.size > 0) return
     asked.forEach(({ oid, firm }, index) => complain(viewer, oid, firm, data.progress[index]?.position, 'a lookup'))
   }
 
   async function readPage(viewer: string): Promise<void> {
     const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
-    const { data, degraded } = await insist('page', viewer, PAGE, { businesses: [REPORTED] })
+    const { data, degraded } = await insist<Page>('page', viewer, PAGE, { businesses: [REPORTED] })
     if (degraded.size > 0) return
-    const nodes = data.viewerHistory.edges.map((edge: { node: { oid: string; position: number } }) => edge.node)
-    const found = new Map<string, number>(nodes.map((node: { oid: string; position: number }) => [node.oid, node.position]))
+    const nodes = data.viewerHistory.edges.map((edge) => edge.node)
+    const found = new Map(nodes.map((node) => [node.oid, node.position]))
     if (found.size < nodes.length) options.onWrong(`viewer ${viewer}: a page shows a subject twice`)
     for (const { oid, firm } of known) complain(viewer, oid, firm, found.get(oid), 'a page')
   }

@@ -30,6 +30,8 @@ export type AuditOptions = {
   glance: boolean
   /** Milliseconds to wait for the write-back. 0: leave out what depends on it. */
   waitMs: number
+  /** Milliseconds an event may take from a change to a subscriber. */
+  eventMaxMs: number
 }
 
 /** Nothing of the write-back is left; something is; or nobody can tell, and the whole time was waited. */
@@ -85,7 +87,7 @@ export async function makeAudit(options: AuditOptions) {
     entity,
     conflict: options.conflict,
     glance: options.glance,
-    waitMs: options.waitMs,
+    eventMaxMs: options.eventMaxMs,
     identity,
     /** The clock of the deployment, in ms. */
     now: () => Date.now() + ahead,
@@ -142,7 +144,10 @@ async function probe(viewer: AuditViewer): Promise<number | undefined> {
         'UNAUTHENTICATED',
         `${viewer.url} does not take us for a viewer (${error.seen}): give --secret, --private-key or --token`,
       )
-    throw new TidemarkError('SUBGRAPH_UNAVAILABLE', `${viewer.url} cannot be audited: expected ${error.expected}, saw ${error.seen}`)
+    throw new TidemarkError(
+      'SUBGRAPH_UNAVAILABLE',
+      `${viewer.url} cannot be audited: expected ${error.expected}, saw ${error.seen}; is this the address of the API?`,
+    )
   }
 }
 

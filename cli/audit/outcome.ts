@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 
 const SHOWN_MAX = 400
+const CUT = '…'
 
 /** The deployment breaks its promise. */
 export class CheckFailed extends Error {
@@ -22,7 +23,16 @@ export class CheckSkipped extends Error {
 
 /** `what` names the value: "the position of the point lookup". */
 export function expectEqual(what: string, seen: unknown, expected: unknown): void {
-  if (!isDeepStrictEqual(seen, expected)) throw new CheckFailed(`${what} to be ${show(expected)}`, show(seen))
+  if (isDeepStrictEqual(seen, expected)) return
+  if (show(expected).endsWith(CUT)) expectSameParts(what, seen, expected)
+  throw new CheckFailed(`${what} to be ${show(expected)}`, show(seen))
+}
+
+/** Of long lists the first difference is told; two beginnings that look alike would tell nothing. */
+function expectSameParts(what: string, seen: unknown, expected: unknown): void {
+  if (!Array.isArray(seen) || !Array.isArray(expected)) return
+  expected.forEach((part, index) => expectEqual(`${what}, number ${index + 1} of ${expected.length},`, seen[index] ?? null, part))
+  expectEqual(`how many ${what} has`, seen.length, expected.length)
 }
 
 /** Compares the fields that `expected` has. */
@@ -38,5 +48,5 @@ export function expectThat(holds: boolean, expected: string, seen: unknown): voi
 
 export function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
-  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text
+  return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}${CUT}` : text
 }

@@ -8,7 +8,6 @@ import type { Change } from './operations.ts'
 import type { AuditViewer } from './viewer.ts'
 
 const MINUTE = 60_000
-const EVENT_MAX_MS = 5_000
 /** How long nothing must come where nothing may. */
 const SILENCE_MS = 700
 const HELLO = 'hello'
@@ -24,25 +23,25 @@ async function whileFollowing(
   const changes = await listener.openChanges()
   try {
     await sayHello(audit, writer, changes)
-    await follow(() => nextOf(changes))
+    await follow(() => nextOf(audit, changes))
   } finally {
     changes.end()
   }
 }
 
 async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Promise<void> {
-  for (const until = Date.now() + EVENT_MAX_MS; Date.now() < until;) {
+  for (const until = Date.now() + audit.eventMaxMs; Date.now() < until;) {
     await writer.report({ oid: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
     if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return
   }
-  throw new CheckFailed(`an event within ${EVENT_MAX_MS / 1_000} s after reports`, 'none')
+  throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
 }
 
 /** Repeated hellos may come late; they are not what is waited for. */
-async function nextOf(changes: Changes): Promise<Change> {
+async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
   for (;;) {
-    const change = await changes.next(EVENT_MAX_MS)
-    if (change === undefined) throw new CheckFailed(`an event within ${EVENT_MAX_MS / 1_000} s after a change`, 'none')
+    const change = await changes.next(audit.eventMaxMs)
+    if (change === undefined) throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after a change`, 'none')
     if (change.oid !== HELLO) return change
   }
 }
@@ -122,7 +121,7 @@ export const subscriptions: readonly Check[] = [
       for (const oid of ['1', '2', '3']) await viewer.report({ oid, position: REAL_POSITION })
       const changes = await viewer.openChanges(token)
       try {
-        const missed = [await nextOf(changes), await nextOf(changes), await nextOf(changes)]
+        const missed = [await nextOf(audit, changes), await nextOf(audit, changes), await nextOf(audit, changes)]
         expectEqual(
           'the events after coming back',
           missed.map((change) => change.oid),
@@ -159,7 +158,7 @@ export const subscriptions: readonly Check[] = [
     async check(audit) {
       const changes = await (await audit.anyViewer()).openChanges('No such token!')
       try {
-        expectEqual('the codes of the errors', await changes.errorCodes(EVENT_MAX_MS), ['CURSOR_INVALID'])
+        expectEqual('the codes of the errors', await changes.errorCodes(audit.eventMaxMs), ['CURSOR_INVALID'])
       } finally {
         changes.end()
       }

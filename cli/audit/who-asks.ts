@@ -9,7 +9,6 @@ import { CheckSkipped, expectEqual, expectFields, expectThat } from './outcome.t
 import { BATCH, CLEAR, DELETE, LOOKUP, PAUSE, REPORT, RESUME, SETTINGS, historyQuery } from './operations.ts'
 
 const HOUR = 3_600_000
-const EVENT_MAX_MS = 5_000
 
 function readsOf(audit: Audit): [string, Record<string, unknown>][] {
   return [
@@ -69,7 +68,7 @@ export const whoAsks: readonly Check[] = [
     async check(audit) {
       const changes = await audit.nobody.openChanges()
       try {
-        expectEqual('the codes of the errors', await changes.errorCodes(EVENT_MAX_MS), ['UNAUTHENTICATED'])
+        expectEqual('the codes of the errors', await changes.errorCodes(audit.eventMaxMs), ['UNAUTHENTICATED'])
       } finally {
         changes.end()
       }

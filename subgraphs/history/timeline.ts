@@ -7,9 +7,13 @@
  *
  * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. So whatever
  * the first read misses because it was trimmed before, the second finds; what is trimmed in between is found twice, and
- * kept once. And the lookup comes last, because a listed row may be an old one: 1. the row is listed, the viewer has
+ * kept once. And the lookup comes after it, because a listed row may be an old one: 1. the row is listed, the viewer has
  * watched again, which only the hot store knows. 2. That is persisted and trimmed, or cleared. 3. The hot store has no
  * record, but the row that was listed is not the answer.
+ *
+ * What was watched again between the reads would be on neither: 1. the hot store is read, and the subject is below its
+ * floor. 2. It is watched again. 3. Its row, if it is listed at all, does not stand any more. So the hot store is read
+ * once more at the end, where it now stands at the top.
  *
  * With the hot store down the page is what the record store has, without what was not yet persisted; the cursors are the
  * same. With the record store down the page ends at the floor, and says that there is more, so that a client that goes on
@@ -59,15 +63,16 @@ async function readBoth(
   const wanted = first + 1
   const page = await hot.listTimeline(viewer, businesses, before, wanted)
   const last = page.entries.length === wanted ? placeOf(page.entries[wanted - 1] as TimelineEntry) : undefined
-  const entries = [...page.entries]
-  const listed = new Set(entries.map(subjectText))
+  const entries = new Map(page.entries.map((entry) => [subjectText(entry), entry]))
   let isCut = false
+  let isRead = false
   for (const truncated of page.truncated) {
     if (last !== undefined && comparePlaces(last, truncated.floor) < 0) continue
     try {
       for (const entry of await readOlder(hot, records, viewer, truncated, before, wanted)) {
-        if (!listed.has(subjectText(entry))) entries.push(entry)
+        if (!entries.has(subjectText(entry))) entries.set(subjectText(entry), entry)
       }
+      isRead = true
     } catch (error) {
       if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
       degraded.add('recordStore')
@@ -75,8 +80,10 @@ async function readBoth(
     }
   }
   if (isCut) return cutAtFloors(page, before, first)
-  if (entries.length > page.entries.length) entries.sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
-  return { entries: entries.slice(0, first), hasNextPage: entries.length > first }
+  if (!isRead) return { entries: page.entries.slice(0, first), hasNextPage: page.entries.length > first }
+  for (const entry of (await hot.listTimeline(viewer, businesses, before, wanted)).entries) entries.set(subjectText(entry), entry)
+  const sorted = [...entries.values()].sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+  return { entries: sorted.slice(0, first), hasNextPage: sorted.length > first }
 }
 
 /**

@@ -6,7 +6,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { serve } from '../../cli/serve.ts'
 import type { Degraded } from '../../core/degraded.ts'
-import type { OpenStores } from '../../stores/open.ts'
 import { startStandalone } from '../../subgraphs/standalone.ts'
 import { ask } from '../support/service.ts'
 import { config, makeDataFolder, makeSwitchedStores, serveOn, until } from '../subgraphs/switched-stores.ts'
@@ -23,7 +22,7 @@ const registry = new Registry()
 const gateway = serve(
   { ...config, server: { ...config.server, port: 0 } },
   [served.history],
-  { ...stores, close: () => Promise.resolve() } as OpenStores,
+  { ...stores, close: () => Promise.resolve() },
   registry,
   silent,
 )

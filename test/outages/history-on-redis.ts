@@ -27,7 +27,7 @@ export type HistoryOnRedis = Awaited<ReturnType<typeof openHistoryOnRedis>>
 
 export async function openHistoryOnRedis(urls: readonly string[], data: string, otherRecords?: RecordStore, withJob = true) {
   const environment = openEnvironment(join(data, 'stores'), { regions, sizeMaxGb: 1 })
-  const hot = openRedisHotStore({ urls, regions, retryMaxMs: 300, commandTimeoutMs: 300, connectTimeoutMs: 300 })
+  const hot = openRedisHotStore({ urls, regions, retryMaxMs: 300, commandTimeoutMs: 500, connectTimeoutMs: 500 })
   const log = openLmdbLog(environment, systemClock)
   const records = otherRecords ?? openLmdbRecordStore(environment)
   const journals = openLmdbJournals(data)

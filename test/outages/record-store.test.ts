@@ -39,7 +39,14 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
       viewedAt: now + index,
     }))
     await history.service.report({ id: '7', scopes: [] }, inputs)
-    await until('everything is persisted', async () => (await history.hot.countDirty()) === 0)
+    // On a busy machine the first connection may take longer than is allowed, and then it goes through the journal.
+    await until('everything is persisted', async () => {
+      return (
+        (await history.records.countProgress()) === SUBJECTS &&
+        (await history.hot.countDirty()) === 0 &&
+        (await page()).degraded.length === 0
+      )
+    })
   })
   afterAll(async () => {
     await history?.stop()
@@ -74,6 +81,8 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
 
   it('hangs, the first page waits for the patience, the next not at all, none fails, and all is well afterwards', async () => {
     database.pause()
+    // The signal is on its way while this process goes on.
+    await sleep(100)
     const times = await expectCutWithoutErrors()
     expect(times[0]).toBeLessThan(1_500)
     expect(Math.max(...times.slice(1))).toBeLessThan(300)

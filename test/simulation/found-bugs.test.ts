@@ -63,6 +63,31 @@ it('an entry that was watched again is not listed at its old place too, even if 
   expect(second.entries.map((entry) => entry.oid)).toEqual(['3', '2'])
 })
 
+it.each(['before its row is listed, and persisted', 'after its row is listed'])(
+  'an entry that was watched again while a page was read, %s, is on the page all the same',
+  async (moment) => {
+    const { hot, records } = openStores()
+    const viewer = freshViewer()
+    await fillPersisted({ hot, records }, viewer, numbered(4))
+    const watchAgain = () => hot.putProgress([write(viewer, '1', report(later(1_000)))], { now: later(), timelineCap })
+    const meanwhile: RecordStore = {
+      ...records,
+      async listProgress(...asked) {
+        if (moment === 'after its row is listed') {
+          const rows = await records.listProgress(...asked)
+          await watchAgain()
+          return rows
+        }
+        await watchAgain()
+        await persistKeys(hot, records, [keyOf(viewer, '1')], persistOptions)
+        return records.listProgress(...asked)
+      },
+    }
+    const page = await readTimeline(hot, meanwhile, viewer, [1], undefined, 10)
+    expect(page.entries.map((entry) => entry.oid)).toEqual(['1', '4', '3', '2'])
+  },
+)
+
 it('a page that was being read when the viewer cleared his history does not show what it was before', async () => {
   const { hot, records } = openStores()
   const viewer = freshViewer()

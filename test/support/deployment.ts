@@ -123,4 +123,3 @@ export async function waitUntilConverged(deployment: Pick<Deployment, 'gateways'
     await sleep(100)
   }
 }
-

@@ -1,0 +1,37 @@
+/** The audit of the distributed shape: two gateways and a job on Redis, Kafka and MariaDB. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { audit } from '../../cli/audit.ts'
+import { startDeployment, type Deployment } from '../support/deployment.ts'
+import { service } from '../support/services.ts'
+
+const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
+
+describe.skipIf(servers.includes(undefined))('two gateways and a job', () => {
+  let deployment: Deployment
+  beforeAll(async () => {
+    deployment = await startDeployment({ gateways: 2, settings: { history: { flushAgeMaxMs: 500, sweepAfterMs: 60_000 } } })
+  }, 120_000)
+  afterAll(() => deployment?.remove(), 60_000)
+
+  test('pass every check, each gateway reading what the other acknowledged', { timeout: 120_000 }, async () => {
+    const [first, second] = deployment.gateways
+    const lines: string[] = []
+    const ok = await audit(
+      {
+        url: first?.url ?? '',
+        second: second?.url,
+        job: deployment.jobs[0]?.metricsUrl,
+        identity: { kind: 'headers' },
+        business: undefined,
+        conflict: 'newest',
+        glance: true,
+        waitMs: 60_000,
+        eventMaxMs: 5_000,
+        only: undefined,
+      },
+      (line) => lines.push(line),
+    )
+    expect(lines.filter((line) => /^(skipped|FAILED)/.test(line))).toEqual([expect.stringContaining('skipped  token-expired')])
+    expect(ok).toBe(true)
+  })
+})

@@ -1,0 +1,36 @@
+/** The short form of `npm run bench -- chaos`. */
+import { describe, expect, test } from 'vitest'
+import { CONVERGED_MAX_MS, runChaos } from '../../bench/chaos/chaos.ts'
+import { service } from '../support/services.ts'
+
+const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
+
+describe.skipIf(servers.includes(undefined))('two gateways and two jobs on servers that are killed and cut off', () => {
+  test(
+    'lose nothing acknowledged, give no wrong answer, no error for one store, and have everything in place soon after',
+    { timeout: 180_000 },
+    async () => {
+      const said: string[] = []
+      const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs } = await runChaos({
+        kills: 6,
+        cuts: 3,
+        seed: 20_261,
+        atOnce: 3,
+        pauseMaxMs: 400,
+        deadMaxMs: 300,
+        cutMaxMs: 2_000,
+        viewers: 60,
+        progress: (text) => said.push(text),
+      })
+      const story = said.join('\n')
+      expect(verification.losses, story).toEqual([])
+      expect(wrong, story).toEqual([])
+      expect(tally.errors(), story).toEqual({})
+      expect(deaths, story).toEqual([])
+      expect(verification.rows).toBe(verification.expectedRows)
+      expect(convergedMs, story).toBeLessThan(CONVERGED_MAX_MS)
+      expect(acknowledged).toBeGreaterThan(1_000)
+      expect(Object.values(faults.kills).reduce((sum, count) => sum + count, 0)).toBe(6)
+    },
+  )
+})
