@@ -20,7 +20,8 @@ COPY cli ./cli
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node
-ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data
+# Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
+ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data TIDEMARK_MODE=production
 EXPOSE 4000
 
 # One process per container: it gets SIGTERM itself, and drains.

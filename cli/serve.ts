@@ -15,7 +15,7 @@ import type { Loaders } from '../loaders/index.ts'
 import type { OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
 
-type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema; makeLoaders(degraded: Degraded): Loaders }
+type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema; makeLoaders(degraded: Degraded, lasting: boolean): Loaders }
 
 export function serve(
   config: Config,
@@ -35,15 +35,20 @@ export function serve(
       judge: makeJudge(server),
     },
   )
-  return makeServer(engine, server, {
-    identify: makeIdentify(config.auth, server.mode),
-    makeContext(viewer) {
-      const degraded: Degraded = new Set()
-      return { viewer, degraded, loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded))) as Loaders }
+  // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
+  return makeServer(
+    engine,
+    { ...server, drainMaxMs: server.drainMaxMs / 2 },
+    {
+      identify: makeIdentify(config.auth, server.mode),
+      makeContext(viewer, lasting) {
+        const degraded: Degraded = new Set()
+        return { viewer, degraded, loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as Loaders }
+      },
+      ready: () => readiness(stores, systemClock),
+      log,
+      registry,
+      ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
-    ready: () => readiness(stores, systemClock),
-    log,
-    registry,
-    ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
-  })
+  )
 }

@@ -132,7 +132,10 @@ export function drainOnSignal(config: Config, log: Logger, steps: readonly Drain
   closeWithGrace({ delay: drainMaxMs + 1_000, logger: false }, async ({ err, signal }) => {
     if (err) log.fatal({ err }, 'a bug ends this process')
     else log.info({ signal }, 'draining')
-    if (!(await drain())) log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists what was left')
+    if (await drain()) return
+    log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists what was left')
+    // Makes the exit status 1.
+    throw new Error('the shutdown was not clean')
   })
 }
 

@@ -2,6 +2,7 @@
 import { systemClock } from '../core/clock.ts'
 import type { Degraded } from '../core/degraded.ts'
 import { TidemarkError } from '../core/errors.ts'
+import { makeJudge } from '../gateway/cost.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openJournals, openStores } from '../stores/open.ts'
@@ -28,7 +29,7 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
       const degraded: Degraded = new Set()
       return { viewer: await identify(headers), degraded, loaders: history.makeLoaders(degraded) }
     },
-    { host, port, production: mode === 'production' },
+    { host, port, production: mode === 'production', judge: makeJudge(config.server) },
     (err) => log.error({ err }, 'internal error'),
   )
   drainOnSignal(config, log, [

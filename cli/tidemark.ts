@@ -132,5 +132,6 @@ try {
 } catch (error) {
   if (!isTidemarkError(error)) throw error
   console.error(`${error.code}: ${error.message}`)
-  process.exitCode = 1
+  // What was opened before must not keep a process alive that cannot serve; all that was acknowledged is durable.
+  process.exit(1)
 }

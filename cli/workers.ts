@@ -7,6 +7,7 @@ import { once } from 'node:events'
 import { AggregatorRegistry, type Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import type { ProgressChange } from '../core/domain.ts'
+import { TidemarkError } from '../core/errors.ts'
 import type { ChangeRelay } from '../stores/lmdb/changes.ts'
 
 type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
@@ -29,8 +30,10 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
   const ready = new Set<number>()
   let stopping = false
   let allReady: (url: string) => void = () => {}
-  const listening = new Promise<string>((resolve) => {
+  let neverReady: (reason: Error) => void = () => {}
+  const listening = new Promise<string>((resolve, reject) => {
     allReady = resolve
+    neverReady = reject
   })
 
   function fork(): void {
@@ -47,12 +50,17 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
     } else {
       aggregated.clusterMetrics().then(
         (text) => send(worker, { kind: 'metrics', id: message.id, text }),
-        (err: unknown) => log.error({ err }, 'the metrics of the workers could not be added up'),
+        (err: unknown) => {
+          log.error({ err }, 'the metrics of the workers could not be added up')
+          send(worker, { kind: 'metrics', id: message.id, text: '' })
+        },
       )
     }
   })
   cluster.on('exit', (worker, code, signal) => {
     if (stopping) return
+    if (ready.size < count)
+      neverReady(new TidemarkError('CONFIG_INVALID', 'a worker ended before it was ready: see its own sentence above'))
     log.error({ worker: worker.id, code, signal }, 'a worker ended and is started again')
     setTimeout(fork, FORK_AGAIN_MS).unref()
   })

@@ -100,7 +100,12 @@ const storesSchema = z
   .object({
     data: z.string().min(1).default('./data').describe('TIDEMARK_DATA, --data. The folder of the embedded stores and of journals.'),
     regions: count(1, 16_384).default(100).describe('Shards of viewers. Fixed for the life of a deployment.'),
-    sizeMaxGb: z.number().min(0.001).max(65_536).default(64).describe('The most the embedded stores may take, in GB; beyond it writes are refused with STORE_FULL.'),
+    sizeMaxGb: z
+      .number()
+      .min(0.001)
+      .max(65_536)
+      .default(64)
+      .describe('The most the embedded stores may take, in GB; beyond it writes are refused with STORE_FULL.'),
     redis: redisSchema.optional().describe('The hot store. With kafka and mysql: the distributed shape; without all three: embedded.'),
     kafka: kafkaSchema.optional().describe('The log.'),
     mysql: mysqlSchema.optional().describe('The record store.'),
@@ -122,6 +127,7 @@ const configSchema = z
         operationDepthMax: count(1, 100).default(15).describe('Levels of selection an operation may have.'),
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens an operation may have.'),
         operationFieldsMax: count(10, 100_000).default(1_000).describe('Fields an operation may select once its fragments are spread.'),
+        operationMutationsMax: count(1, 1_000).default(10).describe('Mutations one operation may have, each of which may carry a batch.'),
         compiledMax: count(1, 100_000).default(1_000).describe('Compiled operations kept.'),
         drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
       })

@@ -70,7 +70,7 @@ export type ProgressChange =
 
 /** A thing that may happen once a day per viewer and business, and earns a reward. */
 export type RewardEvent = {
-  /** Stable under repetition (`day.business.viewer`): consumers drop what they have seen. */
+  /** Stable under repetition (`core/rewards.ts`): consumers drop what they have seen. */
   id: string
   viewer: ViewerId
   business: BusinessNumber

@@ -44,7 +44,11 @@ export function makeSweeper(
   async function sweep(): Promise<SweepReport> {
     const regions = ownedRegions()
     const dirtyBefore = clock.now() - options.afterMs
-    return { keys: await sweepKeys(regions, dirtyBefore), rewards: await sweepRewards(regions, dirtyBefore) }
+    // They need different stores: whichever is down, the other goes on.
+    const [keys, rewards] = await Promise.allSettled([sweepKeys(regions, dirtyBefore), sweepRewards(regions, dirtyBefore)])
+    if (keys.status === 'rejected') throw keys.reason
+    if (rewards.status === 'rejected') throw rewards.reason
+    return { keys: keys.value, rewards: rewards.value }
   }
 
   async function sweepKeys(regions: readonly number[], dirtyBefore: number): Promise<number> {

@@ -12,6 +12,7 @@
  * cannot multiply through lists of lists is a rule of graphql-js (MaxIntrospectionDepthRule).
  */
 import {
+  OperationTypeNode,
   GraphQLError,
   Kind,
   getOperationAST,
@@ -27,6 +28,8 @@ export type JudgeLimits = {
   readonly operationDepthMax: number
   /** Fields once fragments are spread. */
   readonly operationFieldsMax: number
+  /** Fields at the root of a mutation, each of which may carry a batch. */
+  readonly operationMutationsMax: number
   /** Aliased fields once fragments are spread. Default 100. */
   readonly operationAliasesMax?: number
 }
@@ -39,6 +42,8 @@ const INTROSPECTION_FIELDS_MAX = 1_000
 
 type Size = { depth: number; fields: number; aliases: number; introspectionDepth: number; introspectionFields: number }
 
+const NOTHING: Readonly<Size> = { depth: 0, fields: 0, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
+
 const ENDLESS: Readonly<Size> = {
   depth: Infinity,
   fields: Infinity,
@@ -48,7 +53,7 @@ const ENDLESS: Readonly<Size> = {
 }
 
 export function makeJudge(limits: JudgeLimits): Judge {
-  const { operationDepthMax, operationFieldsMax, operationAliasesMax = ALIASES_MAX } = limits
+  const { operationDepthMax, operationFieldsMax, operationMutationsMax, operationAliasesMax = ALIASES_MAX } = limits
   return function judge(document, operationName) {
     const operation = getOperationAST(document, operationName)
     if (operation === null || operation === undefined) return []
@@ -65,6 +70,12 @@ export function makeJudge(limits: JudgeLimits): Judge {
     if (size.aliases > operationAliasesMax) {
       refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
     }
+    if (
+      operation.operation === OperationTypeNode.MUTATION &&
+      countRoots(operation.selectionSet, fragmentsOf(document), new Set()) > operationMutationsMax
+    ) {
+      refusals.push(refuse(`has more than ${operationMutationsMax} mutations: each may write a whole batch, so send fewer, or more calls`))
+    }
     if (size.introspectionDepth > INTROSPECTION_DEPTH_MAX || size.introspectionFields > INTROSPECTION_FIELDS_MAX) {
       refusals.push(
         refuse(
@@ -74,6 +85,21 @@ export function makeJudge(limits: JudgeLimits): Judge {
     }
     return refusals
   }
+}
+
+/** Fields at the root, with those of fragments spread there; `spread` keeps fragments that spread each other from going on. */
+function countRoots(selectionSet: SelectionSetNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>, spread: Set<string>): number {
+  let roots = 0
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) roots++
+    else if (selection.kind === Kind.INLINE_FRAGMENT) roots += countRoots(selection.selectionSet, fragments, spread)
+    else if (!spread.has(selection.name.value)) {
+      spread.add(selection.name.value)
+      const fragment = fragments.get(selection.name.value)
+      if (fragment !== undefined) roots += countRoots(fragment.selectionSet, fragments, spread)
+    }
+  }
+  return roots
 }
 
 function figure(count: number): string {
@@ -118,7 +144,8 @@ function measure(
     if (remembered !== undefined) return remembered
     const fragment = fragments.get(name)
     known.set(name, ENDLESS)
-    const measured = fragment === undefined ? { ...ENDLESS } : measure(fragment.selectionSet, fragments, known)
+    // A fragment that is missing is for validation to say.
+    const measured = fragment === undefined ? { ...NOTHING } : measure(fragment.selectionSet, fragments, known)
     known.set(name, measured)
     return measured
   }

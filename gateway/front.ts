@@ -19,7 +19,8 @@ import type { Identify, Viewer } from './viewer.ts'
 export type Collaborators = {
   readonly identify: Identify
   /** Called once per operation. */
-  makeContext(viewer: Viewer): RequestContext
+  /** `lasting`: a subscription's, which must not remember what it once read. */
+  makeContext(viewer: Viewer, lasting: boolean): RequestContext
   ready(): Promise<Readiness>
   readonly log: Log
   /** Where the gateway's metrics go, and what `/metrics` shows. */
@@ -71,7 +72,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   async function execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult> {
     const startedAt = performance.now()
-    const context = makeContext(viewer)
+    const context = makeContext(viewer, false)
     const result = await prepared.execute(request.variables, context)
     count(prepared, result, startedAt)
     return withDegraded(formatResult(result, formatError), context)
@@ -80,7 +81,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
     if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, viewer))
     const startedAt = performance.now()
-    const context = makeContext(viewer)
+    const context = makeContext(viewer, false)
     const json = await prepared.executeToJson(request.variables, context)
     const result = resultWithErrors(json)
     if (result === undefined) {
@@ -93,7 +94,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   async function subscribe(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer) {
     const startedAt = performance.now()
-    const context = makeContext(viewer)
+    const context = makeContext(viewer, true)
     const stream = await prepared.subscribe(request.variables, context)
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)

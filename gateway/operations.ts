@@ -34,10 +34,11 @@ export function readOperation(
   }
   const operation = pickOperation(document, operationName)
   if (operation instanceof GraphQLError) return { errors: [operation] }
-  const invalid = validate(schema, document)
-  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  // Judged first: validating an operation that is too large is a good part of what it would cost.
   const refusals = options.judge?.(document, operationName) ?? []
   if (refusals.length > 0) return { errors: refusals }
+  const invalid = validate(schema, document)
+  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
   return { operation, fragments: fragmentsOf(document), hash: createHash('sha256').update(text).digest('hex') }
 }
 

@@ -27,8 +27,11 @@ class Incomplete {
   }
 }
 
-/** Each set may have a collector, for the names of stores its lookups had to do without. */
-export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded) => Loaders {
+/**
+ * Each set may have a collector, for the names of stores its lookups had to do without. A lasting one, of a subscription,
+ * remembers nothing: what it read for one event is old at the next.
+ */
+export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded, lasting?: boolean) => Loaders {
   const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(async (keys) => {
     const without: Degraded = new Set()
     const found = await getProgressMany(hot, records, keys, without)
@@ -44,7 +47,11 @@ export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: De
     })
   }
 
-  return (degraded) => ({
-    progress: new DataLoader((keys: readonly ProgressKey[]) => lookUp(keys, degraded), { cacheKeyFn: keyText, maxBatchSize: 1_000 }),
+  return (degraded, lasting = false) => ({
+    progress: new DataLoader((keys: readonly ProgressKey[]) => lookUp(keys, degraded), {
+      cache: !lasting,
+      cacheKeyFn: keyText,
+      maxBatchSize: 1_000,
+    }),
   })
 }

@@ -49,11 +49,17 @@ export async function examineStores(config: Config, clock: Clock, logger: StoreL
   const examined = await Promise.all([
     examine('hotStore', async () => {
       const findings = await checkRedis(redis, () => clock.now())
-      return findings.map(({ severity, node, sentence }) => ({ level: severity === 'wrong' ? 'wrong' : 'doubtful', sentence: `${node}: ${sentence}` }))
+      return findings.map(({ severity, node, sentence }) => ({
+        level: severity === 'wrong' ? 'wrong' : 'doubtful',
+        sentence: `${node}: ${sentence}`,
+      }))
     }),
     examine('log', async () => {
       const sentences = await inspectTopics(kafkaConnection(kafka), kafka, logger)
-      return [...sentences.map((sentence) => ({ level: 'wrong' as const, sentence })), ...fewerPartitionsThanRegions(config, kafka.partitions)]
+      return [
+        ...sentences.map((sentence) => ({ level: 'wrong' as const, sentence })),
+        ...fewerPartitionsThanRegions(config, kafka.partitions),
+      ]
     }),
     examine('recordStore', () =>
       withDatabase(clock, mysql, async (database) => {
@@ -100,5 +106,8 @@ async function withDatabase<T>(clock: Clock, mysql: Servers['mysql'], work: (dat
 function serversOf(config: Config): Servers {
   const { redis, kafka, mysql } = config.stores
   if (redis && kafka && mysql) return { redis, kafka, mysql }
-  throw new TidemarkError('CONFIG_INVALID', 'the embedded stores need no preparing: set stores.redis, kafka and mysql for the distributed shape')
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    'the embedded stores need no preparing: set stores.redis, kafka and mysql for the distributed shape',
+  )
 }

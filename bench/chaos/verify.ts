@@ -69,10 +69,13 @@ async function lossesOfViewer(gateway: Role, ledger: Ledger, viewer: string): Pr
 async function readHistory(gateway: Role, viewer: string, business: string): Promise<(Found & { oid: string })[]> {
   const nodes: (Found & { oid: string })[] = []
   for (let after: string | null = null; ;) {
-    const { end }: Call<{ viewerHistory: Page }> = await call(gateway, 'verify', viewer, PAGE, { businesses: [business], after })
+    const { end }: Call<{ viewerHistory: Page }> = await call<{ viewerHistory: Page }>(gateway, 'verify', viewer, PAGE, {
+      businesses: [business],
+      after,
+    })
     if (end.kind !== 'answered') throw new Error(`the history of viewer ${viewer} cannot be read: ${JSON.stringify(end)}`)
     if (end.degraded.size > 0) throw new Error(`after quiet the answers still lack ${[...end.degraded].join(', ')}`)
-    const { edges, pageInfo } = end.data.viewerHistory
+    const { edges, pageInfo }: Page = end.data.viewerHistory
     nodes.push(...edges.map((edge) => edge.node))
     if (!pageInfo.hasNextPage) return nodes
     after = pageInfo.endCursor

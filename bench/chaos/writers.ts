@@ -25,13 +25,14 @@ export type WriterOptions = {
 }
 
 export type Writers = {
-  /** Resolves when the last call was answered. Needs gateways that answer. */
+  /** Resolves when the last call was answered; rejects if no gateway answers in 30 s. */
   stop(): Promise<void>
 }
 
 const BATCH = 20
 const LOOKUPS_MAX = 50
 const AGAIN_MS = 50
+const GIVE_UP_MS = 30_000
 
 const REPORT_BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }'
 const REPORT_ONE = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code message } }'
@@ -57,14 +58,16 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
   const random: Random = seededRandom(options.seed * 1_000 + lane)
   let gateway = gateways[lane % gateways.length] as Role
   let running = true
+  let giveUpAt = Infinity
   let deletions = 0
 
-  /** Until it is answered. */
+  /** Until it is answered, or nobody answers though everything should be repaired. */
   async function insist<Data>(operation: string, viewer: string, query: string, variables: object): Promise<Answer<Data>> {
     for (;;) {
       const made = await call<Data>(gateway, operation, viewer, query, variables)
       options.onCall(made)
       if (made.end.kind === 'answered') return made.end
+      if (performance.now() > giveUpAt) throw new Error(`no gateway answers any more: ${JSON.stringify(made.end)}`)
       gateway = gateways[(gateways.indexOf(gateway) + 1) % gateways.length] as Role
       await sleep(AGAIN_MS)
     }
@@ -106,7 +109,9 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
     const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
     const asked = known.slice(0, LOOKUPS_MAX)
     if (asked.length === 0) return
-    const { data, degraded } = await insist<{ progress: ({ position: number } | null)[] }>('lookup', viewer, LOOK_UP, { ids: asked.map(({ oid }) => oid) })
+    const { data, degraded } = await insist<{ progress: ({ position: number } | null)[] }>('lookup', viewer, LOOK_UP, {
+      ids: asked.map(({ oid }) => oid),
+    })
     if (degraded.size > 0) return
     asked.forEach(({ oid, firm }, index) => complain(viewer, oid, firm, data.progress[index]?.position, 'a lookup'))
   }
@@ -144,6 +149,7 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
   return {
     async stop() {
       running = false
+      giveUpAt = performance.now() + GIVE_UP_MS
       await ended
     },
   }

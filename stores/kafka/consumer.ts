@@ -9,7 +9,7 @@
  */
 import type { Kafka } from 'kafkajs'
 import { type Clock, sleep } from '../../core/clock.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { partitionOf } from '../../core/regions.ts'
 import type { ConsumerHooks, LogConsumer } from '../log.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
@@ -20,6 +20,8 @@ import { type Member, type MemberOptions, makeMember } from './member.ts'
 export type SupervisorOptions = MemberOptions & {
   /** Milliseconds for the first consumer to join its group where brokers do not answer. */
   startMaxMs: number
+  /** Begin although no broker answers: the consumer joins when one does, and owns nothing until then. */
+  mayBeDown: boolean
 }
 
 export type Collaborators = {
@@ -45,19 +47,28 @@ export async function superviseConsumer(
 ): Promise<LogConsumer & { restarts(): number }> {
   let member: Member | undefined
   let stopped = false
-  let hasJoined = false
+  let hasBegun = false
   let restarts = 0
-  let partitions = await collaborators.countPartitions()
+  let partitions = await countAtFirst()
   let wake: () => void = () => undefined
   const stopping = new Promise<void>((resolve) => {
     wake = resolve
   })
 
-  const joinedOnce = Promise.withResolvers<void>()
+  const begunOnce = Promise.withResolvers<void>()
   const began = clock.now()
   const living = live()
-  await joinedOnce.promise
+  await begunOnce.promise
   return { ownedRegions, stop, restarts: () => restarts }
+
+  async function countAtFirst(): Promise<number> {
+    try {
+      return await collaborators.countPartitions()
+    } catch (error) {
+      if (options.mayBeDown && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isLasting(error)) return 0
+      throw error
+    }
+  }
 
   async function live(): Promise<void> {
     for (let failures = 0; !stopped; failures++) {
@@ -69,26 +80,43 @@ export async function superviseConsumer(
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
       restarts++
       logger.warn({ err: reason, restarts }, 'the consumer of the log ended; starting another')
-      await Promise.race([sleep(clock, Math.min(RESTART_MAX_MS, RESTART_MIN_MS * 2 ** Math.min(failures, 10))), stopping])
+      await Promise.race([sleep(clock, delayAfter(failures)), stopping])
     }
-    joinedOnce.reject(new TidemarkError('LOG_UNAVAILABLE', 'the consumer was stopped before it had begun'))
+    begunOnce.reject(new TidemarkError('LOG_UNAVAILABLE', 'the consumer was stopped before it had begun'))
   }
 
-  /** Only before the first join: a caller waits, and should hear what is wrong. Later ones are tried for ever. */
+  /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
   function giveUp(reason: unknown): boolean {
-    if (hasJoined || (!isLasting(reason) && clock.now() - began < options.startMaxMs)) return false
-    joinedOnce.reject(logError(connection, reason))
-    return true
+    if (hasBegun) return false
+    if (isLasting(reason) || (!options.mayBeDown && clock.now() - began >= options.startMaxMs)) {
+      begunOnce.reject(logError(connection, reason))
+      return true
+    }
+    if (options.mayBeDown) begin()
+    return false
+  }
+
+  function begin(): void {
+    hasBegun = true
+    begunOnce.resolve()
   }
 
   function onJoin(): void {
-    hasJoined = true
-    joinedOnce.resolve()
-    // Partitions may have been added since: that is what a group is rebalanced for, too.
-    collaborators.countPartitions().then(
-      (count) => (partitions = count),
-      () => undefined,
-    )
+    begin()
+    void count()
+  }
+
+  /** Partitions may have been added since: that is what a group is rebalanced for, too. The first count must succeed. */
+  async function count(): Promise<void> {
+    for (let failures = 0; !stopped; failures++) {
+      try {
+        partitions = await collaborators.countPartitions()
+        return
+      } catch {
+        if (partitions > 0) return
+        await Promise.race([sleep(clock, delayAfter(failures)), stopping])
+      }
+    }
   }
 
   function ownedRegions(): readonly number[] {
@@ -102,4 +130,8 @@ export async function superviseConsumer(
     wake()
     await living
   }
+}
+
+function delayAfter(failures: number): number {
+  return Math.min(RESTART_MAX_MS, RESTART_MIN_MS * 2 ** Math.min(failures, 10))
 }

@@ -25,7 +25,7 @@ export type KafkaLogOptions = {
   topicPrefix?: string
   /** The persisting group. Default "tidemark-history". */
   groupId?: string
-  /** Open even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
+  /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
   /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
   appendMaxMs?: number
@@ -127,6 +127,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
       rebalanceMaxMs: options.rebalanceMaxMs ?? 60_000,
       hungAfterMs: options.hungAfterMs ?? 60_000,
       startMaxMs: START_MAX_MS,
+      mayBeDown: options.mayBeDown ?? false,
     })
     consumers.add(consumer)
     return {

@@ -16,12 +16,13 @@ const DISK_ERROR = /Input\/output error/i
 /** One commit writes a few MB; a disk with less than this may have cut it short. */
 const DISK_BYTES_MIN = 16 * 2 ** 20
 
-/** Runs `task`; what it throws leaves as a TidemarkError. */
+/** Runs `task`; what LMDB throws leaves as a TidemarkError, a bug of ours as it is: it says nothing about the store. */
 export async function failingAs<T>(code: UnavailableCode, folder: string, task: () => T | Promise<T>): Promise<T> {
   try {
     return await task()
   } catch (error) {
-    throw isTidemarkError(error) ? error : await describeFailure(code, folder, error)
+    if (isTidemarkError(error) || error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError) throw error
+    throw await describeFailure(code, folder, error)
   }
 }
 
@@ -29,13 +30,9 @@ async function describeFailure(code: UnavailableCode, folder: string, error: unk
   const cause = await reasonOf(error)
   const reason = cause instanceof Error ? cause.message : String(cause)
   if (FULL.test(reason) || (DISK_ERROR.test(reason) && (await isDiskFull(folder)))) {
-    return new TidemarkError(
-      'STORE_FULL',
-      `the disk of the embedded stores in ${folder} is full (${reason}): free some space and try again`,
-      { cause },
-    )
+    return new TidemarkError('STORE_FULL', `the disk of the embedded stores is full (${reason}): free some space and try again`, { cause })
   }
-  return new TidemarkError(code, `the embedded stores in ${folder} failed: ${reason}`, { cause })
+  return new TidemarkError(code, `the embedded stores failed: ${reason}`, { cause })
 }
 
 async function isDiskFull(folder: string): Promise<boolean> {

@@ -14,6 +14,8 @@ export type FolderLock = { release(): void }
 
 const FILE = 'tidemark.lock'
 const SQLITE_BUSY = 5
+/** Held for as long as the process lives, whatever the caller keeps: a collected handle would give the lock away. */
+const held = new Set<DatabaseSync>()
 
 /** Throws DATA_IN_USE if another process, or this one, holds the folder. */
 export function lockDataFolder(folder: string): FolderLock {
@@ -32,8 +34,10 @@ export function lockDataFolder(folder: string): FolderLock {
       },
     )
   }
+  held.add(database)
   return {
     release() {
+      held.delete(database)
       if (database.isOpen) database.close()
     },
   }

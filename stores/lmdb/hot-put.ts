@@ -72,7 +72,8 @@ export function deleteProgress(work: HotWork, key: ProgressKey, now: number): { 
   const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
   const held = readHeld(work, shelf, key.oid)
   const existed = held !== undefined && isVisible(shelf, held.content)
-  const deletedAt = Math.max(now, held?.content.viewedAt ?? 0)
+  // What was trimmed may lie ahead of the clock, as far as the floor does.
+  const deletedAt = Math.max(now, held === undefined ? (shelf.stats.floor?.viewedAt ?? 0) : held.content.viewedAt)
   const record: ProgressRecord = {
     viewedAt: deletedAt,
     since: deletedAt,

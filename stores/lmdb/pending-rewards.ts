@@ -4,6 +4,7 @@
  *     u16 region · packed viewer · u16 business · u32 day  →  claimedAt (6 bytes)
  */
 import type { RewardEvent } from '../../core/domain.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
 export const REWARD_TIME_BYTES = 6
@@ -22,7 +23,7 @@ export function rewardOfKey(key: Buffer): RewardEvent {
   const businessAt = VIEWER_AT + packedIdLength(key, VIEWER_AT)
   const business = key.readUInt16BE(businessAt)
   const day = key.readUInt32BE(businessAt + 2)
-  return { id: `${day}.${viewer}.${business}`, viewer, business, day }
+  return rewardOf(viewer, business, day)
 }
 
 export function rewardsOfRegion(region: number): { start: Buffer; end: Buffer } {

@@ -2,6 +2,7 @@
  * What the job does: dirty marks listed, cleared and dropped, and rewards handed to the log.
  */
 import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { SETTINGS_BUSINESS } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
 import { scriptCommand } from './connection.ts'
@@ -121,5 +122,5 @@ function packReward({ viewer, business, day }: RewardEvent): Buffer {
 function unpackReward(member: Buffer): RewardEvent {
   const { viewer, business } = unpackGroup(member)
   const day = member.readUInt32BE(member.length - 4)
-  return { id: `${day}.${viewer}.${business}`, viewer, business, day }
+  return rewardOf(viewer, business, day)
 }

@@ -50,7 +50,8 @@ export function checkReport(
   const viewedAt = checkViewedAt(input.viewedAt ?? now, now, options.futureMaxMs)
   const device = checkDevice(input.device ?? '')
   const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)
-  const glance = position < business.glanceMax && !finished
+  // Position 0 is a glance whatever is configured: opening a thing is no progress in it.
+  const glance = !finished && (position === 0 || position < business.glanceMax)
   const rank = rankOf(business.conflict, { viewedAt, position, finished, glance })
   const record: ProgressRecord = { viewedAt, since: 0, rank, version: 0, position, duration, device, finished, deleted: false }
   const write: ProgressWrite = {
@@ -86,7 +87,7 @@ function checkExtent(value: number, what: string): number {
 }
 
 function checkViewedAt(value: number, now: number, futureMaxMs: number): number {
-  if (!Number.isSafeInteger(value) || value < 0) {
+  if (!Number.isSafeInteger(value) || value < 1) {
     throw new TidemarkError('VIEWED_AT_INVALID', `viewedAt ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`)
   }
   if (value > now + futureMaxMs) {

@@ -18,7 +18,7 @@ import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { JournalEntry } from '../../stores/journal.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import { putProgress } from './putting.ts'
-import { rewardOf } from './rewards.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { placeOf } from './timeline.ts'
 
 export type ReplayHooks = {

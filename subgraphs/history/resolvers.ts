@@ -4,6 +4,7 @@ import type { Businesses } from '../../core/businesses.ts'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
+import { checkId } from '../../core/keys.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { Loaders } from '../../loaders/index.ts'
@@ -132,9 +133,13 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
   function entityResolvers(business: BusinessConfig) {
     return {
       async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
-        const key: ProgressKey = { viewer: requireViewer(context.viewer).id, business: business.number, oid: entity.id }
+        const viewer = requireViewer(context.viewer).id
+        // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+        const oid = String(entity.id)
+        checkId(oid, 'id')
+        const key: ProgressKey = { viewer, business: business.number, oid }
         const record = await context.loaders.progress.load(key)
-        return record && progressOf(business, entity.id, record)
+        return record && progressOf(business, oid, record)
       },
     }
   }

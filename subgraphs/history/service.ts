@@ -18,16 +18,22 @@ import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import { checkIds, checkInputCount, checkReport, type ProgressInput } from './inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
-import { rewardOf } from './rewards.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { makeDirectWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
 
-export { rewardOf } from './rewards.ts'
+export { rewardOf } from '../../core/rewards.ts'
 
 export type HistoryServiceOptions = { regions: number; timelineCap: number; futureMaxMs: number }
 
 /** One answer per report. `key` names what `record` is stored under. */
 export type ReportAnswer =
-  | { outcome: 'ACCEPTED' | 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; dayToken: string; firstOfDay: boolean }
+  | {
+      outcome: 'ACCEPTED' | 'STALE'
+      key: ProgressKey
+      record: ProgressRecord | undefined
+      dayToken: string | undefined
+      firstOfDay: boolean
+    }
   | { outcome: 'PAUSED' }
   | Rejected
 
@@ -99,9 +105,10 @@ export function makeHistoryService(
     if (outcome.status === 'needs-base') throw new Error(`a write was not decided with ${BASE_READS_MAX} bases`)
     const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
+    // A token says that the day was claimed; what claimed nothing earns none.
+    if (outcome.status === 'stale') return { outcome: 'STALE', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
+    if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
     const dayToken = dayTokenOf(write.viewer, write.business, day)
-    if (outcome.status === 'stale') return { outcome: 'STALE', key, record: outcome.record, dayToken, firstOfDay: false }
-    if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: false }
     aggregate(key)
     if (outcome.firstOfDay) rewards.push(rewardOf(write.viewer, write.business, day))
     return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }

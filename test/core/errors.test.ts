@@ -6,7 +6,9 @@ import { ERRORS, TidemarkError } from '../../core/errors.ts'
 const HOME = join(import.meta.dirname, '..', '..')
 const FOLDERS = ['core', 'stores', 'subgraphs', 'loaders', 'gateway', 'cli', 'scripts']
 
-const sources = FOLDERS.flatMap((folder) => readdirSync(join(HOME, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)))
+const sources = FOLDERS.flatMap((folder) =>
+  readdirSync(join(HOME, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+)
   .filter((file) => file.endsWith('.ts') && file !== join('core', 'errors.ts'))
   .map((file) => readFileSync(join(HOME, file), 'utf8'))
 const readme = readFileSync(join(HOME, 'README.md'), 'utf8')

@@ -116,6 +116,23 @@ describe('reporting', () => {
     expect((await report(third, video('1', 10_000, NOW, { dayToken: token }))).firstOfDay).toBe(true)
   })
 
+  test('a stale report earns no day token: the day was not claimed by it', async () => {
+    const viewer = newViewer()
+    await ask(service.url, viewer, 'mutation { clearHistory(business: "video") { clearedAt } }')
+    const stale = await report(viewer, video('1', 10_000, NOW - 1_000))
+    expect(stale).toMatchObject({ outcome: 'STALE', dayToken: null, firstOfDay: false })
+    expect(await report(viewer, video('1', 10_000, Date.now() + 1_000))).toMatchObject({ outcome: 'ACCEPTED', firstOfDay: true })
+  })
+
+  test('position 0 wipes no resume point, also where nothing else is a glance', async () => {
+    const viewer = newViewer()
+    await report(viewer, { business: 'comic', oid: '1', position: 80, viewedAt: NOW - 1_000 })
+    expect(await report(viewer, { business: 'comic', oid: '1', position: 0, viewedAt: NOW })).toMatchObject({
+      outcome: 'ACCEPTED',
+      progress: { position: 80, viewedAt: NOW },
+    })
+  })
+
   test('in a batch every input is answered on its own, and the good ones count', async () => {
     const viewer = newViewer()
     const inputs = [
@@ -168,6 +185,14 @@ describe('reporting', () => {
       { 'x-viewer-scopes': 'progress:write-any' },
     )
     expect(scoped.data.reportProgress.outcome).toBe('ACCEPTED')
+    const wrongScope = await ask(
+      service.url,
+      viewer,
+      REPORT,
+      { input: video('1', 10_000, NOW, { viewer: other }) },
+      { 'x-viewer-scopes': 'progress:read' },
+    )
+    expect(wrongScope.data.reportProgress).toMatchObject({ outcome: 'REJECTED', code: 'FORBIDDEN' })
     expect(await oids(viewer)).toEqual([])
     expect(await oids(other)).toEqual(['1'])
   })

@@ -1,5 +1,9 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -7,7 +11,7 @@ import { ask, makeServiceFolder, startService, type Service } from '../support/s
 import { waitUntilQuiet } from '../support/kill-rounds.ts'
 import { composeSupergraph } from '../../gateway/compose.ts'
 
-
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
 const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
 const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) { kind business oid progress { position } token } }'
@@ -27,13 +31,19 @@ async function begin(options: Partial<Parameters<typeof startService>[0]> = {}):
   return service
 }
 afterEach(async () => {
-  for (const service of services.splice(0)) if (service.process.exitCode === null && service.process.signalCode === null) await service.stop()
+  for (const service of services.splice(0))
+    if (service.process.exitCode === null && service.process.signalCode === null) await service.stop()
   for (const { remove } of folders.splice(0)) remove()
 })
 
 /** The next events of a subscription over WebSocket, and how to end it. */
 function follow(service: Service, viewer: string, since?: string) {
-  const client = createClient({ url: service.url.replace('http', 'ws'), webSocketImpl: WebSocket, connectionParams: { viewerId: viewer }, retryAttempts: 0 })
+  const client = createClient({
+    url: service.url.replace('http', 'ws'),
+    webSocketImpl: WebSocket,
+    connectionParams: { viewerId: viewer },
+    retryAttempts: 0,
+  })
   const events = client.iterate<{ progressChanged: Record<string, unknown> }>({ query: CHANGES, variables: { since } })
   return {
     async next() {
@@ -65,7 +75,9 @@ describe('the data folder', () => {
     const service = await begin()
     await service.stop()
     const { folder } = folders[0] as { folder: string }
-    await expect(startService({ folder, settings: { stores: { regions: 7 } } })).rejects.toThrow(/DATA_INCOMPATIBLE: .*set stores.regions to 100/)
+    await expect(startService({ folder, settings: { stores: { regions: 7 } } })).rejects.toThrow(
+      /DATA_INCOMPATIBLE: .*set stores.regions to 100/,
+    )
   })
 
   test('a full disk is an error with a code, and what was acknowledged before stays', async () => {
@@ -76,7 +88,8 @@ describe('the data folder', () => {
       const inputs = Array.from({ length: 500 }, (_, index) => ({ business: 'video', oid: `${batch}.${index}`, position: 10_000 }))
       const { data, errors } = await ask(service.url, '1', BATCH, { inputs })
       code = errors?.[0]?.extensions.code
-      if (code === undefined) acknowledged.push(...inputs.filter((_, index) => data.reportProgressBatch[index].outcome === 'ACCEPTED').map(({ oid }) => oid))
+      if (code === undefined)
+        acknowledged.push(...inputs.filter((_, index) => data.reportProgressBatch[index].outcome === 'ACCEPTED').map(({ oid }) => oid))
     }
     expect(code).toBe('STORE_FULL')
     const ids = acknowledged.slice(-200)
@@ -93,7 +106,46 @@ describe('the data folder', () => {
   })
 })
 
+describe('an address in use', () => {
+  test.each([
+    ['start', 1],
+    ['start', 2],
+    ['subgraph', 1],
+  ])('ends %s with %i workers, a sentence and status 1', async (command, workers) => {
+    const first = await begin()
+    const { port } = new URL(first.url)
+    const { folder, remove } = makeServiceFolder()
+    const words = command === 'subgraph' ? ['subgraph', 'history'] : ['start', '--workers', String(workers)]
+    const child = spawn(process.execPath, [COMMAND, ...words, '--port', port, '--data', folder], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+    const [status] = (await once(child, 'exit')) as [number]
+    remove()
+    expect(said).toContain('CONFIG_INVALID')
+    expect(said).not.toContain('    at ')
+    expect(status).toBe(1)
+  })
+})
+
 describe('shutdown', () => {
+  test('a request that never ends keeps neither the flush nor the exit', async () => {
+    const settings = { server: { drainMaxMs: 2_000 }, history: { flushAgeMaxMs: 3_000_000, sweepAfterMs: 3_100_000 } }
+    const first = await begin({ settings })
+    await report(first, '1', '1')
+    const { hostname, port } = new URL(first.url)
+    const socket = connect(Number(port), hostname)
+    socket.on('error', () => {})
+    socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{')
+    await soon()
+    expect(await first.stop()).toBe(0)
+    const { folder } = folders[0] as { folder: string }
+    const second = await begin({ folder, settings })
+    await waitUntilQuiet(second.url)
+    expect(await (await fetch(new URL('/metrics', second.url))).text()).toMatch(/^tidemark_swept_keys_total 0$/m)
+  })
+
   test('SIGTERM flushes what is aggregated at once: the next start persists it without waiting for the sweeper', async () => {
     const settings = { history: { flushAgeMaxMs: 3_000_000, sweepAfterMs: 3_100_000 } }
     const first = await begin({ settings })
@@ -145,7 +197,12 @@ describe('subscriptions', () => {
 
   test('a token nobody made is refused', async () => {
     const service = await begin()
-    const client = createClient({ url: service.url.replace('http', 'ws'), webSocketImpl: WebSocket, connectionParams: { viewerId: '1' }, retryAttempts: 0 })
+    const client = createClient({
+      url: service.url.replace('http', 'ws'),
+      webSocketImpl: WebSocket,
+      connectionParams: { viewerId: '1' },
+      retryAttempts: 0,
+    })
     const events = client.iterate({ query: CHANGES, variables: { since: 'NONSENSE!' } })
     const outcome = await events.next().then(
       (result) => JSON.stringify(result.value),
@@ -185,7 +242,9 @@ describe('workers', () => {
     await soon()
     for (let i = 0; i < 20; i++) {
       await report(service, '1', String(i))
-      const { data } = await ask(service.url, '1', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', { ids: [String(i)] })
+      const { data } = await ask(service.url, '1', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', {
+        ids: [String(i)],
+      })
       expect(data.progress).toEqual([{ oid: String(i) }])
     }
     await following
@@ -203,7 +262,9 @@ describe('workers', () => {
     expect(pids).toHaveLength(2)
     process.kill(pids[0] ?? 0, 'SIGKILL')
     await expect.poll(() => workerPids(service.pid).filter((pid) => !pids.includes(pid)).length, { timeout: 10_000 }).toBe(1)
-    await expect.poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome), { timeout: 10_000 }).toBe('ACCEPTED')
+    await expect
+      .poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome), { timeout: 10_000 })
+      .toBe('ACCEPTED')
   })
 })
 
@@ -217,12 +278,47 @@ describe('the subgraph alone', () => {
       service.url,
       '1',
       'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { id viewerProgress { position } } } }',
-      { r: [{ __typename: 'Video', id: '42' }, { __typename: 'Video', id: 'never' }] },
+      {
+        r: [
+          { __typename: 'Video', id: '42' },
+          { __typename: 'Video', id: 'never' },
+        ],
+      },
     )
     expect(entities.data._entities).toEqual([
       { id: '42', viewerProgress: { position: 10_000 } },
       { id: 'never', viewerProgress: null },
     ])
+  })
+
+  test('a representation whose id is no id is its own error, and nobody else notices', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    await report(service, '1', '5')
+    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { viewerProgress { position } } } }'
+    const numeric = await ask(service.url, '1', query, { r: [{ __typename: 'Video', id: 5 }] })
+    expect(numeric.data._entities).toEqual([{ viewerProgress: { position: 10_000 } }])
+    const empty = await ask(service.url, '1', query, {
+      r: [
+        { __typename: 'Video', id: '' },
+        { __typename: 'Video', id: '5' },
+      ],
+    })
+    expect(empty.errors?.map((error) => error.extensions.code)).toEqual(['ID_INVALID'])
+    expect(empty.data._entities[1]).toEqual({ viewerProgress: { position: 10_000 } })
+  })
+
+  test('refuses what costs too much', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }'
+    const { errors } = await ask(service.url, '1', query, { r: Array.from({ length: 1_001 }, () => ({ __typename: 'Video', id: '5' })) })
+    expect(errors?.[0]?.extensions.code).toBe('IDS_TOO_MANY')
+    const many = await ask(
+      service.url,
+      '1',
+      `mutation { ${Array.from({ length: 11 }, (_, index) => `m${index}: pauseHistory { paused }`).join(' ')} }`,
+    )
+    expect(many.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_LARGE')
+    expect((await ask(service.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
   })
 
   test('says what is wrong with the codes of the gateway', async () => {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { makeJudge } from '../../gateway/cost.ts'
 
 const schema = buildSchema('type Query { node: Node, a: Int, b: Int } type Node { node: Node, nodes: [Node], id: ID }')
-const DEFAULTS = { operationDepthMax: 15, operationFieldsMax: 1_000 }
+const DEFAULTS = { operationDepthMax: 15, operationMutationsMax: 10, operationFieldsMax: 1_000 }
 
 function judged(query: string, limits: Parameters<typeof makeJudge>[0] = DEFAULTS, operationName?: string): string[] {
   const document = parse(query)
@@ -94,7 +94,7 @@ describe('introspection', () => {
     })
     expect(validate(schema, parse(query))).toEqual([])
     expect(judged(query)).toEqual([])
-    expect(judged(query, { operationDepthMax: 1, operationFieldsMax: 10 })).toEqual([])
+    expect(judged(query, { operationDepthMax: 1, operationMutationsMax: 10, operationFieldsMax: 10 })).toEqual([])
   })
 
   it('has limits of its own', () => {
@@ -104,5 +104,21 @@ describe('introspection', () => {
 
   it('does not hide the fields next to it', () => {
     expect(judged(`{ __schema { queryType { name } } ${nested(16).slice(1)}`)).toHaveLength(1)
+  })
+})
+
+describe('mutations', () => {
+  it('are counted at the root, aliases and spread fragments included, since each may carry a batch', () => {
+    const roots = (count: number) => Array.from({ length: count }, (_, index) => `m${index}: write`).join(' ')
+    expect(judged(`mutation { ${roots(10)} }`)).toEqual([])
+    expect(judged(`mutation { ${roots(11)} }`)).toEqual([expect.stringContaining('more than 10 mutations')])
+    expect(judged(`mutation { ${roots(6)} ...More } fragment More on Mutation { ${roots(5)} }`)).toHaveLength(1)
+    expect(judged(`query { ${'a b '.repeat(20)} }`)).toEqual([])
+  })
+
+  it('that spread each other without end are refused, not followed', () => {
+    expect(judged('mutation { ...A } fragment A on Mutation { ...B write } fragment B on Mutation { ...A write }').length).toBeGreaterThan(
+      0,
+    )
   })
 })

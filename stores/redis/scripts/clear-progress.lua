@@ -14,7 +14,8 @@ group.state = unpackState(redis.call('HGET', KEYS[3], ''))
 
 local newest = redis.call('ZRANGE', KEYS[4], 0, 0, 'WITHSCORES')
 local before = tonumber(redis.call('HGET', KEYS[5], 'c' .. business) or '0')
-local clearedAt = math.max(now, before, newest[2] and -tonumber(newest[2]) or 0)
+-- What was trimmed may lie ahead of the clock, as far as the floor does.
+local clearedAt = math.max(now, before, group.state.floorAt, newest[2] and -tonumber(newest[2]) or 0)
 
 while true do
   local oids = redis.call('ZRANGE', KEYS[4], 0, 499)

@@ -1,5 +1,5 @@
 #!lua
--- delete-progress: writes a tombstone per key, at the later of now and what is stored, and marks it dirty. Atomic per region.
+-- delete-progress: writes a tombstone per key, at the later of now and what is stored (of what was trimmed: the floor), and marks it dirty. Atomic per region.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4..] per viewer and business: contents (hash), timeline (zset)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] expiry of idle viewers (ms; 0 never)
@@ -30,7 +30,7 @@ while at <= #keys do
   local stored = value and unpackRecord(value)
   local existed = stored and not stored.deleted and stored.viewedAt > group.state.clearedAt
   lastVersion = math.max(lastVersion + 1, now * 1024)
-  local tombstone = packRecord({ viewedAt = math.max(now, stored and stored.viewedAt or 0), version = lastVersion, deleted = true })
+  local tombstone = packRecord({ viewedAt = math.max(now, stored and stored.viewedAt or group.state.floorAt), version = lastVersion, deleted = true })
   redis.call('HSET', group.contents, oid, tombstone)
   redis.call('ZREM', group.timeline, oid)
   redis.call('ZADD', KEYS[2], 'NX', whole(now), group.prefix .. oid)

@@ -1,0 +1,113 @@
+/** The kinds of faults a service behind `startFaultyProxy` can have. Each is made anew, because some remember what they saw. */
+import { askedWith, told, type Asked, type Fault, type Told } from './faulty-proxy.ts'
+
+/** `second`: the fault sits in front of the second process only. */
+export type PlannedFault = { name: string; second?: boolean; make(): Fault }
+
+/** Changes what is answered to operations whose text matches. */
+export function changing(name: string, operation: RegExp, change: (data: any, asked: Asked) => void): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        if (!operation.test(asked.query) || !answer.json?.data) return answer
+        change(answer.json.data, asked)
+        return told(answer.json, answer.status)
+      },
+    }),
+  }
+}
+
+/** Changes what is asked. */
+export function asking(name: string, operation: RegExp, change: (asked: Asked) => Asked): PlannedFault {
+  return { name, make: () => ({ answer: (asked, forward) => forward(operation.test(asked.query) ? change(asked) : asked) }) }
+}
+
+/** Changes the inputs of reports, single or in a batch. */
+export function reporting(name: string, change: (input: any) => any): PlannedFault {
+  return asking(name, /Audit(Report|Batch)/, (asked) => {
+    const { input, inputs } = asked.variables
+    return askedWith(asked, { variables: input ? { input: change(input) } : { inputs: inputs.map(change) } })
+  })
+}
+
+/** Answers as if it had been done, and does nothing. */
+export function pretending(name: string, operation: RegExp, data: (asked: Asked) => unknown): PlannedFault {
+  return {
+    name,
+    make: () => ({ answer: async (asked, forward) => (operation.test(asked.query) ? told({ data: data(asked) }) : forward(asked)) }),
+  }
+}
+
+/** Does part of what is asked before it passes the refusal on. */
+export function halfDoing(name: string, operation: RegExp, part: (asked: Asked) => Asked): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        if (operation.test(asked.query) && refuses(answer)) await forward(part(asked))
+        return answer
+      },
+    }),
+  }
+}
+
+function refuses({ json }: Told): boolean {
+  return json?.errors !== undefined || [json?.data?.reportProgress].flat().some((payload: any) => payload?.outcome === 'REJECTED')
+}
+
+/** Rejections and errors keep their message and change their code, or keep their code and say nothing. */
+export function refusing(name: string, change: { code: string } | { message: string }): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        const { json, status } = answer
+        for (const error of json?.errors ?? []) {
+          if ('code' in change) error.extensions.code = change.code
+          else error.message = change.message
+        }
+        const payloads = [json?.data?.reportProgress, json?.data?.reportProgressBatch].flat().filter((payload) => payload?.code)
+        for (const payload of payloads) Object.assign(payload, change)
+        return told(json, status)
+      },
+    }),
+  }
+}
+
+export function accepted(input: any) {
+  const progress = { duration: 0, device: null, viewedAt: Date.now(), finished: false, ...input }
+  return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
+}
+
+/** Drops every report but the first of a viewer's subject that `drops` picks. */
+export function losing(name: string, drops: (input: any, earlier: any) => boolean): PlannedFault {
+  return {
+    name,
+    make: () => {
+      const seen = new Map<string, any>()
+      return {
+        async answer(asked, forward) {
+          const { input } = asked.variables
+          if (!/AuditReport/.test(asked.query)) return forward(asked)
+          const key = `${asked.headers['x-viewer-id']} ${input.oid}`
+          const earlier = seen.get(key)
+          seen.set(key, input)
+          return earlier !== undefined && drops(input, earlier) ? told({ data: { reportProgress: accepted(input) } }) : forward(asked)
+        },
+      }
+    },
+  }
+}
+
+export function answeringAt(name: string, path: string, change: (answer: Told) => Told): PlannedFault {
+  return {
+    name,
+    make: () => ({ answer: async (asked, forward) => (asked.path === path ? change(await forward(asked)) : forward(asked)) }),
+  }
+}
+
+export const inSecond = (fault: PlannedFault): PlannedFault => ({ ...fault, name: `${fault.name} in the second process`, second: true })
