@@ -13,6 +13,8 @@ import { startWriters } from './writers.ts'
 export type ChaosOptions = Omit<FaultOptions, 'cutMinMs'> & {
   seed: number
   viewers: number
+  /** Ends everything, whatever is under way. */
+  signal?: AbortSignal
   progress(text: string): void
 }
 
@@ -54,6 +56,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     proxies: true,
     settings: { history: HISTORY, stores: { regions: REGIONS } },
   })
+  const abort = () => void deployment.remove()
+  options.signal?.addEventListener('abort', abort)
   try {
     const { gateways, roles } = deployment
     const ledger = makeLedger()
@@ -94,6 +98,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       await stores.close()
     }
   } finally {
+    options.signal?.removeEventListener('abort', abort)
     await deployment.remove()
   }
 }

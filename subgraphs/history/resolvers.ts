@@ -34,7 +34,8 @@ export type HistoryReads = {
   isLogDown(): boolean
 }
 
-type Entity = { __typename: string; id: string }
+/** As another subgraph sent it. */
+type Entity = { __typename: string; id: unknown }
 
 export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
   const query = {

@@ -9,7 +9,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs on serve
   test(
     'lose nothing acknowledged, give no wrong answer, no error for one store, and have everything in place soon after',
     { timeout: 180_000 },
-    async () => {
+    async ({ signal }) => {
       const said: string[] = []
       const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs } = await runChaos({
         kills: 6,
@@ -20,6 +20,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs on serve
         deadMaxMs: 300,
         cutMaxMs: 2_000,
         viewers: 60,
+        signal,
         progress: (text) => said.push(text),
       })
       const story = said.join('\n')

@@ -102,7 +102,7 @@ describe('the data folder', () => {
     [{ nonsense: 1 }, 'nonsense is not a setting'],
     [{ businesses: [] }, 'businesses'],
   ])('the settings %j end with a sentence', async (settings, sentence) => {
-    await expect(begin({ settings: settings as Record<string, unknown> })).rejects.toThrow(sentence)
+    await expect(begin({ settings: settings })).rejects.toThrow(sentence)
   })
 })
 

@@ -40,7 +40,7 @@ describe('prepare', () => {
     }
   })
 
-  test('an operation is judged once, on the validated document, and can be refused', () => {
+  test('an operation is judged once, before it is validated, and can be refused', () => {
     const judged: (string | undefined)[] = []
     const judging = openGraph(undefined, {
       judge: (document, name) => {
@@ -49,11 +49,13 @@ describe('prepare', () => {
       },
     })
     expect(judging.prepare('{ nothing }')).toHaveProperty('errors')
-    expect(judged).toEqual([])
+    expect(judging.prepare('{ nothing } { numbers }', 'B')).toHaveProperty('errors')
+    expect(judged.splice(0)).toEqual([undefined])
     expect(judging.prepare('query A { numbers }', 'A')).not.toHaveProperty('errors')
     expect(judging.prepare('query A { numbers }', 'A')).not.toHaveProperty('errors')
     expect(judging.prepare('query A { numbers } query B { kind }', 'A')).toMatchObject({ errors: [{ message: 'too many' }] })
-    expect(judged).toEqual(['A', 'A'])
+    expect(judging.prepare('query A { nothing } query B { kind }', 'A')).toMatchObject({ errors: [{ message: 'too many' }] })
+    expect(judged).toEqual(['A', 'A', 'A'])
   })
 
   test('an operation is prepared once while it is among the last used', () => {

@@ -39,7 +39,14 @@ describe('whose progress is reported', () => {
 
   test("another viewer's needs progress:write-any, and no other scope will do", () => {
     expect(check({ viewer: '8' }, mayWriteAny).viewer).toBe('8')
-    for (const scopes of [[], ['progress:write'], ['progress:read-any'], ['progress:write-any-more'], ['PROGRESS:WRITE-ANY'], ['*', 'admin']])
+    for (const scopes of [
+      [],
+      ['progress:write'],
+      ['progress:read-any'],
+      ['progress:write-any-more'],
+      ['PROGRESS:WRITE-ANY'],
+      ['*', 'admin'],
+    ])
       expect(() => check({ viewer: '8' }, { id: '7', scopes }), scopes.join()).toThrow(codeOf('FORBIDDEN'))
   })
 
@@ -122,7 +129,8 @@ describe('the day token', () => {
   test('that fits spares the check; any other does not', () => {
     expect(check().day).toBe(day)
     expect(check({ dayToken: dayTokenOf('7', 1, day) }).day).toBeUndefined()
-    for (const dayToken of [dayTokenOf('8', 1, day), dayTokenOf('7', 2, day), dayTokenOf('7', 1, day - 1), '']) expect(check({ dayToken }).day).toBe(day)
+    for (const dayToken of [dayTokenOf('8', 1, day), dayTokenOf('7', 2, day), dayTokenOf('7', 1, day - 1), ''])
+      expect(check({ dayToken }).day).toBe(day)
   })
 
   test('is that of the viewer who is named', () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
+import type { Degraded } from '../../core/degraded.ts'
 import type { Place } from '../../core/domain.ts'
 import { persistKeys } from '../../core/persist.ts'
 import { keyText } from '../../core/progress-key.ts'
@@ -181,8 +182,8 @@ describe('a page of the timeline', () => {
     }
     await stores.records.putSettings([{ viewer: '7', settings: { paused: false, clearedAt: { 1: NOW + 12 }, version: 1 } }])
     stores.set('hot', 'down')
-    const degraded = new Set<'hotStore'>()
-    const page = await readTimeline(stores.hot, stores.records, '7', [1, 2], undefined, 2, degraded as never)
+    const degraded: Degraded = new Set()
+    const page = await readTimeline(stores.hot, stores.records, '7', [1, 2], undefined, 2, degraded)
     expect(page.entries.map((entry) => [entry.business, entry.oid])).toEqual([
       [2, '3'],
       [2, '2'],

@@ -39,6 +39,8 @@ export type OwnServersOptions = {
 }
 
 const START_MAX_MS = 60_000
+const SIGNALS = ['SIGINT', 'SIGTERM'] as const
+const exitOnSignal = () => process.exit(1)
 
 /** None of them runs until it is started. */
 export async function makeOwnServers(options: OwnServersOptions = {}): Promise<OwnServers> {
@@ -51,10 +53,14 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
   mkdirSync(KAFKA_ARTIFACTS, { recursive: true })
   const kafka = makeKafka(folderOf('kafka'), { port: kafkaPort, controllerPort }, KAFKA_ARTIFACTS, kafkaSettings)
   const mariadb = makeMariadb(folderOf('mariadb'), mariadbPort)
+  let isRemoved = false
+  const mayStart = () => {
+    if (isRemoved) throw new Error('these servers were removed')
+  }
   const own = {
-    redis: ownServer('redis', redis, folderOf('redis'), redisPort),
-    kafka: ownServer('kafka', kafka, folderOf('kafka'), kafkaPort),
-    mariadb: ownServer('mariadb', mariadb, folderOf('mariadb'), mariadbPort),
+    redis: ownServer('redis', redis, folderOf('redis'), redisPort, mayStart),
+    kafka: ownServer('kafka', kafka, folderOf('kafka'), kafkaPort, mayStart),
+    mariadb: ownServer('mariadb', mariadb, folderOf('mariadb'), mariadbPort, mayStart),
   }
   const killAll = () => {
     for (const name of OWN_SERVERS) {
@@ -63,12 +69,16 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
     }
   }
   process.once('exit', killAll)
+  // By itself a signal ends the process without that event.
+  for (const signal of SIGNALS) process.once(signal, exitOnSignal)
   return {
     ...own,
     folder,
     async remove() {
+      isRemoved = true
       await Promise.all(OWN_SERVERS.map((name) => own[name].kill()))
       process.off('exit', killAll)
+      for (const signal of SIGNALS) process.off(signal, exitOnSignal)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
     },
   }
@@ -79,12 +89,13 @@ export async function startOwnServers(servers: OwnServers): Promise<void> {
   await Promise.all(OWN_SERVERS.map((name) => servers[name].start()))
 }
 
-function ownServer(name: OwnServerName, server: Server, folder: string, port: number): OwnServer {
+function ownServer(name: OwnServerName, server: Server, folder: string, port: number, mayStart: () => void): OwnServer {
   return {
     name,
     port,
     async start() {
       await server.install()
+      mayStart()
       await server.start()
       for (const end = Date.now() + START_MAX_MS; !(await server.answers()); await sleep(50)) {
         if (runningPid(folder) === undefined || Date.now() > end)

@@ -37,6 +37,8 @@ export type Role = {
 }
 
 const STOP_MAX_MS = 40_000
+/** One that is neither ready nor gone by then is killed. */
+const START_MAX_MS = 60_000
 
 export function makeRole({ name, command, port, folder, settings }: RoleOptions): Role {
   mkdirSync(folder, { recursive: true })
@@ -45,6 +47,8 @@ export function makeRole({ name, command, port, folder, settings }: RoleOptions)
   const origin = `http://127.0.0.1:${port}`
   const deaths: string[] = []
   let child: ChildProcess | undefined
+  /** Not ready yet. */
+  let starting: ChildProcess | undefined
   let kills = 0
 
   async function start(): Promise<void> {
@@ -55,7 +59,10 @@ export function makeRole({ name, command, port, folder, settings }: RoleOptions)
     const killAtExit = () => void launched.kill('SIGKILL')
     process.once('exit', killAtExit)
     launched.once('exit', () => process.off('exit', killAtExit))
-    await isReady(launched)
+    starting = launched
+    await isReady(launched).finally(() => {
+      starting = undefined
+    })
     child = launched
     launched.once('exit', (status, signal) => {
       if (child !== launched) return
@@ -67,9 +74,13 @@ export function makeRole({ name, command, port, folder, settings }: RoleOptions)
   function isReady(launched: ChildProcess): Promise<void> {
     return new Promise((resolve, reject) => {
       let said = ''
+      const patience = setTimeout(() => launched.kill('SIGKILL'), START_MAX_MS)
+      launched.once('exit', () => clearTimeout(patience))
       launched.stdout?.setEncoding('utf8').on('data', (text: string) => {
         said += text
-        if (said.includes('is ready: ')) resolve()
+        if (!said.includes('is ready: ')) return
+        clearTimeout(patience)
+        resolve()
       })
       launched.once('exit', (status, signal) =>
         reject(new Error(`${name} ended with ${signal ?? `status ${status}`} before it was ready: ${lastWords()}`)),
@@ -86,7 +97,7 @@ export function makeRole({ name, command, port, folder, settings }: RoleOptions)
   }
 
   async function end(signal: NodeJS.Signals): Promise<number | null> {
-    const ending = child
+    const ending = child ?? starting
     if (ending === undefined) return null
     child = undefined
     const gone = once(ending, 'exit') as Promise<[number | null]>
