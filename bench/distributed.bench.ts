@@ -1,5 +1,5 @@
 /**
- * How fast is the distributed shape, and what does the write-back make of it? A replay of 1,000,000 reports (60,000 with
+ * How fast is the distributed shape, and what does the write-back make of it? A replay of 1,000,000 reports (120,000 with
  * --quick) in batches of 500 through a gateway and a job, on Redis (append-only file synced before each answer), Kafka and
  * MariaDB of its own, all on this machine, load generator included. Afterwards every timeline and the count of rows are
  * compared with a plain sort of the same reports. Beside it, on the same servers, the raw limits.
@@ -26,7 +26,7 @@ const QUIET_MAX_MS = 300_000
 const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code } }'
 
 export async function bench({ quick, file, progress }: BenchOptions): Promise<Measure[]> {
-  const source = makeReplaySource(file, quick ? 60_000 : 1_000_000)
+  const source = makeReplaySource(file, quick ? 120_000 : 1_000_000)
   progress('preparing the reports')
   const { bodies, reports, pairs } = await prepare(source)
   progress('starting Redis, Kafka, MariaDB, a gateway and a job')

@@ -26,7 +26,7 @@ const PAGE_QUERY =
   '{ viewerHistory(first: 50) { edges { cursor node { business oid position duration viewedAt device finished subject { __typename ... on Video { id } } } } pageInfo { hasNextPage endCursor } } }'
 
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
-  const seconds = quick ? 4 : 15
+  const seconds = quick ? 2 : 15
   const { folder, remove } = makeServiceFolder()
   const service = await startService({ folder })
   try {
@@ -40,8 +40,8 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     await fillPages(service)
     await runLoad(pages(service, 1_000))
     const page = await runLoad(pages(service, seconds * 1_000))
-    progress(`memory under ${quick ? '10 s' : '5 minutes'} of load`)
-    const memory = await measureMemory(service, quick ? 10_000 : 300_000)
+    progress(`memory under ${quick ? '5 s' : '5 minutes'} of load`)
+    const memory = await measureMemory(service, quick ? 5_000 : 300_000)
     progress('the raw store')
     const raw = await measureRawStore(quick ? 2_000 : 5_000)
     const reportsPerSecond = batch.perSecond * BATCH

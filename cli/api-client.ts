@@ -30,6 +30,7 @@ function headersOf(identity: Identity): Record<string, string> {
 
 /** The unlabelled counters and gauges of `/metrics`, and the sums of labelled ones, by name. */
 export async function readMetrics(graphqlUrl: string): Promise<Map<string, number>> {
+  if (!URL.canParse(graphqlUrl)) throw new TidemarkError('CONFIG_INVALID', `"${graphqlUrl}" is no address: write http://host:port/graphql`)
   const text = await (await send(new URL('/metrics', graphqlUrl).href, {})).text()
   const sums = new Map<string, number>()
   for (const line of text.split('\n')) {

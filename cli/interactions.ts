@@ -2,7 +2,7 @@
  * Interactions from a file: TSV with a header or JSONL, plain or gzipped, one viewer, subject and time a row. Read as a
  * stream, so that a file may be larger than memory.
  */
-import { createReadStream } from 'node:fs'
+import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { TidemarkError } from '../core/errors.ts'
@@ -30,6 +30,8 @@ const SECONDS_BELOW = 100_000_000_000
 
 /** Throws CONFIG_INVALID that names the line. */
 export async function* readInteractions(path: string): AsyncGenerator<Interaction> {
+  if (!existsSync(path))
+    throw new TidemarkError('CONFIG_INVALID', `${path} does not exist: name a TSV or JSONL file of viewer, subject and time`)
   const source = createReadStream(path)
   const input = path.endsWith('.gz') ? source.pipe(createGunzip()) : source
   // A failed source does not end the stream it is piped into; hand the failure on, or the reader would wait for ever.

@@ -8,12 +8,10 @@
  * The embedded stores belong to one `start`; the other two need the distributed shape.
  */
 import cluster from 'node:cluster'
-import closeWithGrace from 'close-with-grace'
 import { Registry, collectDefaultMetrics } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { makeDrain, type DrainStep } from '../core/drain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { GRAPHQL_PATH } from '../gateway/server.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
@@ -23,6 +21,7 @@ import { makeLog } from './log.ts'
 import { serveOperators } from './operators.ts'
 import { serve } from './serve.ts'
 import { readSettings, type Flags } from './settings.ts'
+import { drainOnSignal } from './shutdown.ts'
 import { connectToPrimary, startWorkers } from './workers.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
@@ -66,7 +65,7 @@ async function runServing(role: Role, config: Config, log: Logger): Promise<void
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock.release() },
   ])
-  announce((await server.listen()).url)
+  announce((await server.listen()).url, config)
 }
 
 /** A process of `--workers` that answers requests; the primary has the lock and the job. */
@@ -77,12 +76,13 @@ async function runWorker(config: Config, log: Logger): Promise<void> {
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   addServiceMetrics(registry, history)
   const server = serve(config, [history], stores, registry, log, primary.metricsOfAll)
-  drainOnSignal(config, log, [
+  const end = drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
     { name: 'flush', run: () => history.drain() },
     { name: 'stores', run: () => stores.close() },
     { name: 'primary', run: () => primary.leave() },
   ])
+  primary.onStop(end)
   primary.ready((await server.listen()).url)
 }
 
@@ -100,7 +100,7 @@ async function runPrimary(config: Config, log: Logger): Promise<void> {
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock.release() },
   ])
-  announce(await workers.listening)
+  announce(await workers.listening, config)
 }
 
 async function runJob(config: Config, log: Logger): Promise<void> {
@@ -123,26 +123,11 @@ function lockIfEmbedded(config: Config): { release(): void } {
   return isEmbedded(config) ? lockDataFolder(config.stores.data) : { release() {} }
 }
 
-/** Drains on SIGTERM and SIGINT, and on a bug: what was acknowledged is durable anyway, the rest is sent on if it can be. */
-export function drainOnSignal(config: Config, log: Logger, steps: readonly DrainStep[]): void {
-  const { drainMaxMs } = config.server
-  const drain = makeDrain(systemClock, steps, { maxMs: drainMaxMs }, (step, err) =>
-    log.error({ err, step }, 'a step of the shutdown failed'),
-  )
-  closeWithGrace({ delay: drainMaxMs + 1_000, logger: false }, async ({ err, signal }) => {
-    if (err) log.fatal({ err }, 'a bug ends this process')
-    else log.info({ signal }, 'draining')
-    if (await drain()) return
-    log.warn({ drainMaxMs }, 'the shutdown was not clean; the sweeper persists what was left')
-    // Makes the exit status 1.
-    throw new Error('the shutdown was not clean')
-  })
-}
-
 export function reporter(log: Logger): (error: unknown) => void {
   return (err) => log.error({ err }, 'a background step failed and will be repeated')
 }
 
-function announce(url: string): void {
-  console.log(`Tidemark is ready: ${url}${GRAPHQL_PATH}  (open it in a browser for GraphiQL; stop with Ctrl-C)`)
+function announce(url: string, config: Config): void {
+  const hint = config.server.mode === 'development' ? 'open it in a browser for GraphiQL; stop with Ctrl-C' : 'stop with Ctrl-C'
+  console.log(`Tidemark is ready: ${url}${GRAPHQL_PATH}  (${hint})`)
 }

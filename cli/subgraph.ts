@@ -10,7 +10,8 @@ import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { startStandalone } from '../subgraphs/standalone.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
-import { drainOnSignal, isEmbedded, reporter } from './start.ts'
+import { drainOnSignal } from './shutdown.ts'
+import { isEmbedded, reporter } from './start.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
   if (name !== 'history') throw new TidemarkError('CONFIG_INVALID', `there is no subgraph "${name}": say history`)

@@ -9,9 +9,10 @@ import type { Logger } from 'pino'
 import type { ProgressChange } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { ChangeRelay } from '../stores/lmdb/changes.ts'
+import { endAtOnce } from './shutdown.ts'
 
 type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
-type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'metrics'; id: number; text: string }
+type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'stop' } | { kind: 'metrics'; id: number; text: string }
 
 export type Workers = {
   /** The address, once every worker listens. */
@@ -71,7 +72,8 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
     async stop() {
       stopping = true
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
-      for (const worker of running) worker.process.kill('SIGTERM')
+      // Not by a signal: an operator's Ctrl-C reaches the workers as well, and a second one means "at once".
+      for (const worker of running) send(worker, { kind: 'stop' })
       await Promise.all(running.filter((worker) => !worker.isDead()).map((worker) => once(worker, 'exit')))
       await aggregated.shutdown()
     },
@@ -83,6 +85,8 @@ export type Primary = {
   /** The metrics of all processes as one text. */
   metricsOfAll(): Promise<string>
   ready(url: string): void
+  /** The primary wants this worker to drain and end. */
+  onStop(listener: () => void): void
   leave(): void
 }
 
@@ -94,13 +98,22 @@ export function connectToPrimary(registry: Registry): Primary {
   const followers = new Set<(change: ProgressChange) => void>()
   const asked = new Map<number, (text: string) => void>()
   let unsent: ProgressChange[] = []
+  let stop = () => {}
+  let leaving = false
+
+  // Node would call process.exit here, which may hang (see shutdown.ts). Without its primary a worker is of no use.
+  if (cluster.worker !== undefined) cluster.worker.exitedAfterDisconnect = true
+  process.once('disconnect', () => {
+    if (!leaving) endAtOnce()
+  })
   let nextId = 0
 
   process.on('message', (message: unknown) => {
     if (!isOurs<ToWorker>(message)) return
     if (message.kind === 'changes') {
       for (const change of message.changes) followers.forEach((follower) => follower(change))
-    } else {
+    } else if (message.kind === 'stop') stop()
+    else {
       asked.get(message.id)?.(message.text)
       asked.delete(message.id)
     }
@@ -132,7 +145,13 @@ export function connectToPrimary(registry: Registry): Primary {
         tellPrimary({ kind: 'metrics-wanted', id })
       }),
     ready: (url) => tellPrimary({ kind: 'ready', url }),
-    leave: () => process.disconnect(),
+    onStop(listener) {
+      stop = listener
+    },
+    leave() {
+      leaving = true
+      process.disconnect()
+    },
   }
 }
 

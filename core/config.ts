@@ -263,18 +263,9 @@ function relationMistakes(config: Config): string[] {
 }
 
 const RESERVED_TYPES = new Set([
-  ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'ClearedHistory', 'DeletedProgress', 'RejectedInput'],
-  ...[
-    'HistoryConnection',
-    'HistoryEdge',
-    'HistoryEntry',
-    'HistorySettings',
-    'ProgressInput',
-    'ProgressOutcome',
-    'ReportOutcome',
-    'ReportProgressPayload',
-  ],
-  ...['String', 'Int', 'Float', 'Boolean', 'ID', 'Timestamp', 'User', 'Viewer'],
+  ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'User', 'Viewer', 'Timestamp'],
+  ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ReportOutcome', 'ReportProgressPayload'],
+  ...['DeleteHistoryPayload', 'ClearHistoryPayload', 'ProgressChange', 'ProgressChangeKind', 'String', 'Int', 'Float', 'Boolean', 'ID'],
 ])
 
 function repeated<T>(values: readonly T[]): Set<T> {

@@ -85,7 +85,7 @@ const PRIVATE_EXTENSIONS = new Set(['stacktrace', 'stack', 'exception'])
 
 function publicExtensions(extensions: Readonly<Record<string, unknown>>, origin: ErrorOrigin): Record<string, unknown> {
   const visible: Record<string, unknown> = Object.fromEntries(Object.entries(extensions).filter(([name]) => !PRIVATE_EXTENSIONS.has(name)))
-  const code = visible['code'] ?? (origin === 'request' ? ('GRAPHQL_VALIDATION_FAILED' satisfies ErrorCode) : undefined)
+  const code = visible['code'] ?? ((origin === 'request' ? 'GRAPHQL_VALIDATION_FAILED' : 'SUBGRAPH_ERROR') satisfies ErrorCode)
   if (code !== undefined) visible['code'] = code
   if (isErrorCode(code) && ERRORS[code].retryable) visible['retryable'] = true
   return visible

@@ -19,8 +19,7 @@ const held = new Set<DatabaseSync>()
 
 /** Throws DATA_IN_USE if another process, or this one, holds the folder. */
 export function lockDataFolder(folder: string): FolderLock {
-  mkdirSync(folder, { recursive: true })
-  const database = new DatabaseSync(join(folder, FILE))
+  const database = openLockFile(folder)
   try {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (error) {
@@ -40,6 +39,20 @@ export function lockDataFolder(folder: string): FolderLock {
       held.delete(database)
       if (database.isOpen) database.close()
     },
+  }
+}
+
+function openLockFile(folder: string): DatabaseSync {
+  try {
+    mkdirSync(folder, { recursive: true })
+    return new DatabaseSync(join(folder, FILE))
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `the data folder ${folder} cannot be used (${reason}): name a folder this user may write with --data or TIDEMARK_DATA`,
+      { cause: error },
+    )
   }
 }
 

@@ -166,18 +166,16 @@ function progressOf(business: BusinessConfig, oid: string, record: ProgressRecor
   }
 }
 
-/** Whether the moment makes sense is for the service to say; what is no number never gets there. */
+/**
+ * Whatever is no number becomes NaN and is rejected by the service, as one input of its batch: an error here would refuse
+ * the inputs beside it as well.
+ */
 const timestamp = new GraphQLScalarType<number, number>({
   name: 'Timestamp',
-  serialize: asNumber,
-  parseValue: asNumber,
-  parseLiteral(node) {
-    if (node.kind === Kind.INT) return Number(node.value)
-    throw new TypeError('a Timestamp is a whole number of milliseconds since the Unix epoch')
+  serialize(value) {
+    if (typeof value === 'number') return value
+    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
   },
+  parseValue: (value) => (typeof value === 'number' ? value : Number.NaN),
+  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : Number.NaN),
 })
-
-function asNumber(value: unknown): number {
-  if (typeof value === 'number') return value
-  throw new TypeError('a Timestamp is a whole number of milliseconds since the Unix epoch')
-}

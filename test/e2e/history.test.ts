@@ -143,6 +143,9 @@ describe('reporting', () => {
       video('2', -1, NOW),
       video('2', 1, NOW + 6 * 60_000),
       video('2', 1, -5),
+      { ...video('2', 1, NOW), viewedAt: 'yesterday' },
+      video('2', 3_000_000_000, NOW),
+      video('2', 1.5, NOW),
       video('2', 1, NOW, { device: 'd'.repeat(65) }),
       video('3', 20_000, NOW),
     ]
@@ -159,6 +162,9 @@ describe('reporting', () => {
       'POSITION_INVALID',
       'VIEWED_AT_INVALID',
       'VIEWED_AT_INVALID',
+      'VIEWED_AT_INVALID',
+      'POSITION_INVALID',
+      'POSITION_INVALID',
       'DEVICE_INVALID',
       'ACCEPTED',
     ])
@@ -232,6 +238,7 @@ describe('reading', () => {
   test.each([
     ['an unknown business', HISTORY, { businesses: ['vidoe'] }, 'BUSINESS_UNKNOWN'],
     ['first 0', HISTORY, { first: 0 }, 'FIRST_INVALID'],
+    ['first null', 'query ($first: Int) { viewerHistory(first: $first) { edges { cursor } } }', { first: null }, 'SUBGRAPH_ERROR'],
     ['first 101', HISTORY, { first: 101 }, 'FIRST_INVALID'],
     ['a broken cursor', HISTORY, { after: 'nonsense' }, 'CURSOR_INVALID'],
     [

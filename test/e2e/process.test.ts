@@ -1,7 +1,7 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
@@ -104,6 +104,17 @@ describe('the data folder', () => {
   ])('the settings %j end with a sentence', async (settings, sentence) => {
     await expect(begin({ settings: settings })).rejects.toThrow(sentence)
   })
+})
+
+test('a data folder that cannot be one ends with a sentence', async () => {
+  const child = spawn(process.execPath, [COMMAND, 'start', '--port', '0', '--data', '/dev/null/x'], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  const [status] = (await once(child, 'exit')) as [number]
+  expect(said).toMatch(/^CONFIG_INVALID: the data folder \/dev\/null\/x cannot be used/)
+  expect(status).toBe(1)
 })
 
 describe('an address in use', () => {
@@ -254,6 +265,34 @@ describe('workers', () => {
     expect(metrics).toMatch(/^tidemark_reports_total\{outcome="accepted"\} 20$/m)
     expect(metrics).toMatch(/^tidemark_dirty_keys \d+$/m)
     expect(await service.stop()).toBe(0)
+  })
+
+  test('a Ctrl-C that reaches all processes at once, under load, ends them all', async () => {
+    const service = await begin({ workers: 2, settings: { history: { flushAgeMaxMs: 50 } } })
+    const pids = workerPids(service.pid)
+    const load = Array.from({ length: 8 }, async (_, lane) => {
+      for (let i = 0; i < 1_000; i++) await report(service, String(lane), String(i)).catch(() => (i = 1_000))
+    })
+    await soon()
+    for (const pid of [service.pid, ...pids]) process.kill(pid, 'SIGINT')
+    expect(await service.stop()).toBe(0)
+    await Promise.all(load)
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 5_000 }).toEqual([])
+  })
+
+  test('kill -9 of the primary, under load, takes the workers along and leaves the folder to the next start', async () => {
+    const service = await begin({ workers: 2, settings: { history: { flushAgeMaxMs: 50 } } })
+    const pids = workerPids(service.pid)
+    const load = Array.from({ length: 8 }, async (_, lane) => {
+      for (let i = 0; i < 1_000; i++) await report(service, String(lane), String(i)).catch(() => (i = 1_000))
+    })
+    await soon()
+    await service.kill()
+    await Promise.all(load)
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 5_000 }).toEqual([])
+    const { folder } = folders[0] as { folder: string }
+    const next = await begin({ folder })
+    expect((await report(next, '1', 'after')).data.reportProgress.outcome).toBe('ACCEPTED')
   })
 
   test('a worker that dies is started again', async () => {

@@ -129,7 +129,17 @@ describe('the history service', () => {
   /** Another process takes it, persists it, and it is trimmed at once: it is older than all that is held. */
   async function reportOfOtherDevice(position: number, agoMs: number): Promise<void> {
     const viewedAt = clock.now() - agoMs
-    const record = { viewedAt, since: 0, rank: 2 ** 42 + viewedAt, version: 0, position, duration: 0, device: '', finished: false, deleted: false }
+    const record = {
+      viewedAt,
+      since: 0,
+      rank: 2 ** 42 + viewedAt,
+      version: 0,
+      position,
+      duration: 0,
+      device: '',
+      finished: false,
+      deleted: false,
+    }
     const base = rows.rows.get(keyText(keyOf('old')))?.record ?? null
     const outcome = state.put({ ...keyOf('old'), record, decisive: true, base }, { now: clock.now(), timelineCap: CAP })
     expect(outcome.status).toBe('written')
