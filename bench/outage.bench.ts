@@ -1,5 +1,5 @@
 /**
- * What do clients notice when a store is down? Each of the three is killed for 60 s (4 to 7 s with --quick) under load:
+ * What do clients notice when a store is down? Each of the three is killed for 60 s (2.5 to 6 s with --quick) under load:
  * every call must be answered without error, what an answer had to do without must be named in `extensions.degraded`, and
  * afterwards everything acknowledged must be in its place.
  *
@@ -39,13 +39,13 @@ type Outage = {
 const WRITES = new Set(['report', 'batch', 'delete'])
 
 const OUTAGES: readonly Outage[] = [
-  { server: 'redis', store: 'hotStore', title: 'Redis', quickMs: 4_000, concerns: () => true },
-  { server: 'kafka', store: 'log', title: 'Kafka', quickMs: 7_000, concerns: ({ operation }) => WRITES.has(operation) },
+  { server: 'redis', store: 'hotStore', title: 'Redis', quickMs: 2_500, concerns: () => true },
+  { server: 'kafka', store: 'log', title: 'Kafka', quickMs: 6_000, concerns: ({ operation }) => WRITES.has(operation) },
   {
     server: 'mariadb',
     store: 'recordStore',
     title: 'MariaDB',
-    quickMs: 4_000,
+    quickMs: 2_500,
     concerns: ({ operation, viewer }, ledger) =>
       operation === 'page' && ledger.entriesOf(viewer).filter(({ acknowledged }) => acknowledged > 0).length > HISTORY.timelineCap,
   },
@@ -107,7 +107,7 @@ async function runOutage(
     onWrong: (sentence) => wrong.push(sentence),
   })
   try {
-    const healthy = await whileCounting(database, outage, async () => sleep(quick ? 1_500 : 10_000))
+    const healthy = await whileCounting(database, outage, async () => sleep(quick ? 700 : 10_000))
     progress(`${title} is killed`)
     const killedAt = performance.now()
     await server.kill()
@@ -116,7 +116,7 @@ async function runOutage(
     await server.start()
     const backAt = performance.now()
     progress(`${title} is back; ${tally.calls()} calls, ${tally.errorCount()} errors`)
-    await sleep(quick ? 1_000 : 5_000)
+    await sleep(quick ? 500 : 5_000)
     await writers.stop()
     await waitUntilConverged(deployment, QUIET_MAX_MS)
     const inPlaceMs = performance.now() - backAt

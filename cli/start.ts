@@ -8,11 +8,12 @@
  * The embedded stores belong to one `start`; the other two need the distributed shape.
  */
 import cluster from 'node:cluster'
-import { Registry, collectDefaultMetrics } from '@prometheus-io/client'
+import { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError } from '../core/errors.ts'
+import { addProcessMetrics } from '../gateway/process-metrics.ts'
 import { GRAPHQL_PATH } from '../gateway/server.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openJournals, openStores } from '../stores/open.ts'
@@ -106,7 +107,7 @@ async function runPrimary(config: Config, log: Logger): Promise<void> {
 async function runJob(config: Config, log: Logger): Promise<void> {
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
+  addProcessMetrics(registry)
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   const job = await history.startJob()
   addJobMetrics(registry, job, stores)

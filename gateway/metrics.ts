@@ -5,7 +5,8 @@
  * Names come from clients. So that nobody fills the memory of the server or of the one who scrapes it by inventing
  * names, the first `NAMES_MAX` names are counted each, all others together as "other".
  */
-import { Counter, Gauge, Histogram, collectDefaultMetrics, type Registry } from '@prometheus-io/client'
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import { addProcessMetrics } from './process-metrics.ts'
 
 const NAMES_MAX = 200
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -26,7 +27,7 @@ export type Metrics = {
 
 export function makeMetrics(registry: Registry): Metrics {
   const registers = [registry]
-  if (registry.getSingleMetric('process_cpu_user_seconds_total') === undefined) collectDefaultMetrics({ register: registry })
+  addProcessMetrics(registry)
   const requests = new Counter({
     name: 'tidemark_gateway_requests_total',
     help: 'Operations answered, by kind, name and outcome.',
