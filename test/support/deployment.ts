@@ -8,7 +8,7 @@ import { systemClock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { openStores, type OpenStores } from '../../stores/open.ts'
 import { migrateStores } from '../../stores/operate.ts'
-import { lowPorts, makeOwnServers, startOwnServers, type OwnServerName, type OwnServers } from './own-servers.ts'
+import { OWN_SERVERS, lowPorts, makeOwnServers, startOwnServers, type OwnServerName, type OwnServers } from './own-servers.ts'
 import { makeRole, metricsOf, type Role } from './role.ts'
 import { makeTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
@@ -19,6 +19,8 @@ export type DeploymentOptions = {
   jobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
+  /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
+  cluster?: readonly string[]
   /** Default false: nothing stands between roles and servers. */
   proxies?: boolean
   /** Settings of all roles, without `stores` but for its `regions`. */
@@ -68,7 +70,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       stores: {
         ...options.settings?.stores,
         data: join(servers.folder, name, 'data'),
-        redis: { urls: [`redis://127.0.0.1:${redisPort}`] },
+        redis: options.cluster === undefined ? { urls: [`redis://127.0.0.1:${redisPort}`] } : { urls: options.cluster, cluster: true },
         kafka: { brokers: [`127.0.0.1:${servers.kafka.port}`] },
         mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${mariadbPort}/tidemark` },
       },
@@ -89,7 +91,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   }
 
   try {
-    await startOwnServers(servers)
+    await startOwnServers(servers, options.cluster === undefined ? OWN_SERVERS : ['kafka', 'mariadb'])
     const config = makeConfig([{ name: 'deployment', values: settingsOf('direct', servers.redis.port, servers.mariadb.port) }])
     await migrateStores(config, systemClock, silent)
     const gateways = await makeRoles(['gateway'], options.gateways ?? 1)

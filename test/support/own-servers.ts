@@ -84,9 +84,9 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
   }
 }
 
-/** Starts all three at once. */
-export async function startOwnServers(servers: OwnServers): Promise<void> {
-  await Promise.all(OWN_SERVERS.map((name) => servers[name].start()))
+/** Starts these at once. */
+export async function startOwnServers(servers: OwnServers, names: readonly OwnServerName[]): Promise<void> {
+  await Promise.all(names.map((name) => servers[name].start()))
 }
 
 function ownServer(name: OwnServerName, server: Server, folder: string, port: number, mayStart: () => void): OwnServer {

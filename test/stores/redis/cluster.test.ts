@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProgressChange } from '../../../core/domain.ts'
 import type { HotStore } from '../../../stores/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
-import { regionTags, slotOf } from '../../../stores/redis/region-tags.ts'
+import { regionTags } from '../../../stores/redis/region-tags.ts'
+import { haveReplicas, mastersOf, moveSlot, replicaOf, type Member } from '../../support/cluster-operator.ts'
 import { freshViewerIn, later, report, until, write } from '../../contracts/reports.ts'
 import { expectNothingLost, startLoad } from './load.ts'
 import { redisIsHere, startCluster } from './servers.ts'
@@ -56,9 +57,9 @@ describe.skipIf(!(await redisIsHere()))('on a Redis Cluster', () => {
     const changes: ProgressChange[] = []
     const viewer = freshViewerIn(0, regions)
     const stop = await store.followProgress(viewer, (change) => changes.push(change))
-    const slot = slotOf(regionTags(regions)[0] as string)
+    const [tag = ''] = regionTags(regions)
     for (let move = 0; move < 3; move++) {
-      await moveSlot(nodes, slot)
+      await moveSlot(nodes, tag)
       await sleep(200)
     }
     const result = await load.stop()
@@ -123,71 +124,4 @@ async function writesAreHeard(store: HotStore, viewer: string, changes: readonly
   await store.putProgress([write(viewer, '1', report(now))], { now, timelineCap })
   await sleep(100)
   return changes.length > heard
-}
-
-type Member = { id: string; port: number; node: Redis; firstSlot: number; masterId: string }
-
-/** Every living node as one of them sees it. */
-async function membersOf(nodes: readonly Redis[]): Promise<Member[]> {
-  const witness = nodes.find((node) => node.status === 'ready')
-  const text = String(await witness?.call('CLUSTER', 'NODES'))
-  return text
-    .trim()
-    .split('\n')
-    .filter((line) => !line.includes('fail'))
-    .map((line) => {
-      const [id = '', address = '', , masterId = '', , , , ...slots] = line.split(' ')
-      const port = Number(/:(\d+)@/.exec(address)?.[1])
-      const node = nodes.find((candidate) => candidate.options.port === port) as Redis
-      return { id, port, node, masterId, firstSlot: Number.parseInt(slots[1] ?? '') }
-    })
-}
-
-/** By the slots they hold. A vote for a shard bars another for the same shard for a while: so each test breaks another. */
-async function mastersOf(nodes: readonly Redis[]): Promise<Member[]> {
-  const masters = (await membersOf(nodes)).filter((member) => member.masterId === '-' && !Number.isNaN(member.firstSlot))
-  return masters.sort((a, b) => a.firstSlot - b.firstSlot)
-}
-
-/** A replica that is still copying cannot take over. */
-async function haveReplicas(nodes: readonly Redis[]): Promise<boolean> {
-  const masters = await mastersOf(nodes)
-  const infos = await Promise.all(masters.map(({ node }) => node.info('replication')))
-  return infos.length === 3 && infos.every((info) => info.includes('state=online'))
-}
-
-async function replicaOf(nodes: readonly Redis[], masterId: string): Promise<Redis> {
-  const replica = (await membersOf(nodes)).find((member) => member.masterId === masterId)
-  if (replica === undefined) throw new Error(`master ${masterId} has no replica`)
-  return replica.node
-}
-
-/** As redis-cli does it: both sides are told, the keys go over in parts, then everybody is told. */
-async function moveSlot(nodes: readonly Redis[], slot: number): Promise<void> {
-  const masters = await mastersOf(nodes)
-  const owner = await findOwner(masters, slot)
-  const target = masters[(masters.indexOf(owner) + 1) % masters.length] as Member
-  await target.node.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', owner.id)
-  await owner.node.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id)
-  for (;;) {
-    const keys = (await owner.node.callBuffer('CLUSTER', ['GETKEYSINSLOT', slot, 3])) as Buffer[]
-    if (keys.length === 0) break
-    await owner.node.call('MIGRATE', ['127.0.0.1', target.port, '', 0, 5_000, 'KEYS', ...keys])
-    await sleep(20)
-  }
-  for (const member of [target, owner, ...masters]) await member.node.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
-}
-
-async function findOwner(masters: readonly Member[], slot: number): Promise<Member> {
-  const tag = regionTags(regions).find((tag) => slotOf(tag) === slot)
-  for (const master of masters) {
-    if (
-      await master.node.zcard(`tm{${tag}}d`).then(
-        () => true,
-        () => false,
-      )
-    )
-      return master
-  }
-  throw new Error(`no master serves slot ${slot}`)
 }
