@@ -30,6 +30,8 @@ export type ProgressWrite = {
   decisive: boolean
   /** What the record store has for this key: absent = not looked up, null = nothing there. */
   base?: ProgressRecord | null
+  /** `asOf` of the answer that asked for the base. Absent: the base is taken as it is, however old. */
+  baseAsOf?: number
   /** The day (UTC, days since the epoch) to claim as the viewer's first of this business; absent = do not check. */
   day?: number
 }
@@ -41,8 +43,11 @@ export type PutOutcome =
   | { status: 'stale'; record: ProgressRecord | undefined }
   /** The viewer paused his history; nothing changed. */
   | { status: 'paused' }
-  /** Only the record store knows what this must be merged with: call again with `base`. Nothing changed. */
-  | { status: 'needs-base' }
+  /**
+   * Only the record store knows what this must be merged with: call again with `base`, read after this answer, and
+   * `baseAsOf: asOf`. Nothing changed. It may be asked again: what was trimmed after `asOf` may be newer than the base.
+   */
+  | { status: 'needs-base'; asOf: number }
 
 export type PutOptions = {
   /** The server's clock, ms since the epoch. */
@@ -73,8 +78,8 @@ export interface HotStore {
   /**
    * Writes each record unless something newer exists; per write, in order: paused → dropped; viewed at or before the
    * business's clearedAt, or merged to no change (`mergeProgress`) → stale; else timeline entry, content and dirty mark
-   * (the time of the first unpersisted change is kept), then trimming, then the day flag (a first of the day leaves a
-   * pending reward). Atomic per region; durable and readable in every process when the promise resolves.
+   * (the time of the first unpersisted change is kept), then the day flag (a first of the day leaves a
+   * pending reward); after the last write the timelines are trimmed, so that a base stays true through a call. Atomic per region; durable and readable in every process when the promise resolves.
    * Outcomes in the order of `writes`. A key may occur several times; later ones see earlier ones.
    */
   putProgress(writes: readonly ProgressWrite[], options: PutOptions): Promise<PutOutcome[]>

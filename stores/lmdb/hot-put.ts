@@ -21,23 +21,31 @@ import { rewardKey, REWARD_TIME_BYTES } from './pending-rewards.ts'
 import { newestEntry, listedOids, trimTimeline } from './hot-timeline.ts'
 
 const PAUSED: PutOutcome = { status: 'paused' }
-const NEEDS_BASE: PutOutcome = { status: 'needs-base' }
 const claimedAtScratch = Buffer.allocUnsafeSlow(REWARD_TIME_BYTES)
 
-export function putProgress(work: HotWork, write: ProgressWrite, options: PutOptions): PutOutcome {
+export function putProgress(work: HotWork, writes: readonly ProgressWrite[], options: PutOptions): PutOutcome[] {
+  const grown = new Set<ShelfWork>()
+  const outcomes = writes.map((write) => putOne(work, write, options, grown))
+  for (const shelf of grown) {
+    if (shelf.stats.entries > options.timelineCap) trimTimeline(work, shelf, options.timelineCap)
+  }
+  return outcomes
+}
+
+function putOne(work: HotWork, write: ProgressWrite, options: PutOptions, grown: Set<ShelfWork>): PutOutcome {
   const owner = viewerWork(work, write.viewer)
   if (owner.settings.content.paused) return PAUSED
   const shelf = shelfWork(work, owner, write.business)
   const held = readHeld(work, shelf, write.oid)
   const since = clearedAtOf(shelf)
   if (write.record.viewedAt <= since) return stale(shelf, held?.content)
-  if (held === undefined && needsBase(shelf, write)) return NEEDS_BASE
+  if (held === undefined && needsBase(shelf, write)) return { status: 'needs-base', asOf: shelf.stats.trimmedAt }
   const stored = storedWithBase(held?.content, write.base)
   const version = nextVersion(work, options.now, stored?.version ?? 0)
   const merged = mergeProgress(stored, { ...write.record, since, version, deleted: false })
   if (merged === stored) return stale(shelf, stored)
   storeRecord(work, shelf, write.oid, held, merged, options.now)
-  if (shelf.stats.entries > options.timelineCap) trimTimeline(work, shelf, options.timelineCap)
+  grown.add(shelf)
   return { status: 'written', record: merged, firstOfDay: write.day !== undefined && claimDay(work, shelf, write.day, options.now) }
 }
 
@@ -45,11 +53,14 @@ function stale(shelf: ShelfWork, record: ProgressRecord | undefined): PutOutcome
   return { status: 'stale', record: record !== undefined && isVisible(shelf, record) ? record : undefined }
 }
 
-/** Only what was trimmed can be missing here, and only a decisive report above all of it wins whatever that was. */
+/**
+ * Only what was trimmed can be missing here, and only a decisive report above all of it wins whatever that was. A base that
+ * was read before the last trimming may be older than what was trimmed.
+ */
 function needsBase(shelf: ShelfWork, write: ProgressWrite): boolean {
-  const { floor } = shelf.stats
-  if (floor === undefined || write.base !== undefined) return false
-  return !write.decisive || write.record.viewedAt <= floor.viewedAt
+  const { floor, trimmedAt } = shelf.stats
+  if (floor === undefined || (write.decisive && write.record.viewedAt > floor.viewedAt)) return false
+  return write.base === undefined || (write.baseAsOf !== undefined && write.baseAsOf < trimmedAt)
 }
 
 function storedWithBase(held: ProgressRecord | undefined, base: ProgressRecord | null | undefined): ProgressRecord | undefined {

@@ -53,7 +53,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
   return {
     async putProgress(writes, putOptions) {
       if (writes.length === 0) return []
-      const outcomes = await writing((work) => writes.map((write) => putProgress(work, write, putOptions)))
+      const outcomes = await writing((work) => putProgress(work, writes, putOptions))
       publishPuts(writes, outcomes)
       return outcomes
     },

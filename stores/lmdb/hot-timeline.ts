@@ -8,7 +8,7 @@
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
 import type { HotPage } from '../hot-store.ts'
-import { clearedAtOf, readHeld, removeRecord, shelfWork, viewerWork } from './hot-work.ts'
+import { clearedAtOf, lastVersion, readHeld, removeRecord, shelfWork, viewerWork } from './hot-work.ts'
 import type { HotWork, ShelfWork } from './hot-work.ts'
 import { readTimelineKey, timelineRange } from './viewer-keys.ts'
 
@@ -62,6 +62,7 @@ export function trimTimeline(work: HotWork, shelf: ShelfWork, cap: number): void
     const held = readHeld(work, shelf, place.oid)
     if (held === undefined || held.dirtySince > 0) return
     removeRecord(work, shelf, place.oid, held)
+    shelf.stats.trimmedAt = lastVersion(work)
     const { floor } = shelf.stats
     if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place
   }

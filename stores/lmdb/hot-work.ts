@@ -77,7 +77,8 @@ export function shelfWork(work: HotWork, owner: ViewerWork, business: BusinessNu
   if (known !== undefined) return known
   const shelf = makeShelf(owner.viewer, business)
   const value = work.tables.viewers.getBinaryFast(plainKey(shelf, STATS))
-  const stats = value === undefined ? { entries: 0, lastDay: NO_DAY, floor: undefined } : decodeStats(value, value.length, business)
+  const stats =
+    value === undefined ? { entries: 0, lastDay: NO_DAY, floor: undefined, trimmedAt: 0 } : decodeStats(value, value.length, business)
   const made: ShelfWork = { business, bytes: shelf.bytes, kindAt: shelf.kindAt, owner, stats, statsChanged: false }
   owner.shelves.set(business, made)
   return made
@@ -98,12 +99,17 @@ export function readHeld(work: HotWork, shelf: ShelfWork, oid: string): Held<Pro
 
 /** The next version: above all given out, above `above`, and not behind the clock. */
 export function nextVersion(work: HotWork, now: number, above: number): number {
+  work.lastVersion = Math.max(lastVersion(work) + 1, now * VERSIONS_PER_MS, above + 1)
+  work.versionChanged = true
+  return work.lastVersion
+}
+
+/** The last version that was given out. */
+export function lastVersion(work: HotWork): number {
   if (work.lastVersion < 0) {
     const value = work.tables.counters.getBinaryFast(VERSION_KEY)
     work.lastVersion = value === undefined ? 0 : value.readDoubleBE(0)
   }
-  work.lastVersion = Math.max(work.lastVersion + 1, now * VERSIONS_PER_MS, above + 1)
-  work.versionChanged = true
   return work.lastVersion
 }
 

@@ -28,7 +28,7 @@ export function makePersisting(connection: Connection, layout: Layout) {
       end = writeVersion(item.version, packed, packed.writeUInt16BE(place, end))
       end = lengthBefore(packed, end, (at) => packId(item.key.oid, packed, at))
     }
-    const keys = [layout.dirty(region)]
+    const keys = [layout.dirty(region), layout.version(region)]
     const args: Argument[] = [timelineCap, packed.subarray(0, end)]
     for (const { viewer, business } of groups) {
       if (business === SETTINGS_BUSINESS) keys.push(layout.settings(region, viewer), layout.settings(region, viewer))

@@ -7,8 +7,8 @@
  * position × 2 + finished and duration as varints, and the device. A tombstone ends after its version: its `since` is its
  * viewedAt, its rank 0. A video's record with the device "phone" takes 25 bytes; up to 64 a hash stays a listpack.
  *
- * A timeline's state: clearedAt (6), the floor's viewedAt (6), day last claimed + 1 (4), day of the last expiry (4), and
- * the floor's packed oid, which is missing where nothing was ever trimmed.
+ * A timeline's state: clearedAt (6), the floor's viewedAt (6), day last claimed + 1 (4), day of the last expiry (4); where
+ * something was trimmed, the region's last version at the last time (7), and the floor's packed oid.
  */
 import type { BusinessNumber, Place, ProgressRecord } from '../../core/domain.ts'
 import { unpackId } from '../../core/keys.ts'
@@ -90,11 +90,12 @@ export function decodeState(value: Buffer | null | undefined, business: Business
   const truncated = value.length > STATE_BYTES
   return {
     clearedAt: value.readUIntBE(0, 6),
-    floor: truncated ? { viewedAt: value.readUIntBE(6, 6), business, oid: unpackId(value, STATE_BYTES) } : undefined,
+    floor: truncated ? { viewedAt: value.readUIntBE(6, 6), business, oid: unpackId(value, STATE_BYTES + TRIMMED_AT_BYTES) } : undefined,
   }
 }
 
 const STATE_BYTES = 20
+const TRIMMED_AT_BYTES = 7
 
 /** The field of a contents hash that holds the timeline's state: no packed oid is empty. */
 export const STATE_FIELD = ''

@@ -1,7 +1,7 @@
 /**
  * What viewers do: progress written, deleted, cleared, and history paused. One script per region and call.
  */
-import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../core/domain.ts'
+import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { SETTINGS_BUSINESS, SETTINGS_OID } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
 import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
@@ -13,7 +13,7 @@ import { packGroup, packMember } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeSettings } from './settings.ts'
-import { decodeRecord, recordBytesMax, writeRecord, writeResume, writeVersion } from './values.ts'
+import { decodeRecord, readVersion, recordBytesMax, writeRecord, writeResume, writeVersion } from './values.ts'
 
 const DECISIVE = 1
 const BASE_KNOWN = 2
@@ -103,13 +103,19 @@ function packSettings(viewer: ViewerId): Buffer {
   return packMember({ viewer, business: SETTINGS_BUSINESS, oid: SETTINGS_OID })
 }
 
+const BASE_AS_OF_BYTES = 7
 const WRITE_BYTES = 2 + 1 + 6 + 7 + 4 + 1 + 1 + 1
 
 /** As `put-progress.lua` says. */
 function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
   let bytes = 0
   for (const { item } of items) {
-    bytes += WRITE_BYTES + PACKED_ID_BYTES_MAX + recordBytesMax(item.record.device) + (item.base ? recordBytesMax(item.base.device) : 0)
+    bytes +=
+      WRITE_BYTES +
+      PACKED_ID_BYTES_MAX +
+      recordBytesMax(item.record.device) +
+      BASE_AS_OF_BYTES +
+      (item.base ? recordBytesMax(item.base.device) : 0)
   }
   const target = Buffer.allocUnsafe(bytes)
   let end = 0
@@ -123,9 +129,15 @@ function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
     end = target.writeUInt32BE(day ?? 0, end)
     end = lengthBefore(target, end, (at) => packId(item.oid, target, at))
     end = lengthBefore(target, end, (at) => writeResume(record, target, at))
-    end = lengthBefore(target, end, (at) => (base ? writeRecord(base, target, at) : at))
+    end = lengthBefore(target, end, (at) => (base === undefined ? at : writeBase(base, item.baseAsOf, target, at)))
   }
   return target.subarray(0, end)
+}
+
+/** A base without a time is taken as it is. */
+function writeBase(base: ProgressRecord | null, asOf: number | undefined, target: Buffer, offset: number): number {
+  const end = writeVersion(asOf ?? Number.MAX_SAFE_INTEGER, target, offset)
+  return base === null ? end : writeRecord(base, target, end)
 }
 
 function packKeys(items: readonly Grouped<ProgressKey>[]): Buffer {
@@ -154,7 +166,7 @@ function decodeOutcome(answer: Buffer): PutOutcome {
     case 2:
       return { status: 'paused' }
     case 3:
-      return { status: 'needs-base' }
+      return { status: 'needs-base', asOf: readVersion(answer, 1) }
     default:
       return { status: 'written', record: decodeRecord(answer, 1), firstOfDay: true }
   }

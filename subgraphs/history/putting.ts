@@ -1,4 +1,5 @@
 /** Putting progress into the hot store with the help of the record store: for the service, and for what is replayed. */
+import type { ProgressRecord } from '../../core/domain.ts'
 import { saysDown } from '../../core/degraded.ts'
 import type { HotStore, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
@@ -23,20 +24,31 @@ export async function putProgress(
 ): Promise<PutOutcome[]> {
   const outcomes = await hot.putProgress(writes, options)
   for (let read = 0; read < BASE_READS_MAX; read++) {
-    const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [index] : []))
+    const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [{ index, asOf: outcome.asOf }] : []))
     if (undecided.length === 0) break
-    const waiting = undecided.map((index) => writes[index] as ProgressWrite)
+    const waiting = undecided.map(({ index }) => writes[index] as ProgressWrite)
     const bases = await records.getProgressMany(waiting).catch(async (error: unknown) => {
       if (withoutBase === undefined || !saysDown(error, 'recordStore')) throw error
       await withoutBase(waiting)
       return undefined
     })
-    const again = waiting.map((write, place) => Object.assign({}, write, { base: bases?.[place] ?? null }))
+    const again = waiting.map((write, place) => withBase(write, bases, place, undecided[place]?.asOf))
     const decided = await hot.putProgress(again, options)
-    undecided.forEach((index, place) => {
+    undecided.forEach(({ index }, place) => {
       outcomes[index] = decided[place] as PutOutcome
     })
     if (bases === undefined) break
   }
   return outcomes
+}
+
+/** Where the record store was not asked, no age of the base is told, so that nothing is asked again. */
+function withBase(
+  write: ProgressWrite,
+  bases: readonly (ProgressRecord | undefined)[] | undefined,
+  place: number,
+  asOf: number | undefined,
+): ProgressWrite {
+  if (bases === undefined || asOf === undefined) return Object.assign({}, write, { base: null })
+  return Object.assign({}, write, { base: bases[place] ?? null, baseAsOf: asOf })
 }

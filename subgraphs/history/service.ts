@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from '../../core/domain.ts'
-import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { Viewer } from '../../core/viewer.ts'
@@ -102,7 +102,12 @@ export function makeHistoryService(
 
   function answer(write: ProgressWrite, outcome: WriteOutcome, now: number, rewards: RewardEvent[]): ReportAnswer {
     if (outcome.status === 'paused') return { outcome: 'PAUSED' }
-    if (outcome.status === 'needs-base') throw new Error(`a write was not decided with ${BASE_READS_MAX} bases`)
+    if (outcome.status === 'needs-base') {
+      throw new TidemarkError(
+        'HOT_STORE_UNAVAILABLE',
+        `subject "${write.oid}" changed ${BASE_READS_MAX} times while it was read; send the report again`,
+      )
+    }
     const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
     // A token says that the day was claimed; what claimed nothing earns none.

@@ -1,5 +1,6 @@
 /** Hot store contract: the timeline's cap, its floor, and writes that need what was trimmed. */
 import { expect, it } from 'vitest'
+import type { HotStore } from '../../stores/hot-store.ts'
 import type { HotStoreSubject } from './hot-store.ts'
 import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from './reports.ts'
 
@@ -85,7 +86,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const now = later(1_000)
     const [asked] = await store().putProgress([write(viewer, '1', glance(now), { decisive: false, day: 20_000 })], { now, timelineCap })
-    expect(asked).toEqual({ status: 'needs-base' })
+    expect(asked).toEqual({ status: 'needs-base', asOf: expect.any(Number) })
     expect((await store().getProgressMany([keyOf(viewer, '1')]))[0]?.record).toBeUndefined()
     const base = report(now - 100_000, { position: 432_000, version: 3 })
     const [outcome] = await store().putProgress([write(viewer, '1', glance(now), { decisive: false, base, day: 20_000 })], {
@@ -120,6 +121,54 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['needs-base', 'needs-base', 'written', 'written'])
   })
 
+  it('a base is asked for again if anything was trimmed since it was asked for, and not otherwise', async () => {
+    const viewer = freshViewer()
+    await fillClean(store(), viewer, numbered(12), timelineCap)
+    const put = (base: { baseAsOf?: number }) => {
+      const now = later(1_000)
+      return store().putProgress([write(viewer, '1', glance(now), { decisive: false, base: null, ...base })], { now, timelineCap })
+    }
+    const asOf = await asOfBase(store(), viewer, '1')
+    await fillClean(store(), viewer, ['13'], timelineCap)
+    const [again] = await put({ baseAsOf: asOf })
+    expect(again?.status).toBe('needs-base')
+    const asOfAgain = again?.status === 'needs-base' ? again.asOf : 0
+    expect(asOfAgain).toBeGreaterThan(asOf)
+    await store().putProgress([write(viewer, 'dirty', report(later()))], { now: later(), timelineCap: 100 })
+    expect((await put({ baseAsOf: asOfAgain }))[0]?.status).toBe('written')
+  })
+
+  it('what another device reported, and had persisted and trimmed, cannot be hidden by a base of before', async () => {
+    const viewer = freshViewer()
+    await fillClean(store(), viewer, numbered(12), timelineCap)
+    const asOf = await asOfBase(store(), viewer, '1')
+    await fillClean(store(), viewer, ['1', ...numbered(12, 20)], timelineCap)
+    expect((await store().getProgressMany([keyOf(viewer, '1')]))[0]?.record).toBeUndefined()
+    const now = later(1_000)
+    const glancing = write(viewer, '1', glance(now), { decisive: false, base: null, baseAsOf: asOf })
+    expect((await store().putProgress([glancing], { now, timelineCap }))[0]?.status).toBe('needs-base')
+  })
+
+  it('a base stays true through a call: a batch of glances, each of which makes the timeline longer, is asked for one only', async () => {
+    const viewer = freshViewer()
+    await fillClean(store(), viewer, numbered(20), timelineCap)
+    const asOf = await asOfBase(store(), viewer, '1')
+    const now = later(1_000)
+    const glances = numbered(8).map((oid) => write(viewer, oid, glance(now), { decisive: false, base: null, baseAsOf: asOf }))
+    const outcomes = await store().putProgress(glances, { now, timelineCap })
+    expect(new Set(outcomes.map((outcome) => outcome.status))).toEqual(new Set(['written']))
+    const page = await store().listTimeline(viewer, [1], undefined, 100)
+    expect(page.entries).toHaveLength(timelineCap)
+  })
+
+  it('a base without a time is taken as it is', async () => {
+    const viewer = freshViewer()
+    await fillClean(store(), viewer, numbered(12), timelineCap)
+    const now = later(1_000)
+    const [outcome] = await store().putProgress([write(viewer, '1', glance(now), { decisive: false, base: null })], { now, timelineCap })
+    expect(outcome?.status).toBe('written')
+  })
+
   it('where a record or a tombstone is stored, or nothing was trimmed, no base is needed', async () => {
     const [viewer, whole] = [freshViewer(), freshViewer()]
     await fillClean(store(), viewer, numbered(12), timelineCap)
@@ -144,7 +193,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     const ask = () => store().putProgress([write(viewer, '1', glance(now - 500), { decisive: false })], { now, timelineCap })
     expect(await ask()).toEqual([{ status: 'paused' }])
     await store().setPaused(viewer, false, later())
-    expect(await ask()).toEqual([{ status: 'needs-base' }])
+    expect(await ask()).toMatchObject([{ status: 'needs-base' }])
     await store().clearProgress(viewer, 1, later())
     expect(await ask()).toEqual([{ status: 'stale', record: undefined }])
   })
@@ -209,4 +258,12 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     const reopened = await reopen()
     expect(await reopened.listTimeline(viewer, [1], undefined, 100)).toEqual(before)
   })
+}
+
+/** What a base for a glance of this trimmed subject must be as of. */
+async function asOfBase(store: HotStore, viewer: string, oid: string): Promise<number> {
+  const now = later(1_000)
+  const [asked] = await store.putProgress([write(viewer, oid, glance(now), { decisive: false })], { now, timelineCap })
+  if (asked?.status !== 'needs-base') throw new Error(`${oid} is not trimmed`)
+  return asked.asOf
 }

@@ -21,9 +21,7 @@ const persistOptions = { timelineCap, purgeRowsMax: 100 }
 
 function openStores(): { hot: HotStore; records: RecordStore } {
   const rows = makeRecordState()
-  const rowOf = (key: { viewer: string; business: number; oid: string }) =>
-    [...rows.rows.values()].find((row) => JSON.stringify(row.key) === JSON.stringify(keyOf(key.viewer, key.oid, key.business)))?.record
-  const state = makeHotState({ regions: 2, clearing: 'forgets', rowOf, faults: {} })
+  const state = makeHotState({ regions: 2, clearing: 'forgets', faults: {} })
   return { hot: openModelHotStore(state, openGate), records: openModelRecordStore(rows, openGate) }
 }
 

@@ -28,7 +28,7 @@ export type HotFaults = {
   trimsDirty?: boolean
   /** Clears a dirty mark whatever the version. */
   clearsUnchecked?: boolean
-  /** Believes a base although the record store has a newer one by now. */
+  /** Believes a base although something was trimmed since it was asked for. */
   believesOldBases?: boolean
 }
 
@@ -42,12 +42,6 @@ export type Clearing = (typeof CLEARINGS)[number]
 export type HotStateOptions = {
   regions: number
   clearing: Clearing
-  /**
-   * What the record store has for a key at this instant. With it a base is believed only while it is that: 1. a report
-   * needs a base, which is read. 2. Another device reports, and that is persisted and trimmed. 3. The first report comes
-   * with the base of before: merged with it, it would hide what the second device was promised.
-   */
-  rowOf?: (key: ProgressKey) => ProgressRecord | undefined
   faults: HotFaults
 }
 
@@ -64,6 +58,8 @@ type Timeline = {
   records: Map<string, ProgressRecord>
   listed: number
   floor: Place | undefined
+  /** The region's last version when something was last trimmed. */
+  trimmedAt: number
   lastDay: number
 }
 type ViewerState = { viewer: ViewerId; region: Region; settings: ViewerSettings; timelines: Map<BusinessNumber, Timeline> }
@@ -94,7 +90,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function timelineOf(state: ViewerState, business: BusinessNumber): Timeline {
     let timeline = state.timelines.get(business)
     if (timeline === undefined) {
-      timeline = { records: new Map(), listed: 0, floor: undefined, lastDay: -1 }
+      timeline = { records: new Map(), listed: 0, floor: undefined, trimmedAt: 0, lastDay: -1 }
       state.timelines.set(business, timeline)
     }
     return timeline
@@ -140,7 +136,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return outcome
   }
 
-  function decide(write: ProgressWrite, { now, timelineCap }: PutOptions): PutOutcome {
+  function decide(write: ProgressWrite, { now }: PutOptions): PutOutcome {
     const { viewer, business, oid } = write
     const state = stateOf(viewer)
     if (state.settings.paused) return { status: 'paused' }
@@ -150,21 +146,21 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const stored = held ?? write.base ?? undefined
     const shown = stored !== undefined && isVisible(stored, clearedAt) ? stored : undefined
     if (write.record.viewedAt <= clearedAt) return { status: 'stale', record: shown }
-    if (held === undefined && timeline.floor !== undefined && needsBase(timeline.floor, write)) return { status: 'needs-base' }
+    if (held === undefined && needsBase(timeline, write)) return { status: 'needs-base', asOf: timeline.trimmedAt }
     const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
     const merged = mergeProgress(stored, { ...write.record, since: clearedAt, version })
     if (merged === stored) return { status: 'stale', record: shown }
     state.region.lastVersion = version
     store(timeline, oid, merged)
     markDirty(state.region, { viewer, business, oid }, now)
-    trim(state, business, timeline, timelineCap)
     tell({ kind: 'put', viewer, business, oid, record: merged })
     return { status: 'written', record: merged, firstOfDay: claimDay(state, business, timeline, write.day, now) }
   }
 
-  function needsBase(floor: Place, write: ProgressWrite): boolean {
-    if (write.base === undefined) return !write.decisive || write.record.viewedAt <= floor.viewedAt
-    return options.rowOf !== undefined && !faults.believesOldBases && options.rowOf(write)?.version !== write.base?.version
+  function needsBase({ floor, trimmedAt }: Timeline, write: ProgressWrite): boolean {
+    if (floor === undefined || (write.decisive && write.record.viewedAt > floor.viewedAt)) return false
+    if (write.base === undefined) return true
+    return !faults.believesOldBases && (write.baseAsOf ?? Infinity) < trimmedAt
   }
 
   function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
@@ -182,6 +178,14 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return entries.sort(compareEntries)
   }
 
+  /** What a call does last: a base stays true through it. */
+  function trimAll(keys: readonly ProgressKey[], cap: number): void {
+    for (const { viewer, business } of keys) {
+      const state = stateOf(viewer)
+      trim(state, business, timelineOf(state, business), cap)
+    }
+  }
+
   function trim(state: ViewerState, business: BusinessNumber, timeline: Timeline, cap: number): void {
     if (timeline.listed <= cap) return
     const entries = entriesOf(state, business, timeline)
@@ -191,6 +195,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
       entries.pop()
       const place = { viewedAt: record.viewedAt, business, oid }
       forget(timeline, oid)
+      timeline.trimmedAt = state.region.lastVersion
       if (timeline.floor === undefined || comparePlaces(place, timeline.floor) < 0) timeline.floor = place
     }
   }
@@ -343,6 +348,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
 
   return {
     put,
+    trimAll,
     remove,
     clear,
     setPaused,

@@ -6,22 +6,36 @@ import type { HotState } from './model-hot-state.ts'
 
 /** Calls that touch several regions happen region by region. */
 export function openModelHotStore(state: HotState, gate: Gate): HotStore {
-  function perRegion<T extends { viewer: ViewerId }, R>(name: string, items: readonly T[], act: (item: T) => R): Promise<R[]> {
+  function perRegion<T extends { viewer: ViewerId }, R>(
+    name: string,
+    items: readonly T[],
+    act: (item: T) => R,
+    afterwards: (items: readonly T[]) => void = () => undefined,
+  ): Promise<R[]> {
     const results: R[] = []
-    const byRegion = new Map<number, (() => void)[]>()
+    const byRegion = new Map<number, { item: T; index: number }[]>()
     items.forEach((item, index) => {
       const region = state.regionOf(item.viewer)
-      const acts = byRegion.get(region) ?? []
-      if (acts.length === 0) byRegion.set(region, acts)
-      acts.push(() => void (results[index] = act(item)))
+      const some = byRegion.get(region) ?? []
+      if (some.length === 0) byRegion.set(region, some)
+      some.push({ item, index })
     })
-    const parts = [...byRegion.values()].map((acts) => () => acts.forEach((each) => each()))
+    const parts = [...byRegion.values()].map((some) => () => {
+      for (const { item, index } of some) results[index] = act(item)
+      afterwards(some.map(({ item }) => item))
+    })
     return gate.call('hot', name, [items], parts, () => results)
   }
   const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'hot', name, args, act)
 
   return {
-    putProgress: (writes, options) => perRegion('putProgress', writes, (write) => state.put(write, options)),
+    putProgress: (writes, options) =>
+      perRegion(
+        'putProgress',
+        writes,
+        (write) => state.put(write, options),
+        (some) => state.trimAll(some, options.timelineCap),
+      ),
     deleteProgress: (keys, now) => perRegion('deleteProgress', keys, (key) => state.remove(key, now)),
     clearProgress: (viewer, business, now) => once('clearProgress', [viewer, business], () => state.clear(viewer, business, now)),
     setPaused: (viewer, paused, now) => once('setPaused', [viewer, paused], () => state.setPaused(viewer, paused, now)),

@@ -7,8 +7,6 @@
  * what happens at the edges, so there is little else.
  */
 import { makeBusinesses } from '../../core/businesses.ts'
-import type { ProgressKey } from '../../core/domain.ts'
-import { keyText } from '../../core/progress-key.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import { makeChecker, type Violation } from './checker.ts'
 import { makeClients } from './clients.ts'
@@ -72,9 +70,8 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     timelineCap: processOptions.timelineCap,
   })
   const records = makeRecordState()
-  const rowOf = (key: ProgressKey) => records.rows.get(keyText(key))?.record
   const hot = makeHotState(
-    { regions: REGIONS.length, clearing: CLEARINGS[randomBelow(random, CLEARINGS.length)] ?? 'forgets', rowOf, faults: options.faults },
+    { regions: REGIONS.length, clearing: CLEARINGS[randomBelow(random, CLEARINGS.length)] ?? 'forgets', faults: options.faults },
     checker.hotObserver,
   )
   const logOptions = {

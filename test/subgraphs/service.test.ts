@@ -41,8 +41,7 @@ describe('the history service', () => {
   beforeEach(() => {
     clock = makeSteppedClock()
     rows = makeRecordState()
-    // As the adapters do, a base is believed only while it is what the record store has.
-    state = makeHotState({ regions: REGIONS, clearing: 'forgets', rowOf: (key) => rows.rows.get(keyText(key))?.record, faults: {} })
+    state = makeHotState({ regions: REGIONS, clearing: 'forgets', faults: {} })
     logState = makeLogState({ regions: REGIONS, partitions: 1, batchMax: 10, retryMs: 10, faults: {} })
     hot = openModelHotStore(state, openGate)
     records = openModelRecordStore(rows, openGate)
@@ -120,7 +119,7 @@ describe('the history service', () => {
     const { service } = serve(hot, outdating)
     await trimOld(service)
     flushed = []
-    await expect(service.report(viewer, [report('old', { position: 1 })])).rejects.toThrow('not decided')
+    await expect(service.report(viewer, [report('old', { position: 1 })])).rejects.toThrow('changed 20 times while it was read')
     expect(reads).toBe(20)
     expect(state.recordOf(keyOf('old'))).toBeUndefined()
     expect(flushedKeys()).toEqual([])

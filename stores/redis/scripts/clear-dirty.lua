@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
 -- clear-dirty: removes dirty marks whose version has not moved since it was read, then trims. What was cleared meanwhile,
 -- and waited to be persisted, goes now.
--- KEYS[1] dirty marks (zset)
--- KEYS[2..] per viewer and business: contents (hash), timeline (zset); for settings: settings (hash), twice
+-- KEYS[1] dirty marks (zset)  KEYS[2] last version (string)
+-- KEYS[3..] per viewer and business: contents (hash), timeline (zset); for settings: settings (hash), twice
 -- ARGV[1] timeline cap
 -- ARGV[2] the keys, one after another: place in groups from 0 (2 bytes), version (7), oid after its length (1)
 -- ARGV[3..] per viewer and business: packed viewer + business; for settings the business is 0
@@ -12,7 +12,7 @@ local groups = {}
 
 local function openGroup(place)
   local prefix = ARGV[3 + place]
-  local at = 2 + place * 2
+  local at = 3 + place * 2
   local group = { prefix = prefix, contents = KEYS[at], timeline = KEYS[at + 1], changed = false }
   group.settings = struct.unpack('>H', prefix, #prefix - 1) == 0
   if not group.settings then group.state = unpackState(redis.call('HGET', group.contents, '')) end
@@ -41,9 +41,10 @@ while at <= #keys do
   end
 end
 
+local lastVersion = tonumber(redis.call('GET', KEYS[2]) or '0')
 for _, group in pairs(groups) do
   if not group.settings then
-    trim(group, KEYS[1], cap)
+    trim(group, KEYS[1], cap, lastVersion)
     storeState(group)
   end
 end

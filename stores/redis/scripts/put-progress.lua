@@ -4,10 +4,11 @@
 -- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)
 -- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 there is
---         one, 8 claims a day; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1)
+--         one, 8 claims a day; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1).
+--         Before a known base stands what it is as of (7)
 -- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
 -- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day) and the
---         record: merged, or what is stored and visible
+--         record: merged, or what is stored and visible; with 3 what the base must be as of (7)
 -- include: record timeline
 local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local STALE, WRITTEN, PAUSED, NEEDS_BASE, FIRST = '\0', '\1', '\2', '\3', '\4'
@@ -47,14 +48,15 @@ local function claimDay(group, day)
   return true
 end
 
-local function put(group, oid, incoming, decisive, baseKnown, base, day)
+-- `baseAsOf` is -1 where no base is known.
+local function put(group, oid, incoming, decisive, baseAsOf, base, day)
   if group.paused then return PAUSED end
   local clearedAt = group.state.clearedAt
   local value = redis.call('HGET', group.contents, oid)
   local held = value and unpackRecord(value)
   local stored = held or (base and unpackRecord(base))
-  if not held and incoming.viewedAt > clearedAt and group.state.floorOid ~= '' and not baseKnown then
-    if not decisive or incoming.viewedAt <= group.state.floorAt then return NEEDS_BASE end
+  if not held and incoming.viewedAt > clearedAt and group.state.floorOid ~= '' and baseAsOf < group.state.trimmedAt then
+    if not decisive or incoming.viewedAt <= group.state.floorAt then return NEEDS_BASE .. struct.pack('>I7', group.state.trimmedAt) end
   end
   incoming.since = clearedAt
   incoming.version = math.max(lastVersion + 1, now * 1024)
@@ -71,9 +73,8 @@ local function put(group, oid, incoming, decisive, baseKnown, base, day)
   group.written = true
   if not visible(held, clearedAt) or held.viewedAt ~= merged.viewedAt then
     if redis.call('ZADD', group.timeline, whole(-merged.viewedAt), oid) == 1 then
-      local entries = redis.call('ZCARD', group.timeline)
-      if entries == 1 then group.begun = true end
-      if entries > cap then trim(group, KEYS[2], cap) end
+      group.grown = true
+      if redis.call('ZCARD', group.timeline) == 1 then group.begun = true end
     end
   end
   if group.followed then
@@ -98,12 +99,15 @@ while at <= #writes do
     group.followed = followers[place * 2 + 2] > 0
   end
   local incoming = { viewedAt = viewedAt, rank = rank, deleted = false, resume = resume }
-  local baseKnown, hasBase, claims = bits % 4 >= 2, bits % 8 >= 4, bits >= 8
-  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseKnown, hasBase and base, claims and day)
+  local baseAsOf, hasBase, claims = -1, bits % 8 >= 4, bits >= 8
+  if bits % 4 >= 2 then baseAsOf = struct.unpack('>I7', base) end
+  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseAsOf, hasBase and string.sub(base, 8), claims and day)
 end
 
 for _, group in pairs(groups) do
   if group.written then
+    -- Only now, so that a base stays true through the call.
+    if group.grown then trim(group, KEYS[2], cap, lastVersion) end
     putOffExpiry(group, now, expireMs, group.begun)
     storeState(group)
     for _, change in ipairs(group.changes) do redis.call('SPUBLISH', group.channel, change) end

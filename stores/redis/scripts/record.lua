@@ -49,13 +49,21 @@ local function merge(stored, incoming)
   }
 end
 
--- floorOid is '' where nothing was ever trimmed. expiredOn: the day on which the expiry of the keys was last put off.
+-- floorOid is '' where nothing was ever trimmed. trimmedAt: the region's last version when something was last trimmed, so
+-- that no version ever trimmed is above it. expiredOn: the day on which the expiry of the keys was last put off.
 local function unpackState(value)
-  if not value then return { clearedAt = 0, floorAt = 0, day = 0, expiredOn = 0, floorOid = '' } end
+  if not value then return { clearedAt = 0, floorAt = 0, day = 0, expiredOn = 0, trimmedAt = 0, floorOid = '' } end
   local clearedAt, floorAt, day, expiredOn, at = struct.unpack('>I6I6I4I4', value)
-  return { clearedAt = clearedAt, floorAt = floorAt, day = day, expiredOn = expiredOn, floorOid = string.sub(value, at) }
+  local state = { clearedAt = clearedAt, floorAt = floorAt, day = day, expiredOn = expiredOn, trimmedAt = 0, floorOid = '' }
+  if at <= #value then
+    state.trimmedAt, at = struct.unpack('>I7', value, at)
+    state.floorOid = string.sub(value, at)
+  end
+  return state
 end
 
 local function packState(state)
-  return struct.pack('>I6I6I4I4', state.clearedAt, state.floorAt, state.day, state.expiredOn) .. state.floorOid
+  local packed = struct.pack('>I6I6I4I4', state.clearedAt, state.floorAt, state.day, state.expiredOn)
+  if state.floorOid == '' then return packed end
+  return packed .. struct.pack('>I7', state.trimmedAt) .. state.floorOid
 end

@@ -12,7 +12,8 @@ local function bytesBefore(a, b)
 end
 
 -- Only clean entries leave, from the oldest end, and the first dirty one stops it: what is unpersisted is nowhere else.
-local function trim(group, dirtyKey, cap)
+-- `lastVersion` is the region's.
+local function trim(group, dirtyKey, cap, lastVersion)
   local excess = redis.call('ZCARD', group.timeline) - cap
   while excess > 0 do
     local oldest = redis.call('ZREVRANGE', group.timeline, 0, math.min(excess, 100) - 1)
@@ -31,8 +32,9 @@ local function trim(group, dirtyKey, cap)
     if state.floorOid == '' or viewedAt > state.floorAt or (viewedAt == state.floorAt and bytesBefore(newest, state.floorOid)) then
       state.floorAt = viewedAt
       state.floorOid = newest
-      group.changed = true
     end
+    state.trimmedAt = lastVersion
+    group.changed = true
     redis.call('ZREM', group.timeline, unpack(gone))
     redis.call('HDEL', group.contents, unpack(gone))
     excess = excess - #gone
