@@ -17,7 +17,10 @@ export function makeFastLane(serve: (request: HttpRequest, response: ServerRespo
     if (request.method !== 'POST' || request.url !== path) return false
     const length = Number(request.headers['content-length'])
     if (!(length > 0 && length <= bodyBytesMax)) return false
-    readBody(request, (body) => void serve({ method: 'POST', url: path, headers: request.headers, body }, response))
+    readBody(
+      request,
+      (body) => void serve({ method: 'POST', url: path, headers: request.headers, body, address: request.socket.remoteAddress }, response),
+    )
     return true
   }
 }

@@ -14,7 +14,8 @@ import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
-import type { Identify, Viewer } from './viewer.ts'
+import { clientOf, type Caller } from './caller.ts'
+import type { Credentials, Identify, Viewer } from './viewer.ts'
 
 export type Collaborators = {
   readonly identify: Identify
@@ -29,6 +30,7 @@ export type Collaborators = {
   metricsOfAll?(): Promise<string>
 }
 
+/** The parameters of a request, read and of the right types. */
 export type OperationRequest = {
   readonly query: string
   readonly operationName: string | undefined
@@ -39,20 +41,21 @@ export type OperationRequest = {
 export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number }
 
 export type Front = {
-  readonly identify: Identify
+  /** Rejects with a TidemarkError if the credentials are wrong. */
+  callerOf(credentials: Credentials, address: string | undefined): Promise<Caller>
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
   /** Errors come back formatted, and are counted. */
-  prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+  prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] }
   /** For queries and mutations. */
-  execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult>
-  executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult>
+  execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult>
+  executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult>
   /** For subscriptions. Whoever gets a stream must read it to its end or call `return()`. */
   subscribe(
     prepared: PreparedOperation,
     request: OperationRequest,
-    viewer: Viewer,
+    caller: Caller,
   ): Promise<ExecutionResult | AsyncGenerator<ExecutionResult, void, void>>
 }
 
@@ -61,7 +64,11 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   const formatError = makeFormatError(mode, log)
   const metrics = makeMetrics(collaborators.registry)
 
-  return { identify, formatError, metrics, log, prepare, execute, executeToJson, subscribe }
+  return { callerOf, formatError, metrics, log, prepare, execute, executeToJson, subscribe }
+
+  async function callerOf(credentials: Credentials, address: string | undefined): Promise<Caller> {
+    return { viewer: await identify(credentials), client: clientOf(credentials), address }
+  }
 
   function prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] } {
     const prepared = engine.prepare(request.query, request.operationName)
@@ -70,18 +77,18 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     return { errors: prepared.errors.map((error) => formatError(error, 'request')) }
   }
 
-  async function execute(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<ExecutionResult> {
+  async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
     const startedAt = performance.now()
-    const context = makeContext(viewer, false)
+    const context = makeContext(caller.viewer, false)
     const result = await prepared.execute(request.variables, context)
     count(prepared, result, startedAt)
     return withDegraded(formatResult(result, formatError), context)
   }
 
-  async function executeToJson(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer): Promise<JsonResult> {
-    if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, viewer))
+  async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
+    if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, caller))
     const startedAt = performance.now()
-    const context = makeContext(viewer, false)
+    const context = makeContext(caller.viewer, false)
     const json = await prepared.executeToJson(request.variables, context)
     const result = resultWithErrors(json)
     if (result === undefined) {
@@ -92,9 +99,9 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     return jsonResultOf(withDegraded(formatResult(result, formatError), context))
   }
 
-  async function subscribe(prepared: PreparedOperation, request: OperationRequest, viewer: Viewer) {
+  async function subscribe(prepared: PreparedOperation, request: OperationRequest, caller: Caller) {
     const startedAt = performance.now()
-    const context = makeContext(viewer, true)
+    const context = makeContext(caller.viewer, true)
     const stream = await prepared.subscribe(request.variables, context)
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)

@@ -25,6 +25,8 @@ export type HttpRequest = {
   readonly headers: IncomingHttpHeaders
   /** The body as text; empty if there is none. */
   readonly body: string
+  /** The address of the other end. */
+  readonly address: string | undefined
 }
 
 export type Answer = {
@@ -48,10 +50,10 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     formatError: (error) =>
       isTidemarkError(error) ? graphqlErrorOf(error) : graphqlErrorOf(new TidemarkError('BAD_REQUEST', sentenceOf(error.message))),
     async onSubscribe(request, params) {
-      const { headers, method } = request.raw
+      const { headers } = request.raw
       const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
       const operation = { query: params.query, operationName: params.operationName ?? undefined, variables: params.variables ?? undefined }
-      const given = await answer(front, method, headers, operation, contentType)
+      const given = await answer(front, request.raw, operation, contentType)
       if (given.subscription) request.context.subscription = true
       return [given.body, { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } }]
     },
@@ -61,7 +63,7 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     if (direct && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const contentType = negotiate(request.headers.accept).contentType
       const operation = contentType === undefined ? undefined : plainOperation(request.body)
-      if (contentType !== undefined && operation !== undefined) return answer(front, 'POST', request.headers, operation, contentType)
+      if (contentType !== undefined && operation !== undefined) return answer(front, request, operation, contentType)
     }
     const context: { subscription?: true } = {}
     const response = await handle({
@@ -76,24 +78,18 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
   }
 }
 
-async function answer(
-  front: Front,
-  method: string,
-  headers: IncomingHttpHeaders,
-  operation: OperationRequest,
-  contentType: ContentType,
-): Promise<Answer> {
-  let viewer
+async function answer(front: Front, request: HttpRequest, operation: OperationRequest, contentType: ContentType): Promise<Answer> {
+  let caller
   try {
-    viewer = await front.identify(headers)
+    caller = await front.callerOf(request.headers, request.address)
   } catch (error) {
     return refusal(error, contentType)
   }
-  const prepared = front.prepare(operation)
+  const prepared = front.prepare(operation, caller)
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
   if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: true }
-  if (prepared.kind === 'mutation' && method === 'GET') return mutationByGet(contentType)
-  const { json, executed, status } = await front.executeToJson(prepared, operation, viewer)
+  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
+  const { json, executed, status } = await front.executeToJson(prepared, operation, caller)
   return { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
 }
 

@@ -120,7 +120,7 @@ export function makeServer(
     if (graphiql !== undefined && wantsPage(request)) return sendPage(request, reply, graphiql)
     reply.hijack()
     const { method, url, headers, body } = request
-    return serve({ method, url, headers, body: typeof body === 'string' ? body : '' }, reply.raw)
+    return serve({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
   })
   if (graphiql !== undefined) {
     app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : sendNotFound(reply)))

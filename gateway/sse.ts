@@ -17,7 +17,7 @@ import type { Front, OperationRequest } from './front.ts'
 import { JSON_TYPE } from './accept.ts'
 import { answerOf, mutationByGet, refusal, refuseBatch, sentenceOf, type Answer, type HttpRequest } from './http.ts'
 import type { PreparedOperation } from './engine.ts'
-import type { Viewer } from './viewer.ts'
+import type { Caller } from './caller.ts'
 
 export type SseOptions = {
   /** Milliseconds between two comments on a quiet stream, which keep proxies from closing it. */
@@ -36,25 +36,25 @@ export function makeSse(front: Front, options: SseOptions): Sse {
 
   async function open(request: HttpRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)> {
     let operation: OperationRequest
-    let viewer: Viewer
+    let caller: Caller
     try {
       const params = await readOperation(request)
       if (!('query' in params)) return params
       operation = params
-      viewer = await front.identify(request.headers)
+      caller = await front.callerOf(request.headers, request.address)
     } catch (error) {
       return refusal(error, JSON_TYPE)
     }
-    const prepared = front.prepare(operation)
+    const prepared = front.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
-    return (response) => write(response, prepared, operation, viewer)
+    return (response) => write(response, prepared, operation, caller)
   }
 
   async function write(
     response: ServerResponse,
     prepared: PreparedOperation | ExecutionResult,
     operation: OperationRequest,
-    viewer: Viewer,
+    caller: Caller,
   ): Promise<void> {
     let results: AsyncGenerator<ExecutionResult, void, void> | undefined
     let mode: 'open' | 'ended' = 'open'
@@ -73,7 +73,7 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
     response.flushHeaders()
     try {
-      const first = await firstResult(prepared, operation, viewer)
+      const first = await firstResult(prepared, operation, caller)
       if (Symbol.asyncIterator in first) {
         results = first
         // The client may have gone while the subscription was being opened: then nobody but us can close it.
@@ -89,9 +89,9 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     end()
   }
 
-  async function firstResult(prepared: PreparedOperation | ExecutionResult, operation: OperationRequest, viewer: Viewer) {
+  async function firstResult(prepared: PreparedOperation | ExecutionResult, operation: OperationRequest, caller: Caller) {
     if (!('kind' in prepared)) return prepared
-    return prepared.kind === 'subscription' ? front.subscribe(prepared, operation, viewer) : front.execute(prepared, operation, viewer)
+    return prepared.kind === 'subscription' ? front.subscribe(prepared, operation, caller) : front.execute(prepared, operation, caller)
   }
 
   return {

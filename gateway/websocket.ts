@@ -18,7 +18,8 @@ import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
-import { namesViewer, type Credentials, type Viewer } from './viewer.ts'
+import type { Caller } from './caller.ts'
+import { namesViewer, type Credentials } from './viewer.ts'
 
 export type WebSocketOptions = {
   readonly path: string
@@ -37,11 +38,12 @@ export type WebSockets = {
 
 /** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
 const OPERATIONS_MAX = 1_000
+const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
 /** What the protocol allows for the reason of a close frame. */
 const REASON_BYTES_MAX = 123
 
-type Socket = { readonly socket: WebSocket; readonly upgrade: IncomingMessage; viewer: Viewer; readonly pending: Set<string> }
-type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly viewer: Viewer }
+type Socket = { readonly socket: WebSocket; readonly upgrade: IncomingMessage; caller: Caller; readonly pending: Set<string> }
+type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly caller: Caller }
 
 export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Front, options: WebSocketOptions): WebSockets {
   const sockets = new Set<Socket>()
@@ -54,7 +56,8 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
       const { extra } = connection
       const params: Credentials = connection.connectionParams ?? {}
       try {
-        extra.viewer = await front.identify(namesViewer(params) ? params : extra.upgrade.headers)
+        const { headers, socket } = extra.upgrade
+        extra.caller = await front.callerOf(namesViewer(params) ? params : { ...headers, ...params }, socket.remoteAddress)
         return true
       } catch (error) {
         if (!isTidemarkError(error)) throw error
@@ -77,19 +80,19 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
         operationName: payload.operationName ?? undefined,
         variables: payload.variables ?? undefined,
       }
-      const prepared = front.prepare(operation)
+      const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
       if (prepared.kind !== 'subscription') connection.extra.pending.add(id)
-      const run: Run = { prepared, operation, viewer: connection.extra.viewer }
+      const run: Run = { prepared, operation, caller: connection.extra.caller }
       return { schema, document: DOCUMENTS[prepared.kind], contextValue: run }
     },
     execute: (args) => {
-      const { prepared, operation, viewer } = runOf(args)
-      return front.execute(prepared, operation, viewer)
+      const { prepared, operation, caller } = runOf(args)
+      return front.execute(prepared, operation, caller)
     },
     subscribe: (args) => {
-      const { prepared, operation, viewer } = runOf(args)
-      return front.subscribe(prepared, operation, viewer)
+      const { prepared, operation, caller } = runOf(args)
+      return front.subscribe(prepared, operation, caller)
     },
     onError: (_connection, _id, _payload, errors) => errors.map((error) => front.formatError(error, 'request').toJSON()),
     onComplete(connection, id) {
@@ -108,7 +111,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
   }
 
   function accept(socket: WebSocket, request: IncomingMessage): void {
-    const extra: Socket = { socket, upgrade: request, viewer: undefined, pending: new Set() }
+    const extra: Socket = { socket, upgrade: request, caller: NOBODY, pending: new Set() }
     sockets.add(extra)
     front.metrics.socketOpened()
     const stopPings = keepAlive(socket, options.pingEveryMs)
