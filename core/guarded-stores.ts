@@ -65,6 +65,7 @@ function guardHot(hot: HotStore, { run, isOpen }: Breaker): HotStore {
     getSettings: (viewer) => run(() => hot.getSettings(viewer)),
     getProgressMany: (keys) => run(() => hot.getProgressMany(keys)),
     listTimeline: (viewer, businesses, before, limit) => run(() => hot.listTimeline(viewer, businesses, before, limit)),
+    listChanges: (viewer, businesses, since) => run(() => hot.listChanges(viewer, businesses, since)),
     readDirtyProgress: (keys) => run(() => hot.readDirtyProgress(keys)),
     confirmRewards: (rewards) => run(() => hot.confirmRewards(rewards)),
     // Following has connections of its own: that they fail says nothing about reads and writes.

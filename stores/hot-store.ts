@@ -71,6 +71,9 @@ export type HotPage = {
   truncated: { business: BusinessNumber; floor: Place; clearedAt: number }[]
 }
 
+/** A change of one key. */
+export type KeyChange = Exclude<ProgressChange, { kind: 'cleared' }>
+
 /** A dirty key as the persist step reads it. `record` is undefined if its content is missing (explained, not fatal). */
 export type DirtyProgress = { key: ProgressKey; record: ProgressRecord | undefined }
 
@@ -105,6 +108,12 @@ export interface HotStore {
 
   /** One page of the merged timelines of these businesses, strictly after `before` (undefined: from the newest). */
   listTimeline(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, limit: number): Promise<HotPage>
+
+  /**
+   * What a follower missed: visible records and tombstones of these businesses that changed after this version and are
+   * still held, in order of version. Clearings are the settings'.
+   */
+  listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): Promise<KeyChange[]>
 
   /** For the persist step: records as they are, tombstones included, dirty or not. In key order. */
   readDirtyProgress(keys: readonly ProgressKey[]): Promise<DirtyProgress[]>

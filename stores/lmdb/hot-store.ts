@@ -11,7 +11,7 @@ import { failingAs } from './failures.ts'
 import { clearDirty, confirmReward, countDirty, listDirty, listPendingRewards, readDirty } from './hot-dirty.ts'
 import { makeHotPurge } from './hot-purge.ts'
 import { clearProgress, deleteProgress, putProgress, setPaused } from './hot-put.ts'
-import { listTimeline } from './hot-timeline.ts'
+import { listChanges, listTimeline } from './hot-timeline.ts'
 import { beginWork, clearedAtOf, isVisible, openHotTables, readHeld, settle, shelfWork, viewerWork } from './hot-work.ts'
 import type { HotWork } from './hot-work.ts'
 
@@ -80,6 +80,7 @@ export function openLmdbHotStore(environment: Environment, options: LmdbHotStore
     getProgressMany: (keys) => reading((work) => keys.map(({ viewer, business, oid }) => lookUp(work, viewer, business, oid))),
     listTimeline: (viewer, businesses, before, limit) => reading((work) => listTimeline(work, viewer, businesses, before, limit)),
 
+    listChanges: (viewer, businesses, since) => reading((work) => listChanges(work, viewer, businesses, since)),
     readDirtyProgress: (keys) => reading((work) => keys.map((key) => readDirty(work, key))),
     readDirtySettings: (viewers) => reading((work) => viewers.map((viewer) => viewerWork(work, viewer).settings.content)),
     async clearDirty(marks, timelineCap) {

@@ -7,10 +7,11 @@
  */
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
-import type { HotPage } from '../hot-store.ts'
-import { clearedAtOf, lastVersion, readHeld, removeRecord, shelfWork, viewerWork } from './hot-work.ts'
+import type { HotPage, KeyChange } from '../hot-store.ts'
+import { decodeHeldProgress } from './hot-values.ts'
+import { clearedAtOf, isVisible, lastVersion, readHeld, removeRecord, shelfWork, viewerWork } from './hot-work.ts'
 import type { HotWork, ShelfWork } from './hot-work.ts'
-import { readTimelineKey, timelineRange } from './viewer-keys.ts'
+import { oidOfRecordKey, readTimelineKey, recordRange, timelineRange } from './viewer-keys.ts'
 
 export function listTimeline(
   work: HotWork,
@@ -45,6 +46,21 @@ function listPlaces(work: HotWork, shelf: ShelfWork, before: Place | undefined, 
 function entryAt(work: HotWork, shelf: ShelfWork, { business, oid }: Place): TimelineEntry[] {
   const held = readHeld(work, shelf, oid)
   return held === undefined ? [] : [{ business, oid, record: held.content }]
+}
+
+/** Everything the shelves hold is looked through: followers ask for it once, when they come back. */
+export function listChanges(work: HotWork, viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): KeyChange[] {
+  const owner = viewerWork(work, viewer)
+  const changes: KeyChange[] = []
+  for (const business of new Set(businesses)) {
+    const shelf = shelfWork(work, owner, business)
+    for (const { key, value } of work.tables.viewers.getRange(recordRange(shelf))) {
+      const { content: record } = decodeHeldProgress(value, value.length)
+      if (record.version <= sinceVersion || (!record.deleted && !isVisible(shelf, record))) continue
+      changes.push({ kind: record.deleted ? 'deleted' : 'put', viewer, business, oid: oidOfRecordKey(shelf, key), record })
+    }
+  }
+  return changes.sort((a, b) => a.record.version - b.record.version)
 }
 
 export function newestEntry(work: HotWork, shelf: ShelfWork): Place | undefined {

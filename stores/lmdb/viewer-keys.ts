@@ -45,6 +45,15 @@ export function recordKey(shelf: Shelf, oid: string): Buffer {
   return shelf.bytes.subarray(0, packId(oid, shelf.bytes, shelf.kindAt + 1))
 }
 
+/** All records of the shelf, tombstones included. */
+export function recordRange(shelf: Shelf): { start: Buffer; end: Buffer } {
+  return { start: Buffer.from(plainKey(shelf, RECORD)), end: Buffer.from(plainKey(shelf, RECORD + 1)) }
+}
+
+export function oidOfRecordKey(shelf: Shelf, key: Buffer): string {
+  return unpackId(key, shelf.kindAt + 1)
+}
+
 export function timelineKey(shelf: Shelf, viewedAt: number, oid: string): Buffer {
   shelf.bytes[shelf.kindAt] = TIMELINE
   writeMoment(shelf, viewedAt)

@@ -65,6 +65,7 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     getSettings: verify(port.getSettings),
     getProgressMany: verify(port.getProgressMany),
     listTimeline: verify(port.listTimeline),
+    listChanges: verify(port.listChanges),
     readDirtyProgress: verify(port.readDirtyProgress),
     readDirtySettings: verify(port.readDirtySettings),
     clearDirty: verify(port.clearDirty),

@@ -6,7 +6,7 @@
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { unpackId } from '../../core/keys.ts'
 import { comparePlaces } from '../../core/places.ts'
-import type { DirtyProgress, HotLookup, HotPage } from '../hot-store.ts'
+import type { DirtyProgress, HotLookup, HotPage, KeyChange } from '../hot-store.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
 import { groupByRegion } from './grouping.ts'
@@ -91,6 +91,23 @@ export function makeReading(connection: Connection, layout: Layout) {
       const sides = asked.map((business) => (before === undefined ? 0 : Math.sign(business - before.business)))
       const [answer] = await connection.send([scriptCommand(SCRIPTS.listTimeline, keys, [limit, ...after, ...sides])])
       return mergePages(asked, answer as Buffer[][], limit)
+    },
+
+    async listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): Promise<KeyChange[]> {
+      const asked = [...new Set(businesses)]
+      if (asked.length === 0) return []
+      const keys = asked.map((business) => layout.contents(layout.regionOf(viewer), viewer, business))
+      const [pages] = (await connection.send([scriptCommand(SCRIPTS.listChanges, keys, [sinceVersion])])) as [Buffer[][]]
+      const changes: KeyChange[] = []
+      asked.forEach((business, at) => {
+        const values = pages[at] as Buffer[]
+        for (let place = 0; place + 1 < values.length; place += 2) {
+          const record = decodeRecord(values[place + 1] as Buffer)
+          const oid = unpackId(values[place] as Buffer, 0)
+          changes.push({ kind: record.deleted ? 'deleted' : 'put', viewer, business, oid, record })
+        }
+      })
+      return changes.sort((a, b) => a.record.version - b.record.version)
     },
   }
 }

@@ -34,6 +34,7 @@ export const SCRIPTS = {
   clearProgress: readScript('clear-progress'),
   setPaused: readScript('set-paused'),
   listTimeline: readScript('list-timeline'),
+  listChanges: readScript('list-changes'),
   clearDirty: readScript('clear-dirty'),
   dropDirty: readScript('drop-dirty'),
   purgeRecords: readScript('purge-records'),

@@ -16,8 +16,6 @@ import type { Viewer } from '../../core/viewer.ts'
 import type { HotStore } from '../../stores/hot-store.ts'
 import type { HistoryService } from './service.ts'
 
-/** Entries looked through for what a reconnecting subscriber missed. */
-const MISSED_MAX = 200
 /** Milliseconds between two tries to follow while the hot store is down. */
 const FOLLOW_AGAIN_MS = 1_000
 const VERSIONS_PER_MS = 1_024
@@ -73,15 +71,27 @@ async function beginFollowing(
   const unfollow = await service.follow(viewer, queue.push)
   try {
     if (sinceVersion !== undefined) {
-      const page = await hot.listTimeline(viewer.id, businesses.numbers, undefined, MISSED_MAX)
-      const missed = page.entries.filter((entry) => entry.record.version > sinceVersion).sort((a, b) => a.record.version - b.record.version)
-      for (const entry of missed) queue.push({ kind: 'put', viewer: viewer.id, ...entry })
+      for (const change of await missedSince(hot, businesses, viewer.id, sinceVersion)) queue.push(change)
     }
   } catch (error) {
     unfollow()
     throw error
   }
   queue.onEnd(unfollow)
+}
+
+/**
+ * What the hot store still knows of what changed. Settings have one version for all that they hold, so a clearing may be
+ * told again, to which the answer is the same; it goes first and brings the subscriber's token no further, for what
+ * follows it may be older.
+ */
+async function missedSince(hot: HotStore, businesses: Businesses, viewer: string, sinceVersion: number): Promise<ProgressChange[]> {
+  const [settings, changes] = await Promise.all([hot.getSettings(viewer), hot.listChanges(viewer, businesses.numbers, sinceVersion)])
+  const cleared = businesses.numbers.flatMap((business): ProgressChange[] => {
+    const clearedAt = settings.version > sinceVersion ? settings.clearedAt[business] : undefined
+    return clearedAt === undefined ? [] : [{ kind: 'cleared', viewer, business, clearedAt, version: sinceVersion }]
+  })
+  return [...cleared, ...changes]
 }
 
 /** Tries until it succeeds or the subscriber has gone. What is wrong besides a store that is down, the stream ends with. */
@@ -105,17 +115,13 @@ type ChangeQueue = ReturnType<typeof makeChangeQueue>
 function makeChangeQueue(businesses: Businesses) {
   const waiting = new Map<string, ProgressChange>()
   const endings: (() => void)[] = []
-  let pull: ((result: IteratorResult<ProgressChange>) => void) | undefined
+  const pulls: ((result: IteratorResult<ProgressChange>) => void)[] = []
   let ended = false
 
   function push(change: ProgressChange): void {
     if (ended || businesses.byNumber(change.business) === undefined) return
-    if (pull !== undefined) {
-      const deliver = pull
-      pull = undefined
-      deliver({ done: false, value: change })
-      return
-    }
+    const pull = pulls.shift()
+    if (pull !== undefined) return pull({ done: false, value: change })
     const key = change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
     const before = waiting.get(key)
     if (before !== undefined && versionOf(before) >= versionOf(change)) return
@@ -127,7 +133,7 @@ function makeChangeQueue(businesses: Businesses) {
     if (!ended) {
       ended = true
       for (const ending of endings) ending()
-      pull?.({ done: true, value: undefined })
+      for (const pull of pulls.splice(0)) pull({ done: true, value: undefined })
     }
     return Promise.resolve({ done: true, value: undefined })
   }
@@ -138,9 +144,7 @@ function makeChangeQueue(businesses: Businesses) {
       if (ended) return Promise.resolve({ done: true, value: undefined })
       const first = waiting.entries().next()
       if (first.done) {
-        return new Promise((resolve) => {
-          pull = resolve
-        })
+        return new Promise((resolve) => void pulls.push(resolve))
       }
       const [key, value] = first.value
       waiting.delete(key)

@@ -25,6 +25,30 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     ])
   })
 
+  it('changes after a version are listed by version, deletions included, and nothing that was cleared or is older', async () => {
+    const [viewer, other] = [freshNamedViewer(), freshViewer()]
+    const put = async (oid: string, business: number) => {
+      const now = later()
+      const writes = [write(viewer, oid, report(now), { business }), write(other, oid, report(now), { business })]
+      return writtenRecord((await store().putProgress(writes, { now, timelineCap }))[0])
+    }
+    await put('cleared', 2)
+    const since = (await put('old', 1)).version
+    await put('cleared too', 2)
+    const second = await put('second', 1)
+    const [deletion] = await store().deleteProgress([keyOf(viewer, 'old')], later())
+    await store().clearProgress(viewer, 2, later())
+    const last = await put('last', 2)
+    expect(await store().listChanges(viewer, [1, 2], since)).toEqual([
+      { kind: 'put', viewer, business: 1, oid: 'second', record: second },
+      { kind: 'deleted', viewer, business: 1, oid: 'old', record: deletion?.record },
+      { kind: 'put', viewer, business: 2, oid: 'last', record: last },
+    ])
+    expect((await store().listChanges(viewer, [2], since)).map(({ oid }) => oid)).toEqual(['last'])
+    expect(await store().listChanges(viewer, [1, 2], last.version)).toEqual([])
+    expect(await store().listChanges(viewer, [], 0)).toEqual([])
+  })
+
   it('changes made in another process arrive too', async () => {
     const other = await another()
     try {

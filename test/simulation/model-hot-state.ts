@@ -19,7 +19,7 @@ import { mergeProgress } from '../../core/merge.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
-import type { DeleteOutcome, HotLookup, HotPage, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
+import type { DeleteOutcome, HotLookup, HotPage, KeyChange, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
 
 export type HotFaults = {
   /** Deletes and clears what it holds only, although what it trimmed may have been viewed ahead of the clock. */
@@ -287,6 +287,18 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     return page
   }
 
+  function listChanges(viewer: ViewerId, businesses: readonly BusinessNumber[], since: number): KeyChange[] {
+    const state = stateOf(viewer)
+    const changes: KeyChange[] = []
+    for (const business of new Set(businesses)) {
+      for (const [oid, record] of timelineOf(state, business).records) {
+        if (record.version <= since || (!record.deleted && !isVisible(record, clearedAtOf(state, business)))) continue
+        changes.push({ kind: record.deleted ? 'deleted' : 'put', viewer, business, oid, record })
+      }
+    }
+    return changes.sort((a, b) => a.record.version - b.record.version)
+  }
+
   function clearMark(key: ProgressKey, version: number, timelineCap: number): void {
     const state = stateOf(key.viewer)
     const current = isSettingsKey(key) ? state.settings.version : recordOf(key)?.version
@@ -354,6 +366,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     setPaused,
     lookUp,
     list,
+    listChanges,
     recordOf,
     settingsOf: (viewer: ViewerId) => viewers.get(viewer)?.settings ?? { paused: false, clearedAt: {}, version: 0 },
     clearMark,

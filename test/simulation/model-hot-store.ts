@@ -43,6 +43,8 @@ export function openModelHotStore(state: HotState, gate: Gate): HotStore {
     getProgressMany: (keys) => perRegion('getProgressMany', keys, state.lookUp),
     listTimeline: (viewer, businesses, before, limit) =>
       once('listTimeline', [viewer, businesses, before, limit], () => state.list(viewer, businesses, before, limit)),
+    listChanges: (viewer, businesses, since) =>
+      once('listChanges', [viewer, businesses, since], () => state.listChanges(viewer, businesses, since)),
     readDirtyProgress: (keys) => perRegion('readDirtyProgress', keys, (key) => ({ key, record: state.recordOf(key) })),
     readDirtySettings: (viewers) => once('readDirtySettings', [viewers], () => viewers.map(state.settingsOf)),
     clearDirty: (marks, timelineCap) =>

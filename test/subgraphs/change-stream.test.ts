@@ -101,7 +101,7 @@ describe('a stream of changes', () => {
   })
 
   test('follows nothing if what was missed cannot be read', async () => {
-    const broken: HotStore = { ...hot, listTimeline: () => Promise.reject(new Error('no page')) }
+    const broken: HotStore = { ...hot, listChanges: () => Promise.reject(new Error('no page')) }
     await expect(open('1', broken)).rejects.toThrow('no page')
     expect(following).toBe(0)
   })
@@ -152,6 +152,35 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
+  test('begins with deletions and clearings that were missed, too, and a clearing moves the token no further', async () => {
+    watch('gone', 1)
+    const seen = watch('a', 2)
+    stores.state.remove({ viewer: '7', business: 1, oid: 'gone' }, clock.now() + 1)
+    clock.advance(2)
+    stores.state.clear('7', 1, clock.now())
+    watch('b', 3)
+    const stream = await open(tokenOf(seen))
+    const first = await stream.next()
+    expect(first.value).toMatchObject({ kind: 'cleared', clearedAt: clock.now() - 1 })
+    expect(tokenOf(first.value as ProgressChange)).toBe(tokenOf(seen))
+    expect(await taken(stream)).toEqual([['put', 'b', 3]])
+    await stream.return?.()
+    stores.state.remove({ viewer: '7', business: 1, oid: 'b' }, clock.now() + 1)
+    const again = await open(tokenOf(seen))
+    await again.next()
+    expect(await taken(again)).toEqual([['deleted', 'b', 0]])
+    await again.return?.()
+  })
+
+  test('serves everybody who waits, in their order', async () => {
+    const stream = await open()
+    const waiting = [stream.next(), stream.next(), stream.next()]
+    const changes = [watch('a', 1), watch('b', 2)]
+    expect((await Promise.all(waiting.slice(0, 2))).map((each) => each.value as unknown)).toEqual(changes)
+    await stream.return?.()
+    expect((await waiting[2])?.done).toBe(true)
+  })
+
   test('begins with nothing if nothing is newer than the token, or without one', async () => {
     const last = watch('a', 1)
     for (const since of [tokenOf(last), undefined]) {
@@ -167,10 +196,10 @@ describe('a stream of changes', () => {
     let isBetween = true
     const racing: HotStore = {
       ...hot,
-      async listTimeline(...args) {
+      async listChanges(...args) {
         if (isBetween) watch('b', 2)
         isBetween = false
-        const page = await hot.listTimeline(...args)
+        const page = await hot.listChanges(...args)
         watch('c', 3)
         watch('b', 4)
         return page
