@@ -1,5 +1,5 @@
-/** What a process that serves no requests still answers: health and metrics. */
-import Fastify from 'fastify'
+/** Health and metrics of processes without a gateway: as routes, or served alone where there is no API. */
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
@@ -8,13 +8,8 @@ import { addHealthRoutes } from '../gateway/health.ts'
 import type { OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
 
-export function serveOperators(
-  config: Config,
-  stores: OpenStores,
-  registry: Registry,
-  log: Logger,
-): { listen(): Promise<string>; close(): Promise<void> } {
-  const app = Fastify({ logger: false, forceCloseConnections: true })
+/** After `drain` the process says that it is not ready. */
+export function addOperatorRoutes(app: FastifyInstance, stores: OpenStores, registry: Registry, log: Logger): { drain(): void } {
   let draining = false
   addHealthRoutes(
     app,
@@ -24,9 +19,24 @@ export function serveOperators(
   )
   app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   return {
+    drain() {
+      draining = true
+    },
+  }
+}
+
+export function serveOperators(
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+): { listen(): Promise<string>; close(): Promise<void> } {
+  const app = Fastify({ logger: false, forceCloseConnections: true })
+  const operators = addOperatorRoutes(app, stores, registry, log)
+  return {
     listen: () => app.listen({ host: config.server.host, port: config.server.port }),
     async close() {
-      draining = true
+      operators.drain()
       await app.close()
     },
   }

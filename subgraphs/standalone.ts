@@ -1,15 +1,16 @@
 /**
  * Runs one subgraph alone, on Apollo Server, so that any supergraph can be composed with it. It serves the same schema
- * object that the gateway runs in its process; who asks is found out by the function given, as there.
+ * object that the gateway runs in its process; who asks is found out by the function given, as there. Apollo Server answers
+ * GraphQL; Fastify has the socket, so that sizes, broken bodies and the operators' routes are as on the gateway.
  */
-import { ApolloServer, type ApolloServerPlugin } from '@apollo/server'
+import { ApolloServer, HeaderMap, type ApolloServerPlugin, type HTTPGraphQLRequest } from '@apollo/server'
 import { ApolloServerPluginInlineTraceDisabled } from '@apollo/server/plugin/disabled'
-import { startStandaloneServer } from '@apollo/server/standalone'
 import { unwrapResolverError } from '@apollo/server/errors'
+import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
 import type { IncomingHttpHeaders } from 'node:http'
-import { createServer } from 'node:net'
-import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { Readable } from 'node:stream'
+import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 
 export type StandaloneOptions = {
   host: string
@@ -19,6 +20,10 @@ export type StandaloneOptions = {
   production: boolean
   /** Refuses operations that cost too much. */
   judge: (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
+  /** Bytes a request body may have. */
+  bodyBytesMax: number
+  /** Adds what else this address answers: health checks, metrics. */
+  addRoutes?: (app: FastifyInstance) => void
 }
 
 export type Standalone = { url: string; stop(): Promise<void> }
@@ -49,12 +54,66 @@ export async function startStandalone<Context extends object & { degraded?: Read
       return { ...formatted, message, extensions: { code: 'INTERNAL' } }
     },
   })
-  await assertAddressFree(options)
-  const { url } = await startStandaloneServer(server, {
-    context: ({ req }) => makeContext(req.headers),
-    listen: { host: options.host, port: options.port },
-  })
-  return { url, stop: () => server.stop() }
+  await server.start()
+  const app = Fastify({ bodyLimit: options.bodyBytesMax, logger: false, exposeHeadRoutes: false, forceCloseConnections: 'idle' })
+  app.setErrorHandler((error: FastifyError, _request, reply) => refuse(reply, refusalOf(error, options)))
+  app.setNotFoundHandler((_request, reply) =>
+    refuse(reply, new TidemarkError('BAD_REQUEST', 'there is nothing here: the API is at /'), 404),
+  )
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const answered = await server.executeHTTPGraphQLRequest({
+      httpGraphQLRequest: requestOf(request),
+      context: () => makeContext(request.headers),
+    })
+    reply.code(answered.status ?? 200).headers(Object.fromEntries(answered.headers))
+    return reply.send(answered.body.kind === 'complete' ? answered.body.string : Readable.from(answered.body.asyncIterator))
+  }
+  for (const url of ['/', '/graphql']) app.all(url, answer)
+  options.addRoutes?.(app)
+  const url = await listen(app, options)
+  return {
+    url,
+    async stop() {
+      await app.close()
+      await server.stop()
+    },
+  }
+}
+
+function requestOf({ method, headers, url, body }: FastifyRequest): HTTPGraphQLRequest {
+  const map = new HeaderMap()
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined) map.set(name, Array.isArray(value) ? value.join(', ') : value)
+  const at = url.indexOf('?')
+  return { method, headers: map, search: at < 0 ? '' : url.slice(at), body }
+}
+
+/** What is wrong with a request before it is GraphQL, in our words. */
+function refusalOf(error: FastifyError, { bodyBytesMax }: StandaloneOptions): TidemarkError {
+  if (isTidemarkError(error)) return error
+  if (error.statusCode === 413)
+    return new TidemarkError('BODY_TOO_LARGE', `the body is larger than ${bodyBytesMax} bytes: send less at once`)
+  if (error.statusCode === 415) return new TidemarkError('BAD_REQUEST', 'the body is not JSON: send content-type: application/json')
+  if ((error.statusCode ?? 500) < 500)
+    return new TidemarkError('BAD_REQUEST', 'the body is not valid JSON: send a JSON object with "query"')
+  throw error
+}
+
+function refuse(reply: FastifyReply, error: TidemarkError, status: number = ERRORS[error.code].status): FastifyReply {
+  const { message, extensions } = error
+  return reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify({ errors: [{ message, extensions }] }))
+}
+
+async function listen(app: FastifyInstance, { host, port }: StandaloneOptions): Promise<string> {
+  try {
+    return `${await app.listen({ host, port })}/`
+  } catch (cause) {
+    const sentence = `cannot listen on ${host}:${port} (${(cause as Error).message}): choose another --port or --host`
+    throw new TidemarkError('CONFIG_INVALID', sentence, { cause })
+  }
 }
 
 /** Representations one call may carry. A gateway sends what one page of a client needs. */
@@ -75,21 +134,6 @@ function limitsPlugin<Context extends object>(judge: StandaloneOptions['judge'])
         },
       }),
   }
-}
-
-/** Apollo's own start does not say that an address is taken: it ends the process. */
-function assertAddressFree({ host, port }: StandaloneOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', (cause) =>
-      reject(
-        new TidemarkError('CONFIG_INVALID', `cannot listen on ${host}:${port} (${cause.message}): choose another --port or --host`, {
-          cause,
-        }),
-      ),
-    )
-    probe.listen({ host, port }, () => probe.close(() => resolve()))
-  })
 }
 
 /** Says in `extensions.degraded` which stores the answer had to do without. */

@@ -360,6 +360,29 @@ describe('the subgraph alone', () => {
     expect((await ask(service.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
   })
 
+  test('tells operators whether it is ready and what it measures', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    await report(service, '1', '5')
+    const ready = await fetch(new URL('/health/ready', service.url))
+    expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true }])
+    expect((await fetch(new URL('/health/live', service.url))).status).toBe(200)
+    expect(await (await fetch(new URL('/metrics', service.url))).text()).toMatch(/^tidemark_[a-z_]+/m)
+    expect((await fetch(new URL('/nowhere', service.url))).status).toBe(404)
+  })
+
+  test('refuses a body that is broken or too large with a code, and goes on', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    const post = async (body: string, type = 'application/json') => {
+      const answer = await fetch(service.url, { method: 'POST', headers: { 'content-type': type }, body })
+      const { errors } = (await answer.json()) as { errors: { extensions: { code: string } }[] }
+      return [answer.status, errors[0]?.extensions.code]
+    }
+    expect(await post('{"query":')).toEqual([400, 'BAD_REQUEST'])
+    expect(await post(`{"query":"{ __typename }","x":"${'x'.repeat(1_048_576)}"}`)).toEqual([413, 'BODY_TOO_LARGE'])
+    expect(await post('<x/>', 'application/xml')).toEqual([400, 'BAD_REQUEST'])
+    expect((await ask(service.url, '1', '{ __typename }')).data.__typename).toBe('Query')
+  })
+
   test('says what is wrong with the codes of the gateway', async () => {
     const service = await begin({ command: ['subgraph', 'history'] })
     const { errors } = await ask(service.url, undefined, '{ viewerHistory { edges { cursor } } }')

@@ -172,7 +172,7 @@ describe('the subgraph alone', () => {
         const viewer = { id: String(headers['x-viewer-id']), scopes: [] }
         return Promise.resolve({ viewer, degraded, loaders: served.history.makeLoaders(degraded) })
       },
-      { host: '127.0.0.1', port: 0, production: false, judge: () => [] },
+      { host: '127.0.0.1', port: 0, production: false, bodyBytesMax: 1_000_000, judge: () => [] },
       () => undefined,
     )
     expect(await ask(alone.url, '7', PAGE)).not.toHaveProperty('extensions')
