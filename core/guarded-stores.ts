@@ -69,8 +69,8 @@ function guardHot(hot: HotStore, { run, isOpen }: Breaker): HotStore {
     readDirtyProgress: (keys) => run(() => hot.readDirtyProgress(keys)),
     confirmRewards: (rewards) => run(() => hot.confirmRewards(rewards)),
     // Following has connections of its own: that they fail says nothing about reads and writes.
-    followProgress: (viewer, listener) => {
-      const follow = () => hot.followProgress(viewer, listener)
+    followProgress: (viewer, listener, onGap) => {
+      const follow = () => hot.followProgress(viewer, listener, onGap)
       return isOpen() ? run(follow) : follow()
     },
   }

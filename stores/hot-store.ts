@@ -71,6 +71,9 @@ export type HotPage = {
   truncated: { business: BusinessNumber; floor: Place; clearedAt: number }[]
 }
 
+/** Where changes may have been missed. */
+export type GapSide = 'begins' | 'ends'
+
 /** A change of one key. */
 export type KeyChange = Exclude<ProgressChange, { kind: 'cleared' }>
 
@@ -139,8 +142,10 @@ export interface HotStore {
   /**
    * Calls `listener` after each visible change of this viewer, made by any process, once it is readable. At most once
    * per change; a listener that throws is the caller's bug. Resolves when following has begun; returns how to stop.
+   * Following may be interrupted, by a connection that is lost: `onGap` is called before the first change behind such a gap,
+   * and again when everything behind it will come.
    */
-  followProgress(viewer: ViewerId, listener: (change: ProgressChange) => void): Promise<() => void>
+  followProgress(viewer: ViewerId, listener: (change: ProgressChange) => void, onGap?: (side: GapSide) => void): Promise<() => void>
 
   /** Resolves if the store answers; rejects with what is wrong. */
   check(): Promise<void>

@@ -4,38 +4,45 @@
  * whom nobody follows costs the put script one look at a table. The channel has the region's hash tag: on a Cluster it
  * lives on the node that runs the script.
  *
- * Messages are told at most once and may be lost while a connection is made again or a slot moves; who reconnects asks
- * for the present state.
+ * Messages are told at most once and may be lost while a connection is made again or a slot moves; then followers are told
+ * of the gap, and ask for the present state.
  */
 import type { ProgressChange, ViewerId } from '../../core/domain.ts'
 import { unpackId } from '../../core/keys.ts'
+import type { GapSide } from '../hot-store.ts'
 import type { Connection } from './connection.ts'
 import type { Layout } from './layout.ts'
 import { makeShardChannels } from './shard-channels.ts'
 import { decodeRecord, readVersion } from './values.ts'
 
 type Listener = (change: ProgressChange) => void
-type Followed = { viewer: ViewerId; listeners: Set<Listener>; subscribed: Promise<void> }
+type Followed = { viewer: ViewerId; listeners: Set<Listener>; gaps: Set<(side: GapSide) => void>; subscribed: Promise<void> }
 
 export function makeFollowing(connection: Connection, layout: Layout) {
   const followed = new Map<string, Followed>()
-  const channels = makeShardChannels(connection, (channel, message) => {
-    const entry = followed.get(channel)
-    if (entry === undefined) return
-    const change = decodeChange(entry.viewer, message)
-    for (const tell of [...entry.listeners]) tell(change)
-  })
+  const channels = makeShardChannels(
+    connection,
+    (channel, message) => {
+      const entry = followed.get(channel)
+      if (entry === undefined) return
+      const change = decodeChange(entry.viewer, message)
+      for (const tell of [...entry.listeners]) tell(change)
+    },
+    (channel, side) => {
+      for (const tell of [...(followed.get(channel)?.gaps ?? [])]) tell(side)
+    },
+  )
 
   return {
-    async followProgress(viewer: ViewerId, listener: Listener): Promise<() => void> {
+    async followProgress(viewer: ViewerId, listener: Listener, onGap: (side: GapSide) => void = () => undefined): Promise<() => void> {
       const region = layout.regionOf(viewer)
       const channel = layout.channel(region, viewer)
       let entry = followed.get(channel)
       if (entry === undefined) {
-        entry = { viewer, listeners: new Set(), subscribed: channels.subscribe(channel, layout.slot(region)) }
+        entry = { viewer, listeners: new Set(), gaps: new Set(), subscribed: channels.subscribe(channel, layout.slot(region)) }
         followed.set(channel, entry)
       }
-      const { listeners, subscribed } = entry
+      const { listeners, gaps, subscribed } = entry
       // A listener of its own, so that one function may follow twice.
       // What it throws is thrown, but not through ioredis' parser.
       const own: Listener = (change) => {
@@ -47,8 +54,11 @@ export function makeFollowing(connection: Connection, layout: Layout) {
           })
         }
       }
+      const ownGap = (side: GapSide): void => onGap(side)
       listeners.add(own)
+      gaps.add(ownGap)
       const stop = (): void => {
+        gaps.delete(ownGap)
         if (!listeners.delete(own) || listeners.size > 0 || followed.get(channel)?.listeners !== listeners) return
         followed.delete(channel)
         channels.unsubscribe(channel)

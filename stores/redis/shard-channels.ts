@@ -6,6 +6,7 @@
  * where a slot went away and came back between two looks at the cluster.)
  */
 import type { Redis } from 'ioredis'
+import type { GapSide } from '../hot-store.ts'
 import type { Connection } from './connection.ts'
 
 type Subscription = {
@@ -14,6 +15,8 @@ type Subscription = {
   link: Redis | undefined
   /** One placing at a time, or two nodes might both have it. */
   placing: Promise<void> | undefined
+  /** It was subscribed before. */
+  wasPlaced: boolean
 }
 
 /** How often everything is looked at without a reason, and links are asked whether they live. */
@@ -21,7 +24,12 @@ const LOOK_MS = 5_000
 const AGAIN_MS = 50
 const AGAIN_MAX_MS = 1_000
 
-export function makeShardChannels(connection: Connection, onMessage: (channel: string, message: Buffer) => void) {
+/** `onGap` is called before a channel is subscribed again and after it: messages may have been missed. */
+export function makeShardChannels(
+  connection: Connection,
+  onMessage: (channel: string, message: Buffer) => void,
+  onGap: (channel: string, side: GapSide) => void,
+) {
   const subscriptions = new Map<string, Subscription>()
   const links = new Map<string, Redis>()
   let looking: NodeJS.Timeout | undefined
@@ -85,6 +93,8 @@ export function makeShardChannels(connection: Connection, onMessage: (channel: s
     const before = subscription.link
     subscription.link = undefined
     await before?.sunsubscribe(channel).catch(() => undefined)
+    // Now, and not with the answer: messages may come in the same breath.
+    if (subscription.wasPlaced) onGap(channel, 'begins')
     try {
       await link.ssubscribe(channel)
     } catch (error) {
@@ -93,7 +103,10 @@ export function makeShardChannels(connection: Connection, onMessage: (channel: s
     }
     // Meanwhile the link may have ended, or the last follower have left.
     if (link.status === 'ready') subscription.link = link
-    if (!subscriptions.has(channel)) await link.sunsubscribe(channel)
+    if (!subscriptions.has(channel)) return void (await link.sunsubscribe(channel))
+    if (subscription.link === undefined) return
+    if (subscription.wasPlaced) onGap(channel, 'ends')
+    subscription.wasPlaced = true
   }
 
   function look(): void {
@@ -109,7 +122,7 @@ export function makeShardChannels(connection: Connection, onMessage: (channel: s
         looking = setInterval(look, LOOK_MS).unref()
         connection.onTopology(() => repairSoon())
       }
-      const subscription: Subscription = { slot, link: undefined, placing: undefined }
+      const subscription: Subscription = { slot, link: undefined, placing: undefined, wasPlaced: false }
       subscriptions.set(channel, subscription)
       await connection.insist(async () => {
         if (subscription.link === undefined) await place(channel, subscription)

@@ -1,6 +1,6 @@
 /**
  * A viewer's changes as a stream for one subscriber. Following begins first, then what was missed since the subscriber's
- * token is read, then what came in meanwhile: so nothing falls between, and what is found twice is sent once.
+ * token is read; the same where following was interrupted (`change-sequence.ts`).
  *
  * A slow subscriber never holds memory without bound: of a key only the newest change waits.
  *
@@ -13,19 +13,16 @@ import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { ProgressChange } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import type { HotStore } from '../../stores/hot-store.ts'
+import type { HotStore, KeyChange } from '../../stores/hot-store.ts'
+import { makeChangeSequence, placeOf, versionOf, type Missed } from './change-sequence.ts'
 import type { HistoryService } from './service.ts'
 
-/** Milliseconds between two tries to follow while the hot store is down. */
-const FOLLOW_AGAIN_MS = 1_000
+/** Milliseconds before the hot store is asked again. */
+const AGAIN_MS = 1_000
 const VERSIONS_PER_MS = 1_024
 
 export function tokenOf(change: ProgressChange): string {
   return versionOf(change).toString(36)
-}
-
-function versionOf(change: ProgressChange): number {
-  return change.kind === 'cleared' ? change.version : change.record.version
 }
 
 function versionOfToken(token: string): number {
@@ -48,59 +45,69 @@ export async function openChangeStream(
   degraded?: Degraded,
 ): Promise<AsyncIterableIterator<ProgressChange>> {
   const sinceVersion = since === undefined ? undefined : versionOfToken(since)
+  const openedAt = clock.now() * VERSIONS_PER_MS - 1
   const queue = makeChangeQueue(businesses)
+  const readMissed = (version: number) => readMissedChanges(hot, businesses, viewer.id, version)
+  const sequence = makeChangeSequence(readMissed, sinceVersion ?? openedAt, queue.push)
+
+  async function begin(catchesUp: boolean): Promise<void> {
+    const unfollow = await service.follow(viewer, sequence.live, (side) => {
+      if (side === 'begins') return sequence.hold()
+      sequence.catchUp().catch(() => again(() => sequence.catchUp()))
+    })
+    try {
+      if (catchesUp) await sequence.catchUp()
+    } catch (error) {
+      unfollow()
+      throw error
+    }
+    queue.onEnd(unfollow)
+  }
+  const again = (task: () => Promise<void>): void => repeatLater(clock, queue, task)
+
   try {
-    await beginFollowing(service, hot, businesses, viewer, sinceVersion, queue)
+    await begin(sinceVersion !== undefined)
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
     degraded.add('hotStore')
-    const missedSince = sinceVersion ?? clock.now() * VERSIONS_PER_MS - 1
-    followLater(clock, queue, () => beginFollowing(service, hot, businesses, viewer, missedSince, queue))
+    again(() => begin(true))
   }
   return queue.iterator
-}
-
-async function beginFollowing(
-  service: HistoryService,
-  hot: HotStore,
-  businesses: Businesses,
-  viewer: Viewer,
-  sinceVersion: number | undefined,
-  queue: ChangeQueue,
-): Promise<void> {
-  const unfollow = await service.follow(viewer, queue.push)
-  try {
-    if (sinceVersion !== undefined) {
-      for (const change of await missedSince(hot, businesses, viewer.id, sinceVersion)) queue.push(change)
-    }
-  } catch (error) {
-    unfollow()
-    throw error
-  }
-  queue.onEnd(unfollow)
 }
 
 /**
  * What the hot store still knows of what changed. Settings have one version for all that they hold, so a clearing may be
  * told again, to which the answer is the same; it goes first and brings the subscriber's token no further, for what
- * follows it may be older.
+ * follows it may be older. Settings are read last: what they cleared is then left out of the changes.
  */
-async function missedSince(hot: HotStore, businesses: Businesses, viewer: string, sinceVersion: number): Promise<ProgressChange[]> {
-  const [settings, changes] = await Promise.all([hot.getSettings(viewer), hot.listChanges(viewer, businesses.numbers, sinceVersion)])
-  const cleared = businesses.numbers.flatMap((business): ProgressChange[] => {
-    const clearedAt = settings.version > sinceVersion ? settings.clearedAt[business] : undefined
-    return clearedAt === undefined ? [] : [{ kind: 'cleared', viewer, business, clearedAt, version: sinceVersion }]
-  })
-  return [...cleared, ...changes]
+async function readMissedChanges(hot: HotStore, businesses: Businesses, viewer: string, since: number): Promise<Missed> {
+  const changes = await hot.listChanges(viewer, businesses.numbers, since)
+  const { version, clearedAt } = await hot.getSettings(viewer)
+  const clearings = version > since ? businesses.numbers.filter((business) => clearedAt[business] !== undefined) : []
+  const isThere = (change: KeyChange): boolean => change.record.deleted || change.record.viewedAt > (clearedAt[change.business] ?? 0)
+  return {
+    changes: [
+      ...clearings.map((business): ProgressChange => ({
+        kind: 'cleared',
+        viewer,
+        business,
+        clearedAt: clearedAt[business] ?? 0,
+        version: since,
+      })),
+      ...changes.filter(isThere),
+    ],
+    upTo: changes.at(-1)?.record.version ?? since,
+    clearedUpTo: version,
+  }
 }
 
-/** Tries until it succeeds or the subscriber has gone. What is wrong besides a store that is down, the stream ends with. */
-function followLater(clock: Clock, queue: ChangeQueue, begin: () => Promise<void>): void {
+/** Tries, now and then, until it succeeds or the subscriber has gone. What is wrong besides a store that is down, the stream ends with. */
+function repeatLater(clock: Clock, queue: ChangeQueue, task: () => Promise<void>): void {
   let timer: Timer | undefined
   queue.onEnd(() => timer?.cancel())
   const plan = (): void => {
-    timer = clock.after(FOLLOW_AGAIN_MS, () => {
-      begin().catch((error: unknown) => {
+    timer = clock.after(AGAIN_MS, () => {
+      task().catch((error: unknown) => {
         if (saysDown(error, 'hotStore')) plan()
         else void queue.iterator.return?.()
       })
@@ -122,7 +129,7 @@ function makeChangeQueue(businesses: Businesses) {
     if (ended || businesses.byNumber(change.business) === undefined) return
     const pull = pulls.shift()
     if (pull !== undefined) return pull({ done: false, value: change })
-    const key = change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
+    const key = placeOf(change)
     const before = waiting.get(key)
     if (before !== undefined && versionOf(before) >= versionOf(change)) return
     waiting.delete(key)

@@ -14,7 +14,7 @@ import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/error
 import { settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
+import type { GapSide, HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import { checkIds, checkInputCount, checkReport, type ProgressInput } from './inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
@@ -50,7 +50,7 @@ export type HistoryService = {
   clearHistory(viewer: Viewer, business: string, degraded?: Degraded): Promise<number>
   setPaused(viewer: Viewer, paused: boolean, degraded?: Degraded): Promise<ViewerSettings>
   settings(viewer: Viewer, degraded?: Degraded): Promise<ViewerSettings>
-  follow(viewer: Viewer, listener: (change: ProgressChange) => void): Promise<() => void>
+  follow(viewer: Viewer, listener: (change: ProgressChange) => void, onGap: (side: GapSide) => void): Promise<() => void>
   figures(): HistoryFigures
 }
 
@@ -155,7 +155,7 @@ export function makeHistoryService(
         return { ...settings, paused: writes.pausedBy(viewer.id) ?? settings.paused }
       }
     },
-    follow: (viewer, listener) => hot.followProgress(viewer.id, listener),
+    follow: (viewer, listener, onGap) => hot.followProgress(viewer.id, listener, onGap),
     figures: () => ({ ...figures }),
   }
 }

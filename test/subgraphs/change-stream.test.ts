@@ -20,14 +20,17 @@ describe('a stream of changes', () => {
   let hot: HotStore
   /** Listeners the hot store has. */
   let following: number
+  /** Tells the last follower of a gap. */
+  let gap: ((side: 'begins' | 'ends') => void) | undefined
   beforeEach(() => {
     stores = makeSwitchedStores()
     clock = makeSteppedClock()
     following = 0
     hot = {
       ...stores.hot,
-      async followProgress(id, listener) {
+      async followProgress(id, listener, onGap) {
         const unfollow = await stores.hot.followProgress(id, listener)
+        gap = onGap
         following++
         return () => {
           following--
@@ -211,6 +214,77 @@ describe('a stream of changes', () => {
       ['put', 'b', 4],
     ])
     await stream.return?.()
+  })
+
+  test('a subscriber who leaves with the token of a change he got comes back to everything behind it', async () => {
+    const seen = watch('a', 1)
+    const racing: HotStore = {
+      ...hot,
+      async listChanges(...args) {
+        watch('b', 2)
+        const page = await hot.listChanges(...args)
+        watch('c', 3)
+        return page
+      },
+    }
+    const stream = await open(tokenOf(seen), racing)
+    const first = await stream.next()
+    await stream.return?.()
+    expect(first.value).toMatchObject({ oid: 'b' })
+    const again = await open(tokenOf(first.value as ProgressChange))
+    expect(await taken(again)).toEqual([['put', 'c', 3]])
+    await again.return?.()
+  })
+
+  test('tells what was missed while following was interrupted, before what comes after, and once', async () => {
+    let connected = true
+    const flaky: HotStore = {
+      ...hot,
+      followProgress: (id, listener, onGap) => hot.followProgress(id, (change) => void (connected && listener(change)), onGap),
+    }
+    const stream = await open(undefined, flaky)
+    watch('a', 1)
+    connected = false
+    watch('missed', 2)
+    stores.state.remove({ viewer: '7', business: 1, oid: 'gone' }, clock.now() + 1)
+    clock.advance(2)
+    connected = true
+    gap?.('begins')
+    watch('after', 3)
+    watch('missed', 4)
+    await settle()
+    gap?.('ends')
+    await settle()
+    watch('last', 5)
+    expect(await taken(stream)).toEqual([
+      ['put', 'a', 1],
+      ['deleted', 'gone', 0],
+      ['put', 'after', 3],
+      ['put', 'missed', 4],
+      ['put', 'last', 5],
+    ])
+    await stream.return?.()
+  })
+
+  test('what could not be read after an interruption is read again, and nothing overtakes it', async () => {
+    const stream = await open()
+    watch('a', 1)
+    gap?.('begins')
+    stores.set('hot', 'down')
+    gap?.('ends')
+    await settle()
+    watch('b', 2)
+    clock.advance(1_000)
+    await settle()
+    stores.set('hot', 'up')
+    clock.advance(1_000)
+    await settle()
+    expect(await taken(stream)).toEqual([
+      ['put', 'a', 1],
+      ['put', 'b', 2],
+    ])
+    await stream.return?.()
+    expect(clock.pending()).toBe(0)
   })
 
   test('refuses a token that is none, before it follows', async () => {

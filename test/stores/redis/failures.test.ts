@@ -50,6 +50,28 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await store.setPaused(viewer, true, later())
   })
 
+  it('cuts off its followers, they are told of the gap before the first change behind it, and when it is over', async () => {
+    const [store, writer] = [open({ prefix: 'gap' }), open({ prefix: 'gap' })]
+    const viewer = freshViewer()
+    const heard: string[] = []
+    const stop = await store.followProgress(
+      viewer,
+      (change) => heard.push(change.kind === 'cleared' ? 'cleared' : change.oid),
+      (side) => heard.push(side),
+    )
+    const put = (oid: string, now = later()) => writer.putProgress([write(viewer, oid, report(now))], { now, timelineCap })
+    await put('before')
+    await until('the first change', () => heard.includes('before'))
+    expect(heard).toEqual(['before'])
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'pubsub')
+    await put('missed, perhaps')
+    await until('the end of the gap', () => heard.includes('ends'))
+    await put('after')
+    await until('the change behind the gap', () => heard.includes('after'))
+    expect(heard.filter((each) => each !== 'missed, perhaps')).toEqual(['before', 'begins', 'ends', 'after'])
+    stop()
+  })
+
   it('is killed under load and started again, every acknowledged report is there, and calls were only slow', async () => {
     const store = open({ prefix: 'killed', retryMaxMs: 20_000 })
     const load = startLoad(store, 'killed')
