@@ -24,7 +24,7 @@ export type PersistReport = {
   keys: number
   /** Rows sent to the record store. */
   rows: number
-  /** Keys whose content was missing in the hot store: it was lost or expired before it was persisted. */
+  /** Keys, of settings too, whose content was missing in the hot store: it was lost or expired before it was persisted. */
   missing: number
   /** Viewers whose settings were persisted. */
   settings: number
@@ -125,6 +125,9 @@ async function persistSettings(
     rows.map((row) => ({ key: settingsKey(row.viewer), version: row.settings.version })),
     options.timelineCap,
   )
+  const missing = viewers.filter((_, index) => (settings[index]?.version ?? 0) === 0)
+  report.missing += missing.length
+  if (missing.length > 0) await hot.dropDirty(missing.map(settingsKey))
 }
 
 async function purgeAllCleared(

@@ -111,6 +111,22 @@ describe('the persist step', () => {
     expect(stores.calls.slice(before).filter((call) => call === 'records.purgeCleared')).toHaveLength(3)
   })
 
+  test('the mark of settings that are lost goes, and is counted', async () => {
+    const dropped: ProgressKey[][] = []
+    const hot = {
+      ...stores.hot,
+      dropDirty(keys: readonly ProgressKey[]) {
+        dropped.push([...keys])
+        return stores.hot.dropDirty(keys)
+      },
+    }
+    expect((await persistKeys(hot, stores.records, [settings], options)).missing).toBe(1)
+    expect(dropped).toEqual([[settings]])
+    stores.state.setPaused('7', true, NOW)
+    expect((await persistKeys(hot, stores.records, [settings], options)).missing).toBe(0)
+    expect(dropped).toHaveLength(1)
+  })
+
   test('the mark of settings goes once they are persisted', async () => {
     stores.state.setPaused('7', true, NOW)
     expect(marks()).toEqual([settings])

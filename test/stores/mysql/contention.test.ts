@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProgressRow } from '../../../stores/record-store.ts'
 import { type MysqlRecordStore, openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
+import { deleteExpired } from '../../../stores/mysql/statements.ts'
 import { idLiteral } from '../../../stores/mysql/literals.ts'
 import { freshViewer, keyOf, numbered, report, until } from '../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
@@ -39,6 +40,16 @@ describe.skipIf(mariadb === undefined)('writers of the same rows', () => {
     )
     const records = await stores[0]?.getProgressMany(keys)
     expect(records?.map((record) => record?.viewedAt)).toEqual(keys.map(() => NOW + 113))
+  })
+
+  it('a row that was written again after it was found expired is not removed', async () => {
+    const [store] = stores as [MysqlRecordStore]
+    const [expired, renewed] = [keyOf(freshViewer(), '1'), keyOf(freshViewer(), '1')]
+    await store.putProgress([expired, renewed].map((key) => ({ key, record: report(NOW, { version: 5 }) })))
+    await store.putProgress([{ key: renewed, record: report(NOW + 1, { version: 9 }) }])
+    const { affected } = await test.database.send(deleteExpired([expired, renewed], 9))
+    expect(affected).toBe(1)
+    expect((await store.getProgressMany([expired, renewed])).map((record) => record?.version)).toEqual([undefined, 9])
   })
 
   it('the loser of a deadlock sends its statement again', async () => {

@@ -40,6 +40,12 @@ describe('write window', () => {
     expect(window.figures().latencyMs).toBeCloseTo(10)
   })
 
+  it('a limit that was not reached does not grow', async () => {
+    const window = makeWriteWindow(makeSteppedClock())
+    for (let statement = 0; statement < 100; statement++) (await window.enter(10)).end('done')
+    expect(window.figures()).toMatchObject({ statementLimit: 2, rowLimit: 512 })
+  })
+
   it('a contended database gets fewer statements, of all their rows', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock, { statementsMax: 8 })
