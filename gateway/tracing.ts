@@ -1,0 +1,61 @@
+/**
+ * OpenTelemetry spans: one per operation, one per fetch of its plan. Tidemark brings the API only; whoever wants spans loads
+ * an SDK before it (`node --import ./tracing.js`), and without one nothing here costs more than a look at a flag.
+ *
+ * Spans say what ran and how long, never for whom: no variables, no texts of operations, no viewers.
+ */
+import { ProxyTracerProvider, ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace } from '@opentelemetry/api'
+import type { Context, Span, Tracer } from '@opentelemetry/api'
+
+export type { Context } from '@opentelemetry/api'
+
+/** What a request's context carries of its trace, for the fetches below it. */
+export type Traced = { trace?: Context | undefined }
+
+export type Tracing = {
+  /** The trace of whoever calls, out of HTTP headers (`traceparent`). */
+  contextOf(headers: Readonly<Record<string, unknown>>): Context
+  /** Begins the span of an operation. */
+  beginOperation(kind: string, name: string | undefined, parent: Context | undefined): { context: Context; end(errors: number): void }
+  /** Begins the span of a fetch. */
+  beginFetch(subgraph: string, kind: string, parent: Context | undefined): { end(errors: number, failure: unknown): void }
+}
+
+/** Undefined where no SDK was loaded. */
+export function findTracing(): Tracing | undefined {
+  const provider = trace.getTracerProvider()
+  // A provider that is no proxy of ours was set through another copy of the API.
+  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === new ProxyTracerProvider().getDelegate()) return undefined
+  return makeTracing(trace.getTracer('tidemark'))
+}
+
+export function makeTracing(tracer: Tracer): Tracing {
+  return {
+    contextOf: (headers) => propagation.extract(ROOT_CONTEXT, headers),
+    beginOperation(kind, name, parent = ROOT_CONTEXT) {
+      // As OpenTelemetry's conventions for GraphQL servers name them.
+      const attributes = { 'graphql.operation.type': kind, ...(name === undefined ? {} : { 'graphql.operation.name': name }) }
+      const span = tracer.startSpan(name === undefined ? kind : `${kind} ${name}`, { kind: SpanKind.SERVER, attributes }, parent)
+      return { context: trace.setSpan(parent, span), end: (errors) => endSpan(span, errors, undefined) }
+    },
+    beginFetch(subgraph, kind, parent = ROOT_CONTEXT) {
+      const attributes = { 'tidemark.subgraph': subgraph, 'graphql.operation.type': kind }
+      const span = tracer.startSpan(`fetch ${subgraph}`, { kind: SpanKind.CLIENT, attributes }, parent)
+      return { end: (errors, failure) => endSpan(span, errors, failure) }
+    },
+  }
+}
+
+function endSpan(span: Span, errors: number, failure: unknown): void {
+  if (errors > 0) span.setAttribute('graphql.errors', errors)
+  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure instanceof Error ? failure.name : 'failed' })
+  else if (errors > 0) span.setStatus({ code: SpanStatusCode.ERROR })
+  span.end()
+}
+
+/** The headers that carry a request's trace on to a remote subgraph. */
+export function traceHeaders(context: Traced): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (context.trace !== undefined) propagation.inject(context.trace, headers)
+  return headers
+}
