@@ -6,6 +6,7 @@
 import DataLoader from 'dataloader'
 import type { Degraded } from '../core/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
+import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
@@ -32,11 +33,17 @@ class Incomplete {
  * remembers nothing: what it read for one event is old at the next.
  */
 export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded, lasting?: boolean) => Loaders {
-  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(async (keys) => {
+  // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
+  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
+    (keys) => apartIfPartIsOut(keys, lookUpTogether),
+    keyText,
+  )
+
+  async function lookUpTogether(keys: readonly ProgressKey[]): Promise<(ProgressRecord | Incomplete | undefined)[]> {
     const without: Degraded = new Set()
     const found = await getProgressMany(hot, records, keys, without)
     return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
-  }, keyText)
+  }
 
   async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
     const found = await progress(keys)

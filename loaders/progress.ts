@@ -7,12 +7,16 @@
  */
 import { saysDown, type Degraded } from '../core/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
+import { concernsSomeOnly } from '../core/part-outage.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 
 type Found = (ProgressRecord | undefined)[]
 
-/** In key order; undefined where the viewer never was, or what he did is deleted or cleared. */
+/**
+ * In key order; undefined where the viewer never was, or what he did is deleted or cleared. With a collector it rejects
+ * only where the hot store is down for some of several viewers: these are to be asked for apart (`apartIfPartIsOut`).
+ */
 export async function getProgressMany(
   hot: HotStore,
   records: RecordStore,
@@ -22,7 +26,7 @@ export async function getProgressMany(
   try {
     return await lookUp(hot, records, keys, degraded)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+    if (degraded === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
     degraded.add('hotStore')
     return lookUpInRecords(records, keys).catch((failure: unknown) => nothingFrom(keys, degraded, failure))
   }

@@ -3,7 +3,12 @@
  * the viewers; one viewer belongs to one region, and everything of a region can be changed in one atomic step.
  *
  * Every adapter passes `test/contracts/hot-store.ts`. Failures of the store itself surface as `TidemarkError` with code
- * `HOT_STORE_UNAVAILABLE` (retryable: every write here may be repeated, a repetition changes nothing) or `STORE_FULL`.
+ * `HOT_STORE_UNAVAILABLE` (retryable) or `STORE_FULL`; a call that failed so may have been executed all the same.
+ *
+ * Who repeats a call: putting, clearing dirty marks, dropping, confirming and purging may be repeated at any time, and a
+ * repetition changes nothing. Deleting, clearing and pausing mean "as of the moment of the call": what somebody wrote after
+ * a failed call that was executed, its repetition by the caller removes. Repetitions that an adapter makes by itself within
+ * a call, because an answer was lost, remove nothing of that and bring the first answer.
  */
 import type {
   BusinessNumber,
@@ -147,7 +152,15 @@ export interface HotStore {
    */
   followProgress(viewer: ViewerId, listener: (change: ProgressChange) => void, onGap?: (side: GapSide) => void): Promise<() => void>
 
-  /** Resolves if the store answers; rejects with what is wrong. */
-  check(): Promise<void>
+  /**
+   * Resolves if the store answers and takes writes; rejects with what is wrong. With a part: of that part only, and in
+   * whatever state of it a write would fail.
+   */
+  check(part?: number): Promise<void>
+  /**
+   * The part of the store that this viewer's data is in, where parts fail one by one; then calls reject with a `PartOutage`
+   * that says whom it concerns. Absent: the store fails as a whole.
+   */
+  partOf?(viewer: ViewerId): number
   close(): Promise<void>
 }

@@ -4,12 +4,13 @@
  *
  * Commands of one call leave together, in one write per node, and are repeated one by one: ioredis follows MOVED and ASK,
  * and what else may pass (`failures.ts`) is tried again here, with a growing delay. A command may therefore be executed
- * twice; every script and command of this adapter may be. Nothing waits in a queue for a lost connection: what cannot be
+ * twice; every script and command of this adapter may be (`writing.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
  * sent now fails now, and is tried again here, so that no forgotten command is executed minutes later.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
+import { saysDown } from '../../core/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { addressOf, makeClient } from './clients.ts'
 import type { RedisClient, RedisConnectionOptions } from './clients.ts'
@@ -18,6 +19,8 @@ import type { Script } from './scripts.ts'
 
 export type Argument = string | Buffer | number
 export type Command = { name: string; args: Argument[]; script?: Script }
+/** Keys whose commands failed because a Cluster does not serve them now. */
+export type OutageOf = (error: unknown, keys: readonly string[]) => unknown
 export type Connection = ReturnType<typeof connect>
 
 const FIRST_DELAY_MS = 10
@@ -27,7 +30,12 @@ export function scriptCommand(script: Script, keys: readonly string[], args: rea
   return { name: 'evalsha', args: [script.hash, keys.length, ...keys, ...args], script }
 }
 
-export function connect(options: RedisConnectionOptions) {
+function keyOf({ script, args }: Command): string {
+  return String(args[script === undefined ? 0 : 2] ?? '')
+}
+
+/** `outageOf` makes the error of a call that only some of a Cluster's keys failed; by default the first failure is thrown. */
+export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const retryMaxMs = options.retryMaxMs ?? 5_000
   const address = options.urls.map(addressOf).join(',')
   const client = makeClient(options)
@@ -82,18 +90,24 @@ export function connect(options: RedisConnectionOptions) {
       if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
       const deadline = Date.now() + retryMaxMs
       const corked = commands.length > 1 ? cork(client) : []
-      let failure: unknown
+      const failures: { error: unknown; command: Command }[] = []
       const answers = commands.map((command) =>
         raw(command)
           .catch((error: unknown) => retry(command, error, deadline))
           .catch((error: unknown) => {
-            failure ??= error
+            failures.push({ error, command })
           }),
       )
       for (const stream of corked) stream.uncork()
       const settled = await Promise.all(answers)
-      if (failure !== undefined) throw failure
-      return settled
+      const [first] = failures
+      if (first === undefined) return settled
+      const graver = failures.find(({ error }) => !saysDown(error, 'hotStore'))
+      if (graver !== undefined || outageOf === undefined || !(client instanceof Cluster)) throw (graver ?? first).error
+      throw outageOf(
+        first.error,
+        failures.map(({ command }) => keyOf(command)),
+      )
     },
 
     /** Runs `task` until it succeeds, within the same bounds; for what is not a plain command. */

@@ -7,8 +7,9 @@
  * does every call after it: call `check()` at start.
  */
 import { TidemarkError } from '../../core/errors.ts'
+import { PartOutage } from '../../core/part-outage.ts'
 import type { HotStore } from '../hot-store.ts'
-import { connect } from './connection.ts'
+import { connect, scriptCommand } from './connection.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import type { Connection } from './connection.ts'
 import { makeFollowing } from './following.ts'
@@ -17,6 +18,7 @@ import type { Layout } from './layout.ts'
 import { makePersisting } from './persisting.ts'
 import { makePurging } from './purging.ts'
 import { makeReading } from './reading.ts'
+import { SCRIPTS } from './scripts.ts'
 import { makeWriting } from './writing.ts'
 
 export type RedisHotStoreOptions = RedisConnectionOptions & {
@@ -43,8 +45,8 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
       `stores.redis.expireMs ${expireMs} is less than a day: what is not yet persisted could expire; use 0 for never`,
     )
   }
-  const connection = connect(options)
   const layout = makeLayout(prefix, regions)
+  const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
   const verify = makeVerification(connection, layout)
   const reading = makeReading(connection, layout)
   const port = {
@@ -55,7 +57,7 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     ...makeFollowing(connection, layout),
     getSettings: async (viewer: string) => (await reading.getSettingsMany([viewer]))[0] as Awaited<ReturnType<HotStore['getSettings']>>,
     readDirtySettings: reading.getSettingsMany,
-    check: () => pingAll(connection),
+    check: (part?: number) => checkRegions(connection, layout, part),
   }
   return {
     putProgress: verify(port.putProgress),
@@ -77,6 +79,7 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
     purgeExpired: verify(port.purgeExpired),
     followProgress: verify(port.followProgress),
     check: verify(port.check),
+    ...(connection.isCluster ? { partOf: layout.regionOf } : {}),
     async close() {
       port.closeFollowing()
       connection.close()
@@ -126,6 +129,21 @@ function makeVerification(connection: Connection, layout: Layout) {
   }
 }
 
-async function pingAll(connection: Connection): Promise<void> {
-  for (const node of await connection.masters()) await connection.insist(() => node.ping())
+/** Regions are what fails one by one on a Cluster: each is on one node, and moves by itself. */
+function outageOf(layout: Layout, error: unknown, keys: readonly string[]): unknown {
+  const out = new Set(keys.map((key) => layout.regionOfKey(key)))
+  return out.has(undefined) ? error : new PartOutage(error, (viewer) => out.has(layout.regionOf(viewer)))
+}
+
+/** Of the whole store: one region on each node that has any. */
+async function checkRegions(connection: Connection, layout: Layout, part: number | undefined): Promise<void> {
+  const probe = (region: number) => scriptCommand(SCRIPTS.probe, [layout.version(region), layout.never(region)], [])
+  if (part !== undefined) {
+    await connection.send([probe(part)])
+    return
+  }
+  await connection.masters()
+  const regionOn = new Map<unknown, number>()
+  for (let region = 0; region < layout.regions; region++) regionOn.set(connection.ownerOf(layout.slot(region)), region)
+  await connection.send([...regionOn.values()].map(probe))
 }

@@ -12,6 +12,8 @@
  * | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time of the claim, member packed viewer + business + day |
  * | `tm{TAG}v` | string | the last version given in this region |
  * | `tm{TAG}f42` | shard channel | changes of viewer 42, for his followers |
+ * | `tm{TAG}a…` | string | the answer of a deletion, clearing or pausing, for a minute: see `answer.lua` |
+ * | `tm{TAG}n` | – | never there: see `probe.lua` |
  * | `tm-meta` | hash | the format and the region count these keys were written with |
  *
  * The score is negative so that a timeline in the set's own order is newest first, and entries of one moment are in the
@@ -45,6 +47,13 @@ export function makeLayout(prefix: string, regions: number) {
     tombstones: (region: number) => `${rootOf(region)}x`,
     rewards: (region: number) => `${rootOf(region)}r`,
     version: (region: number) => `${rootOf(region)}v`,
+    answer: (region: number, call: string) => `${rootOf(region)}a${call}`,
+    never: (region: number) => `${rootOf(region)}n`,
+    /** The region of a key; undefined where it has none of our tags. */
+    regionOfKey(key: string): number | undefined {
+      const region = tags.indexOf(/\{(.*?)\}/s.exec(key)?.[1] ?? '')
+      return region === -1 ? undefined : region
+    },
     /** What SCAN is asked for to find every contents key of a node. Finds a few others too: see `contentsOf`. */
     contentsPattern: `${prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')}{*}c*`,
     /** Whose contents stand under this key; undefined for any other key. */

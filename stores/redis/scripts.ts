@@ -37,5 +37,6 @@ export const SCRIPTS = {
   listChanges: readScript('list-changes'),
   clearDirty: readScript('clear-dirty'),
   dropDirty: readScript('drop-dirty'),
+  probe: readScript('probe'),
   purgeRecords: readScript('purge-records'),
 } as const

@@ -1,6 +1,11 @@
 /**
  * What viewers do: progress written, deleted, cleared, and history paused. One script per region and call.
+ *
+ * A script whose answer is lost is sent again, by `connection.ts` or by ioredis. Putting again changes nothing. The others
+ * mean "as of now", and would take with them what was written since; so their commands carry a name, under which the
+ * region keeps the answer for a minute (`answer.lua`): longer than any command is tried.
  */
+import { randomBytes } from 'node:crypto'
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { SETTINGS_BUSINESS, SETTINGS_OID } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
@@ -42,7 +47,7 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
   }
 
   function deleteCommand({ region, groups, items }: RegionBatch<ProgressKey>, now: number): Command {
-    const keys = [layout.version(region), layout.dirty(region), layout.tombstones(region)]
+    const keys = [layout.version(region), layout.dirty(region), layout.tombstones(region), layout.answer(region, newCall())]
     const args: Argument[] = [now, expireMs, packKeys(items)]
     for (const { viewer, business } of groups) {
       keys.push(layout.contents(region, viewer, business), layout.timeline(region, viewer, business))
@@ -81,7 +86,7 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
       const region = layout.regionOf(viewer)
       const keys = [
         ...[layout.version(region), layout.dirty(region), layout.contents(region, viewer, business)],
-        ...[layout.timeline(region, viewer, business), layout.settings(region, viewer)],
+        ...[layout.timeline(region, viewer, business), layout.settings(region, viewer), layout.answer(region, newCall())],
       ]
       const args = [now, expireMs, packGroup(viewer, business), packSettings(viewer), layout.channel(region, viewer)]
       const [clearedAt] = await connection.send([scriptCommand(SCRIPTS.clearProgress, keys, args)])
@@ -90,11 +95,16 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
 
     async setPaused(viewer: ViewerId, paused: boolean, now: number): Promise<ViewerSettings> {
       const region = layout.regionOf(viewer)
-      const keys = [layout.version(region), layout.dirty(region), layout.settings(region, viewer)]
+      const keys = [layout.version(region), layout.dirty(region), layout.settings(region, viewer), layout.answer(region, newCall())]
       const [fields] = await connection.send([scriptCommand(SCRIPTS.setPaused, keys, [now, paused ? 1 : 0, packSettings(viewer)])])
       return decodeSettings(fields)
     },
   }
+}
+
+/** One for each command that must not be executed twice: however often it is sent, it is the same. */
+function newCall(): string {
+  return randomBytes(12).toString('base64url')
 }
 
 const addressOf = <T extends ProgressKey>(item: T): T => item

@@ -72,7 +72,7 @@ export function makeHistorySubgraph(
   const flusher = makeFlusher(
     guarded.hot,
     guarded.log,
-    (keys) => persistIfUp(guarded, () => persist(keys)),
+    (keys) => persistIfUp(guarded, keys, () => persist(keys)),
     { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
     onError,
   )
@@ -174,8 +174,10 @@ function startJournaling(
 }
 
 /** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
-async function persistIfUp({ breakers }: GuardedStores, persist: () => Promise<unknown>): Promise<void> {
-  if (breakers.hotStore.isOpen() || breakers.recordStore.isOpen()) throw new Error('a flush is left to the sweeper: two stores are down')
+async function persistIfUp({ breakers }: GuardedStores, keys: readonly ProgressKey[], persist: () => Promise<unknown>): Promise<void> {
+  // The keys of a flush are of one region.
+  const isHotDown = keys[0] !== undefined && breakers.hotStore.isOpenFor(keys[0].viewer)
+  if (isHotDown || breakers.recordStore.isOpen()) throw new Error('a flush is left to the sweeper: two stores are down')
   await persist()
 }
 

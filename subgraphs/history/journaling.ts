@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import { saysDown } from '../../core/degraded.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
+import type { PartBreaker } from '../../core/part-breaker.ts'
 import type { Journal, JournalEntry, Journaled, Journals } from '../../stores/journal.ts'
 import { partsByViewer, writersOf } from './replay-parts.ts'
 import type { Replay } from './replay.ts'
@@ -58,7 +59,7 @@ const TRIES_MAX = 3
 /** `makeReplay` gets where to count what is dropped. */
 export function makeJournaling(
   clock: Clock,
-  breakers: Record<'hotStore' | 'recordStore', Breaker>,
+  breakers: { hotStore: PartBreaker; recordStore: Breaker },
   journals: Journals,
   makeReplay: (dropped: (count: number) => void) => Replay,
   options: JournalingOptions,
@@ -86,8 +87,8 @@ export function makeJournaling(
       throw error
     }
     figures.journaled++
-    // Bases wait for the record store, and it says itself when it is back.
-    if (entry.kind !== 'base') wake()
+    // Bases wait for the record store, and it says itself when it is back. So does the hot store for these viewers.
+    if ([...writersOf(entry)].some((viewer) => !breakers.hotStore.isOpenFor(viewer))) wake()
   }
 
   function count(entry: JournalEntry): void {
@@ -107,7 +108,7 @@ export function makeJournaling(
   }
 
   function wake(): void {
-    if (breakers.hotStore.isOpen()) return
+    if (breakers.hotStore.isOpenForAll()) return
     if (underWay !== undefined) {
       again = true
       return
@@ -135,33 +136,36 @@ export function makeJournaling(
     }
   }
 
-  /** False if something stays in it. Rejects if the hot store fails. */
+  /** False if something stays in it. Rejects if the hot store fails for all. */
   async function replayJournal(journal: Journal): Promise<boolean> {
     const replay = makeReplay((dropped) => {
       figures.dropped += dropped
     })
     let isEmptied = true
+    const halted = new Set<ViewerId>()
     for (let after = 0; ;) {
       const entries = await journal.list(after, entriesMax)
       const last = entries[entries.length - 1]
       if (last === undefined) return isEmptied
       if (mode === 'ending' && journal !== own) return false
       after = last.number
-      if (!(await replayEntries(journal, replay, entries))) isEmptied = false
+      if (!(await replayEntries(journal, replay, entries, halted))) isEmptied = false
     }
   }
 
-  async function replayEntries(journal: Journal, replay: Replay, entries: readonly Journaled[]): Promise<boolean> {
+  /** `halted`: whose part of the hot store is out. What is theirs stays, all of it, so that it stays in order. */
+  async function replayEntries(journal: Journal, replay: Replay, entries: readonly Journaled[], halted: Set<ViewerId>): Promise<boolean> {
     const fates = new Map<number, Progress>()
     let outage: unknown
-    const chains = [...partsByViewer(entries).values()]
-    for (const { number } of chains.flat()) {
+    const chains = [...partsByViewer(entries)]
+    for (const { number } of chains.flatMap(([, parts]) => parts)) {
       const fate = fates.get(number) ?? { parts: 0, later: false, failure: undefined }
       fate.parts++
       fates.set(number, fate)
     }
     await Promise.all(
-      chains.map(async (parts) => {
+      chains.map(async ([viewer, parts]) => {
+        if (halted.has(viewer)) return
         for (const { number, entry } of parts) {
           const fate = fates.get(number) as Progress
           try {
@@ -170,7 +174,8 @@ export function makeJournaling(
             if (saysDown(error, 'recordStore')) fate.later = true
             else if (isOutage(error)) {
               // What comes behind in this chain must not overtake.
-              outage = error
+              if (saysDown(error, 'hotStore') && !breakers.hotStore.isOpenForAll()) halted.add(viewer)
+              else outage = error
               return
             } else fate.failure = error
           }
@@ -226,7 +231,7 @@ export function makeJournaling(
   breakers.hotStore.onClose(wake)
   breakers.recordStore.onClose(wake)
   return {
-    mustJournal: (viewer) => breakers.hotStore.isOpen() || waiting.has(viewer),
+    mustJournal: (viewer) => breakers.hotStore.isOpenFor(viewer) || waiting.has(viewer),
     pausedBy: (viewer) => waiting.get(viewer)?.paused,
     append,
     start: look,

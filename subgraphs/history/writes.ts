@@ -8,6 +8,7 @@
  */
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../core/part-outage.ts'
 import { lookUpInRecords } from '../../loaders/progress.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
 import type { JournalEntry } from '../../stores/journal.ts'
@@ -73,15 +74,23 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   }
 
   async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    const waiting = writes.filter((write) => journaling.mustJournal(write.viewer))
-    if (waiting.length === 0) return putDirectly(writes, now, degraded)
-    if (waiting.length === writes.length) return journal(writes, now, degraded)
-    const going = writes.filter((write) => !waiting.includes(write))
-    const [journaled, put] = await Promise.all([journal(waiting, now, degraded), putDirectly(going, now, degraded)])
-    return writes.map((write) => (waiting.includes(write) ? journaled.shift() : put.shift()) as WriteOutcome)
+    const mustWait = new Set(writes.filter((write) => journaling.mustJournal(write.viewer)))
+    if (mustWait.size === 0) return putDirectly(writes, now, degraded)
+    if (mustWait.size === writes.length) return journal(writes, now, degraded)
+    return inTwo(
+      writes,
+      (write) => mustWait.has(write),
+      (waiting) => journal(waiting, now, degraded),
+      (going) => putDirectly(going, now, degraded),
+    )
   }
 
-  async function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
+  function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded))
+  }
+
+  async function putOrJournal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
     try {
       const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
         degraded?.add('recordStore')
@@ -92,7 +101,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
       const journaled = await journal(undecided, now, degraded)
       return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
     } catch (error) {
-      if (!saysDown(error, 'hotStore')) throw error
+      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, writes)) throw error
       // Some regions may have taken theirs. Putting those again changes nothing.
       return journal(writes, now, degraded)
     }

@@ -42,19 +42,34 @@ export async function replicaOf(nodes: readonly Redis[], masterId: string): Prom
 
 /** The slot of a hash tag goes to the next master. As redis-cli does it: both sides are told, the keys go over in parts, then everybody is told. */
 export async function moveSlot(nodes: readonly Redis[], tag: string): Promise<void> {
+  const move = await beginMove(nodes, tag)
+  while ((await move.some(3)) > 0) await sleep(20)
+  await move.finish()
+}
+
+/** The slot is on its way until `finish`; `some` moves at most so many of its keys, and returns how many. */
+export async function beginMove(
+  nodes: readonly Redis[],
+  tag: string,
+): Promise<{ some(count: number): Promise<number>; finish(): Promise<void> }> {
   const slot = slotOf(tag)
   const masters = await mastersOf(nodes)
   const owner = await ownerOf(masters, tag)
   const target = masters[(masters.indexOf(owner) + 1) % masters.length] as Member
   await target.node.call('CLUSTER', 'SETSLOT', slot, 'IMPORTING', owner.id)
   await owner.node.call('CLUSTER', 'SETSLOT', slot, 'MIGRATING', target.id)
-  for (;;) {
-    const keys = (await owner.node.callBuffer('CLUSTER', ['GETKEYSINSLOT', slot, 3])) as Buffer[]
-    if (keys.length === 0) break
-    await owner.node.call('MIGRATE', ['127.0.0.1', target.port, '', 0, 5_000, 'KEYS', ...keys])
-    await sleep(20)
+  async function some(count: number): Promise<number> {
+    const keys = (await owner.node.callBuffer('CLUSTER', ['GETKEYSINSLOT', slot, count])) as Buffer[]
+    if (keys.length > 0) await owner.node.call('MIGRATE', ['127.0.0.1', target.port, '', 0, 5_000, 'KEYS', ...keys])
+    return keys.length
   }
-  for (const member of [target, owner, ...masters]) await member.node.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
+  return {
+    some,
+    async finish() {
+      while ((await some(100)) > 0);
+      for (const member of [target, owner, ...masters]) await member.node.call('CLUSTER', 'SETSLOT', slot, 'NODE', target.id)
+    },
+  }
 }
 
 async function ownerOf(masters: readonly Member[], tag: string): Promise<Member> {

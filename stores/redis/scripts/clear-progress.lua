@@ -2,11 +2,14 @@
 -- clear-progress: moves the watermark of one viewer and business to the later of now and his newest entry, empties the
 -- timeline, marks the settings dirty. Clean contents go at once, dirty ones when they are persisted; tombstones stay.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] contents (hash)  KEYS[4] timeline (zset)
--- KEYS[5] settings (hash)   all with the region's hash tag
+-- KEYS[5] settings (hash)  KEYS[6] the answer of this call (string)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] expiry of idle viewers (ms; 0 never)  ARGV[3] packed viewer + business
 -- ARGV[4] dirty mark of the settings  ARGV[5] channel of the viewer
 -- returns the watermark
--- include: record timeline
+-- include: record timeline answer
+local given = answerGiven(KEYS[6])
+if given then return given end
+
 local now, expireMs, prefix = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local business = struct.unpack('>H', prefix, #prefix - 1)
 local group = { prefix = prefix, contents = KEYS[3], timeline = KEYS[4], changed = true }
@@ -39,4 +42,4 @@ group.state.clearedAt = clearedAt
 putOffExpiry(group, now, expireMs, true)
 storeState(group)
 redis.call('SPUBLISH', ARGV[5], 'c' .. struct.pack('>HI6I7', business, clearedAt, version))
-return whole(clearedAt)
+return giveAnswer(KEYS[6], whole(clearedAt))

@@ -1,19 +1,23 @@
 #!lua
 -- delete-progress: writes a tombstone per key, at the later of now and what is stored (of what was trimmed: the floor), and marks it dirty. Atomic per region.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
--- KEYS[4..] per viewer and business: contents (hash), timeline (zset)   all with the region's hash tag
+-- KEYS[4] the answer of this call (string)
+-- KEYS[5..] per viewer and business: contents (hash), timeline (zset)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] expiry of idle viewers (ms; 0 never)
 -- ARGV[3] the keys, one after another: place in groups from 0 (2 bytes), oid after its length (1)
 -- ARGV[4..] per viewer and business: packed viewer + business, channel of the viewer
 -- returns per key one byte, 1 if a visible record was deleted, and the tombstone
--- include: record timeline
+-- include: record timeline answer
+local given = answerGiven(KEYS[4])
+if given then return given end
+
 local now, expireMs, keys = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local lastVersion = tonumber(redis.call('GET', KEYS[1]) or '0')
 local groups = {}
 
 local function openGroup(place)
   local at = 4 + place * 2
-  local group = { prefix = ARGV[at], channel = ARGV[at + 1], contents = KEYS[at], timeline = KEYS[at + 1] }
+  local group = { prefix = ARGV[at], channel = ARGV[at + 1], contents = KEYS[at + 1], timeline = KEYS[at + 2] }
   group.state = unpackState(redis.call('HGET', group.contents, ''))
   group.changed = false
   groups[place] = group
@@ -42,4 +46,4 @@ end
 
 for _, group in pairs(groups) do putOffExpiry(group, now, expireMs, false) end
 if #replies > 0 then redis.call('SET', KEYS[1], whole(lastVersion)) end
-return replies
+return giveAnswer(KEYS[4], replies)
