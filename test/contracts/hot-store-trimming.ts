@@ -240,6 +240,29 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect((await store().getProgressMany([keyOf(viewer, 'never')]))[0]?.older).toEqual({ clearedAt })
   })
 
+  it('a key that was trimmed, with times ahead of the clock, is deleted as late as the floor is', async () => {
+    const viewer = freshViewer()
+    const records = await fillClean(store(), viewer, numbered(12), timelineCap)
+    const floorAt = records[1]?.viewedAt ?? 0
+    const behind = floorAt - 60_000
+    const [outcome] = await store().deleteProgress([keyOf(viewer, '1')], behind)
+    expect(outcome).toMatchObject({ existed: false, record: { deleted: true, viewedAt: floorAt } })
+    const [content] = await store().readDirtyProgress([keyOf(viewer, '1')])
+    expect(content?.record?.viewedAt).toBe(floorAt)
+  })
+
+  it('a clearing reaches what was trimmed, with times ahead of the clock, although nothing newer is left', async () => {
+    const viewer = freshViewer()
+    const records = await fillClean(store(), viewer, numbered(12), timelineCap)
+    const floorAt = records[1]?.viewedAt ?? 0
+    const behind = floorAt - 60_000
+    await store().deleteProgress(
+      numbered(10, 3).map((oid) => keyOf(viewer, oid)),
+      behind,
+    )
+    expect(await store().clearProgress(viewer, 1, behind)).toBe(floorAt)
+  })
+
   it('deleting makes room: the cap counts what is listed', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(10), timelineCap)

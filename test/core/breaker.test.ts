@@ -8,9 +8,10 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 function setup(patienceMs?: number) {
   const clock = makeSteppedClock()
-  const state = { up: true, checks: 0, closed: 0 }
+  const state = { up: true, hangs: false, checks: 0, closed: 0 }
   const check = async () => {
     state.checks++
+    if (state.hangs) await new Promise(() => undefined)
     if (!state.up) await down()
   }
   const breaker = makeBreaker(
@@ -70,6 +71,22 @@ describe('a breaker', () => {
     expect(breaker.isOpen()).toBe(false)
     fail(new TidemarkError('LOG_UNAVAILABLE', 'late'))
     await expect(old).rejects.toThrow('late')
+    expect(breaker.isOpen()).toBe(false)
+  })
+
+  it('asks again if a question was not answered within the patience', async () => {
+    const { clock, breaker, state } = setup(50)
+    await expect(breaker.run(down)).rejects.toThrow()
+    state.hangs = true
+    for (const wait of [100, 50, 100, 50]) {
+      clock.advance(wait)
+      await turn()
+    }
+    expect(state.checks).toBe(2)
+    expect(breaker.isOpen()).toBe(true)
+    state.hangs = false
+    clock.advance(100)
+    await turn()
     expect(breaker.isOpen()).toBe(false)
   })
 

@@ -11,6 +11,8 @@ export type Cut = 'broken' | 'silent'
 export type TcpProxy = {
   port: number
   cut(kind: Cut): void
+  /** What is asked next arrives, its answer is lost, and then the network is broken. Resolves once it is. */
+  loseNextAnswer(): Promise<void>
   mend(): void
   close(): Promise<void>
 }
@@ -21,6 +23,7 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const heldBack: (() => void)[] = []
   let state: State = 'whole'
+  let answerLost: (() => void) | undefined
 
   const server = createServer((client) => {
     if (state === 'broken') {
@@ -28,16 +31,20 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
       return
     }
     const target = connect(targetPort, '127.0.0.1')
-    join(client, target)
-    join(target, client)
+    join(client, target, false)
+    join(target, client, true)
   })
 
-  function join(from: Socket, to: Socket): void {
+  function join(from: Socket, to: Socket, isAnswer: boolean): void {
     sockets.add(from)
     from.setNoDelay(true)
     if (state === 'silent') from.pause()
     from.on('data', (chunk) => {
-      if (!to.write(chunk)) from.pause()
+      if (answerLost !== undefined && isAnswer) {
+        cut('broken')
+        answerLost()
+        answerLost = undefined
+      } else if (!to.write(chunk)) from.pause()
     })
     to.on('drain', () => {
       if (state !== 'silent') from.resume()
@@ -68,6 +75,10 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
   return {
     port: (server.address() as AddressInfo).port,
     cut,
+    loseNextAnswer: () =>
+      new Promise((resolve) => {
+        answerLost = resolve
+      }),
     mend,
     async close() {
       for (const socket of sockets) socket.destroy()
