@@ -13,7 +13,7 @@ import { openLmdbRecordStore } from './lmdb/record-store.ts'
 import type { Log } from './log.ts'
 import { openMysqlRecordStore } from './mysql/record-store.ts'
 import type { RecordStore } from './record-store.ts'
-import { openRedisHotStore } from './redis/hot-store.ts'
+import { checkRedisAtStart, openRedisHotStore } from './redis/hot-store.ts'
 
 export type OpenStores = {
   hot: HotStore
@@ -86,6 +86,7 @@ async function openDistributed(
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
   const hot = openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS })
   try {
+    await checkRedisAtStart(hot)
     const records = await openMysqlRecordStore({ ...mysql, regions }, clock)
     try {
       const { topicPrefix, groupId } = kafka

@@ -48,6 +48,14 @@ function unavailable(message: string, cause: unknown): TidemarkError {
 const TOO_LARGE = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']
 const LASTING = new Set([...MISSING, ...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'INVALID_CONFIG', 'INVALID_SESSION_TIMEOUT'])
 
+/** Does Kafka want other credentials, or give these fewer rights? No use in trying again before somebody changes them. */
+export function isRefusal(error: unknown): boolean {
+  return chain(error).some(
+    (link) =>
+      (link.type !== undefined && (REFUSED_CREDENTIALS.has(link.type) || FORBIDDEN.has(link.type))) || link.name?.includes('SASL') === true,
+  )
+}
+
 /** Would the same call fail in the same way, whatever the time? */
 export function isLasting(error: unknown): boolean {
   return chain(error).some((link) => (link.type !== undefined && LASTING.has(link.type)) || link.name?.includes('SASL') === true)

@@ -2,19 +2,20 @@
  * The log on Kafka. A region's messages go to partition `region mod partitions`; a member of the persisting group owns
  * the regions of its partitions. Topics are made by `migrateKafka` (topics.ts says how they are set up), never here.
  *
- * Opening needs an answer: missing topics, wrong credentials and brokers that cannot be reached are errors then, unless
- * `mayBeDown` says that a process should begin without its log. Later, everything is tried again within its time.
+ * Opening needs an answer: missing topics, wrong credentials (CONFIG_INVALID) and brokers that cannot be reached are errors
+ * then, the last unless `mayBeDown` says that a process should begin without its log. Later, everything is tried again within its time.
  */
 import type { Admin } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
 import { encodeReward } from '../../core/record-codec.ts'
 import { regionOf } from '../../core/regions.ts'
-import { isTidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import type { Log, LogConsumer } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
 import { encodePieces, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
+import { isRefusal } from './errors.ts'
 import { countPartitions, topicNames } from './topics.ts'
 
 export type KafkaLogOptions = {
@@ -71,9 +72,10 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   try {
     await check()
   } catch (error) {
-    const goOn = options.mayBeDown === true && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE'
+    const goOn = options.mayBeDown === true && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isRefusal(error)
     if (!goOn) {
       await close()
+      if (isTidemarkError(error) && isRefusal(error)) throw new TidemarkError('CONFIG_INVALID', error.message, { cause: error })
       throw error
     }
     logger.warn({ err: error }, 'Kafka does not answer; beginning without it')

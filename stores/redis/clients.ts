@@ -5,6 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 import type { ClusterOptions } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
 import { TidemarkError } from '../../core/errors.ts'
+import type { Account } from './failures.ts'
 
 export type RedisConnectionOptions = {
   /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. Of a Cluster: some of its nodes, the more the better. */
@@ -35,8 +36,7 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     throw new TidemarkError('CONFIG_INVALID', 'stores.redis: no address is given; name at least one, such as redis://127.0.0.1:6379')
   const commandTimeoutMs = options.commandTimeoutMs ?? 2_000
   const tls = options.tls !== undefined || first.tls ? tlsOptions(options.tls ?? {}) : undefined
-  const username = options.username ?? first.username
-  const password = options.password ?? first.password
+  const { username, password } = credentialsOf(options, first)
   const shared: Shared = {
     connectTimeout: options.connectTimeoutMs ?? 2_000,
     commandTimeout: commandTimeoutMs,
@@ -63,6 +63,19 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
   return new Redis(single)
+}
+
+type Credentials = { username: string | undefined; password: string | undefined }
+
+function credentialsOf(options: RedisConnectionOptions, first: Place): Credentials {
+  return { username: options.username ?? first.username, password: options.password ?? first.password }
+}
+
+/** Whom a server takes us for, for sentences. */
+export function accountOf(options: RedisConnectionOptions): Account {
+  const [first] = options.urls.map(placeOf)
+  const { username, password } = first === undefined ? { username: undefined, password: undefined } : credentialsOf(options, first)
+  return { username: username ?? 'default', hasPassword: password !== undefined }
 }
 
 /** What a single server's connection and each node's of a Cluster have in common. */

@@ -12,7 +12,7 @@ import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
 import { saysDown } from '../../core/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { addressOf, makeClient } from './clients.ts'
+import { accountOf, addressOf, makeClient } from './clients.ts'
 import type { RedisClient, RedisConnectionOptions } from './clients.ts'
 import { isMissingScript, isPassing, toTidemarkError } from './failures.ts'
 import type { Script } from './scripts.ts'
@@ -39,6 +39,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const retryMaxMs = options.retryMaxMs ?? 5_000
   const address = options.urls.map(addressOf).join(',')
   const client = makeClient(options)
+  const account = accountOf(options)
   let lastComplaint: string | undefined
   let closed = false
   client.on('error', complain)
@@ -68,7 +69,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
       if (isMissingScript(error) && next.script !== undefined) {
         next = { name: 'eval', args: [next.script.text, ...next.args.slice(1)] }
       } else {
-        if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, lastComplaint)
+        if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
         await sleep(delayMs * (0.5 + Math.random() / 2))
         delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)
       }
@@ -117,7 +118,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
         try {
           return await task()
         } catch (error) {
-          if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, lastComplaint)
+          if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
           await sleep(delayMs)
         }
       }

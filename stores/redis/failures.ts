@@ -18,6 +18,11 @@ const PASSING = [
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED)/
 const FULL = /^OOM |No space left on device/
 
+/** The server wants other credentials, or gives these fewer rights: no use in trying again before somebody changes them. */
+export class RedisRefusal extends TidemarkError {}
+
+export type Account = { username: string; hasPassword: boolean }
+
 export function isMissingScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
 }
@@ -28,7 +33,7 @@ export function isPassing(error: unknown): boolean {
 }
 
 /** `detail` is what the connections last said: it names the cause where the command only knows that it got no answer. */
-export function toTidemarkError(error: unknown, address: string, detail: string | undefined): TidemarkError {
+export function toTidemarkError(error: unknown, address: string, account: Account, detail: string | undefined): TidemarkError {
   if (error instanceof TidemarkError) return error
   const message = messageOf(error)
   const said = detail === undefined || detail === message ? message : `${message}; ${detail}`
@@ -38,8 +43,7 @@ export function toTidemarkError(error: unknown, address: string, detail: string 
     })
   }
   if (REFUSED.test(message) || (detail !== undefined && REFUSED.test(detail))) {
-    const advice = 'set the username and password that its ACL allows'
-    return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} refuses us (${said}): ${advice}`, { cause: error })
+    return new RedisRefusal('HOT_STORE_UNAVAILABLE', `Redis at ${address} ${refusalOf(said, account)}`, { cause: error })
   }
   if (isPassing(error)) {
     return new TidemarkError('HOT_STORE_UNAVAILABLE', `Redis at ${address} does not answer (${said}): try again, or see whether it runs`, {
@@ -47,6 +51,13 @@ export function toTidemarkError(error: unknown, address: string, detail: string 
     })
   }
   return new TidemarkError('INTERNAL', `Redis at ${address} answered what it never should (${said}): report this`, { cause: error })
+}
+
+/** After a password was refused, a connection goes on without one: then commands fail with NOAUTH. */
+function refusalOf(said: string, { username, hasPassword }: Account): string {
+  if (/\b(NOPERM|DENIED)\b/.test(said)) return `does not allow user "${username}" what we do (${said}): see its ACL, and its protected mode`
+  if (hasPassword) return `refuses the password of user "${username}" (${said}): correct stores.redis.username and password`
+  return `wants a password, and none is set (${said}): set stores.redis.password, and username unless it is "default"`
 }
 
 function messageOf(error: unknown): string {

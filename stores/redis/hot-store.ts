@@ -4,14 +4,15 @@
  *
  * Opening connects in the background and never fails, so that a process may start while Redis is down. The first call
  * that gets an answer writes down the region count, or finds another deployment's and rejects with DATA_INCOMPATIBLE, as
- * does every call after it: call `check()` at start.
+ * does every call after it: call `checkRedisAtStart` at start.
  */
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { PartOutage } from '../../core/part-outage.ts'
 import type { HotStore } from '../hot-store.ts'
 import { connect, scriptCommand } from './connection.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import type { Connection } from './connection.ts'
+import { RedisRefusal } from './failures.ts'
 import { makeFollowing } from './following.ts'
 import { FORMAT, makeLayout } from './layout.ts'
 import type { Layout } from './layout.ts'
@@ -84,6 +85,21 @@ export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
       port.closeFollowing()
       connection.close()
     },
+  }
+}
+
+/**
+ * For a start: rejects with CONFIG_INVALID if the server refuses us and with DATA_INCOMPATIBLE if it holds another
+ * deployment's data. One that does not answer, or takes no writes now, is no reason not to start.
+ */
+export async function checkRedisAtStart(hot: HotStore): Promise<void> {
+  try {
+    await hot.check()
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    const refusal = error instanceof PartOutage ? error.cause : error
+    if (refusal instanceof RedisRefusal) throw new TidemarkError('CONFIG_INVALID', refusal.message, { cause: error })
+    if (error.code !== 'HOT_STORE_UNAVAILABLE' && error.code !== 'STORE_FULL') throw error
   }
 }
 

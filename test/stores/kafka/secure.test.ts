@@ -79,13 +79,14 @@ describe.skipIf(address === undefined)('Kafka with TLS and credentials', { timeo
     await log.close()
   })
 
-  it('a wrong password is named as such, and no password is ever logged or thrown', async () => {
+  it('a wrong password keeps a process from starting and is named as such, and no password is ever logged or thrown', async () => {
     const sasl = { mechanism: 'plain', username: 'tidemark', password: 'wrong-one' } as const
-    const error = await openWith(connectionOf({ sasl })).then(
+    const connection = connectionOf({ sasl })
+    const error = await openKafkaLog({ connection, regions: 10, mayBeDown: true }, { clock: systemClock, logger }).then(
       () => undefined,
       (thrown: Error) => thrown,
     )
-    expect(error).toMatchObject({ code: 'LOG_UNAVAILABLE', message: expect.stringContaining('refused the credentials of user "tidemark"') })
+    expect(error).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('refused the credentials of user "tidemark"') })
     const said = JSON.stringify([error?.message, String(error?.cause), logger.entries])
     expect(said).not.toContain('wrong-one')
     expect(said).not.toContain(PASSWORD)

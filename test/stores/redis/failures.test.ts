@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProgressChange } from '../../../core/domain.ts'
 import type { RedisHotStoreOptions } from '../../../stores/redis/hot-store.ts'
-import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { checkRedisAtStart, openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { freshViewer, keyOf, later, report, until, write, writtenRecord } from '../../contracts/reports.ts'
 import { freePorts } from '../../support/services.ts'
 import { expectNothingLost, startLoad } from './load.ts'
-import { redisIsHere, startRedis } from './servers.ts'
+import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 
 const regions = 16
@@ -175,8 +175,52 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     const store = open({ username: 'tidemark', password: 'wrong', retryMaxMs: 500 })
     await expect(store.check()).rejects.toMatchObject({
       code: 'HOT_STORE_UNAVAILABLE',
-      message: expect.stringContaining('refuses us') as string,
+      message: expect.stringMatching(/refuses the password of user "tidemark".*: correct stores.redis.username and password$/) as string,
     })
+    await expect(checkRedisAtStart(store)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+  })
+
+  it('allows less than we need, calls say so', async () => {
+    await admin.call('ACL', 'SETUSER', 'limited', 'on', '>right', '~other*', '&*', '+@all')
+    const store = open({ username: 'limited', password: 'right', retryMaxMs: 500 })
+    const sentence = expect.stringMatching(/does not allow user "limited" what we do \(NOPERM/) as string
+    await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: sentence })
+    await expect(checkRedisAtStart(store)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: sentence })
+  })
+
+  it.each([
+    ['one Redis', startRedis],
+    ['a Cluster', startCluster],
+  ])('wants a password, a start without one or with a wrong one is refused: %s', async (_, start) => {
+    const locked = await start()
+    const nodes = locked.ports.map((port) => new Redis(port, '127.0.0.1'))
+    try {
+      for (const node of nodes) await node.config('SET', 'requirepass', 'right')
+      const openLocked = (password?: string) =>
+        open({ urls: locked.urls, prefix: 'locked', retryMaxMs: 500, ...(password === undefined ? {} : { password }) })
+      await expect(checkRedisAtStart(openLocked())).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(/wants a password, and none is set .*: set stores.redis.password/) as string,
+      })
+      await expect(checkRedisAtStart(openLocked('wrong'))).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(/refuses the password of user "default"/) as string,
+      })
+      await checkRedisAtStart(openLocked('right'))
+    } finally {
+      for (const node of nodes) node.disconnect()
+      await locked.stop()
+    }
+  })
+
+  it('is not there or takes no writes, a start goes on; it holds what is not ours, a start is refused', async () => {
+    const [port] = await freePorts(1)
+    await checkRedisAtStart(open({ urls: [`redis://127.0.0.1:${port}`], retryMaxMs: 200 }))
+    await admin.config('SET', 'min-replicas-to-write', '1')
+    await checkRedisAtStart(open({ retryMaxMs: 200 }))
+    await admin.config('SET', 'min-replicas-to-write', '0')
+    await open({ prefix: 'theirs' }).check()
+    await expect(checkRedisAtStart(open({ prefix: 'theirs', regions: 17 }))).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
   })
 
   it('is asked after the store was closed, calls are refused', async () => {
