@@ -1,6 +1,6 @@
 /**
  * The persist path of the history subgraph: consume flushes, persist their keys, sweep what no flush carried, purge what
- * has expired. Any number of jobs may run; the log's consumer group splits the regions among them.
+ * has expired. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { ProgressKey } from '../../core/domain.ts'
@@ -37,6 +37,8 @@ export type HistoryJob = {
 }
 
 const PURGE_ROWS_MAX = 1_000
+/** Whichever job owns this region purges, for all: retention is a walk over both stores, and two would get in each other's way. */
+const PURGING_REGION = 0
 
 export async function startHistoryJob(
   clock: Clock,
@@ -80,7 +82,8 @@ export async function startHistoryJob(
     figures.swept += report.keys
   }, onError)
 
-  const purger = startPurger(clock, hot, records, options, onError, (removed) => {
+  const isPurger = (): boolean => consumer.ownedRegions().includes(PURGING_REGION)
+  const purger = startPurger(clock, hot, records, isPurger, options, onError, (removed) => {
     figures.expired += removed
   })
 
@@ -98,6 +101,7 @@ function startPurger(
   clock: Clock,
   hot: HotStore,
   records: RecordStore,
+  isPurger: () => boolean,
   options: Pick<HistoryJobOptions, 'retentionMs' | 'purgeEveryMs'>,
   onError: (error: unknown) => void,
   onPurged: (removed: number) => void,
@@ -110,7 +114,7 @@ function startPurger(
   async function purge(retention: number): Promise<void> {
     const writtenBefore = clock.now() - retention
     for (const store of [records, hot]) {
-      while (!stopped) {
+      while (!stopped && isPurger()) {
         const removed = await store.purgeExpired(writtenBefore, PURGE_ROWS_MAX)
         if (store === records) onPurged(removed)
         if (removed === 0) break

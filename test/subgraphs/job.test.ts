@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from 'vitest'
 import type { ProgressKey } from '../../core/domain.ts'
 import { persistKeys } from '../../core/persist.ts'
 import { keyText } from '../../core/progress-key.ts'
-import { openModelLog } from '../simulation/model-log.ts'
+import { makeLogState, openModelLog } from '../simulation/model-log.ts'
 import { openGate } from '../simulation/gate.ts'
 import { makeSteppedClock, type SteppedClock } from '../support/stepped-clock.ts'
 import { startHistoryJob, type HistoryJob, type HistoryJobOptions } from '../../subgraphs/history/job.ts'
@@ -156,6 +156,31 @@ describe('the job', () => {
     await settle()
     expect([stores.rows.size, job.figures().expired]).toEqual([0, 2_501])
     await job.stop()
+  })
+
+  test('of several jobs one purges, and another does when that is gone', async () => {
+    const logState = makeLogState({ regions: 4, partitions: 2, batchMax: 100, retryMs: 20, faults: {} })
+    const purges = [0, 0]
+    const startCounting = (job: number) => {
+      const hot = {
+        ...stores.hot,
+        purgeExpired: async (before: number, limit: number) => (purges[job]!++, stores.hot.purgeExpired(before, limit)),
+      }
+      const log = openModelLog(logState, openGate, clock)
+      return startHistoryJob(clock, hot, log, stores.records, persist, { ...options, retentionMs: DAY / 2 }, (error) => errors.push(error))
+    }
+    const jobs = [await startCounting(0), await startCounting(1)]
+    await settle()
+    clock.advance(DAY)
+    await settle()
+    expect(purges.toSorted()).toEqual([0, 1])
+    const purger = purges.indexOf(1)
+    await jobs[purger]?.stop()
+    await settle()
+    clock.advance(DAY)
+    await settle()
+    expect(purges).toEqual([1, 1])
+    await jobs[1 - purger]?.stop()
   })
 
   test('never purges what is not persisted yet', async () => {

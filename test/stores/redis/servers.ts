@@ -1,6 +1,5 @@
 /** Redis servers of a test's own: on free ports, in a temporary folder, killed and removed at the end. */
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,6 +7,7 @@ import { ensurePrograms, findProgram } from '../../../scripts/servers/packages.t
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { makeRedis, makeRedisCluster } from '../../../scripts/servers/redis.ts'
 import type { Server } from '../../../scripts/servers/server.ts'
+import { lowPorts } from '../../support/own-servers.ts'
 
 export type TestServers = {
   urls: string[]
@@ -39,27 +39,6 @@ export async function startCluster(settings: readonly string[] = []): Promise<Te
   const ports = await lowPorts(nodes * 2)
   const places = ports.slice(0, nodes).map((port, index) => ({ port, busPort: ports[nodes + index] as number }))
   return run((folder) => makeRedisCluster(folder, places, settings), ports.slice(0, nodes))
-}
-
-/**
- * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
- * taken by any client while its server is killed, and the server would not come back.
- */
-async function lowPorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    if (!ports.has(port) && (await isFree(port))) ports.add(port)
-  }
-  return [...ports]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }
 
 async function run(make: (folder: string) => Server, ports: number[]): Promise<TestServers> {
