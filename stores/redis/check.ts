@@ -37,7 +37,7 @@ type Facts = { info: Map<string, string>; config: Map<string, string>; skewMs: n
 async function readFacts(node: Redis, now: () => number): Promise<Facts> {
   const info = parseInfo(await node.info())
   // Managed servers often refuse CONFIG: then only what INFO tells is judged.
-  const settings = await node.call('CONFIG', 'GET', 'appendfsync').catch(() => [])
+  const settings = await node.call('CONFIG', 'GET', 'appendfsync', 'cluster-require-full-coverage').catch(() => [])
   const flat = (Array.isArray(settings) ? settings : Object.entries(settings as object).flat()).map(String)
   const config = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])))
   const asked = now()
@@ -67,6 +67,11 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
   }
   if (isCluster && info.get('connected_slaves') === '0')
     say('risky', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
+  if (isCluster && config.get('cluster-require-full-coverage') === 'yes')
+    say(
+      'risky',
+      'cluster-require-full-coverage is yes: where one master is lost without a replica, all refuse, and not its regions only; set no',
+    )
   if (info.get('maxmemory') === '0')
     say(
       'risky',

@@ -50,9 +50,20 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
   })
 
   it('finds a single server where a Cluster is configured, and the other way round', async () => {
-    const cluster = await startCluster(GOOD)
+    const cluster = await startCluster([...GOOD, 'cluster-require-full-coverage no'])
     try {
       expect(await checkRedis({ urls: cluster.urls })).toEqual([])
+      for (const value of ['yes', 'no']) {
+        for (const port of cluster.ports) {
+          const each = new Redis(port, '127.0.0.1')
+          await each.config('SET', 'cluster-require-full-coverage', value)
+          each.disconnect()
+        }
+        const found = await checkRedis({ urls: cluster.urls })
+        expect(found.map(({ sentence }) => sentence)).toEqual(
+          value === 'no' ? [] : [1, 2, 3].map(() => expect.stringMatching(/^cluster-require-full-coverage is yes: .* set no$/) as string),
+        )
+      }
       const alone = await checkRedis({ urls: cluster.urls.slice(0, 1), cluster: false })
       expect(alone).toEqual([
         { severity: 'wrong', node: `127.0.0.1:${cluster.ports[0]}`, sentence: expect.stringContaining('is a node of a Cluster') as string },
