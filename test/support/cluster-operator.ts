@@ -31,7 +31,9 @@ export async function mastersOf(nodes: readonly Redis[]): Promise<Member[]> {
 export async function haveReplicas(nodes: readonly Redis[]): Promise<boolean> {
   const masters = await mastersOf(nodes)
   const infos = await Promise.all(masters.map(({ node }) => node.info('replication')))
-  return infos.length === 3 && infos.every((info) => info.includes('state=online'))
+  // The masters know it before the gossip does.
+  const known = new Set((await membersOf(nodes)).map(({ masterId }) => masterId))
+  return infos.length === 3 && infos.every((info) => info.includes('state=online')) && masters.every(({ id }) => known.has(id))
 }
 
 export async function replicaOf(nodes: readonly Redis[], masterId: string): Promise<Redis> {
