@@ -21,8 +21,7 @@ export const SCOPE_WRITE_ANY = 'progress:write-any'
 /** Throws UNAUTHENTICATED where nobody asks. */
 export function requireViewer(viewer: Viewer | undefined): Viewer {
   if (viewer !== undefined) return viewer
-  throw new TidemarkError(
-    'UNAUTHENTICATED',
-    'this needs a viewer: send "Authorization: Bearer <token>", or in development the header x-viewer-id',
-  )
+  throw new TidemarkError('UNAUTHENTICATED', VIEWER_NEEDED)
 }
+
+export const VIEWER_NEEDED = 'this needs a viewer: send "Authorization: Bearer <token>", or in development the header x-viewer-id'

@@ -7,12 +7,18 @@
  *   plan-document.ts   what of it the planner gets to see
  *   planner.ts         operation → plan
  *   executor.ts        plan → steps → data; entities, representations, flatten, merge and rewrites are its parts
+ *   authorization/     what of it the one who asks may see; one form per set of grants
  *   shape.ts           the answer's fields, in order
  *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
+import type { Viewer } from '../core/viewer.ts'
+import { authorize } from './authorization/authorize.ts'
+import { noteDenials } from './authorization/denials.ts'
+import { deniedTo, findGuards, withoutDenied } from './authorization/guarded.ts'
+import { readAccessRules } from './authorization/rules.ts'
 import { decideConditions } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
@@ -60,15 +66,22 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   }
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
 
-  const compileVariant = (read: ReadOperation, variables: Values): Variant => {
+  const rules = readAccessRules(supergraphSdl)
+
+  const compileVariant = (read: ReadOperation, variables: Values, caller: { viewer: Viewer | undefined } | undefined): Variant => {
     const decided = decideConditions(read, variables)
+    const denied =
+      caller === undefined || rules === undefined ? undefined : deniedTo(caller.viewer, findGuards(planner.schema, decided, rules))
+    const allowed = denied === undefined ? decided : withoutDenied(decided, denied)
     const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
-    const { planned, introspection } = splitOperation(decided.operation, decided.fragments, dataKeys)
+    const { planned, introspection } = splitOperation(allowed.operation, allowed.fragments, dataKeys)
+    const shape = makeShape({ schema: planner.schema, ...decided, dataKeys, denied })
+    const project = compileProjection(shape)
     const isConstant = (read.operation.variableDefinitions ?? []).length === 0
     return {
       plan: compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible),
       introspect: compileIntrospection(planner.schema, introspection, isConstant),
-      project: compileProjection(makeShape({ schema: planner.schema, ...decided, dataKeys })),
+      project: denied === undefined ? project : (run) => (noteDenials(shape, run), project(run)),
     }
   }
 
@@ -76,7 +89,11 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      return compileOperation(planner.schema, read, (variables) => compileVariant(read, variables))
+      const whole = compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined))
+      if (rules === undefined) return whole
+      return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
+        compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, { viewer })),
+      )
     } catch (error) {
       return {
         errors: [
