@@ -19,12 +19,14 @@ import { authorize } from './authorization/authorize.ts'
 import { noteDenials } from './authorization/denials.ts'
 import { deniedTo, findGuards, withoutDenied } from './authorization/guarded.ts'
 import { readAccessRules } from './authorization/rules.ts'
+import { readCostRules } from './cost-rules.ts'
 import { decideConditions } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { Judge, ReadOperation } from './operations.ts'
 import { codedError, readOperation, withCode } from './operations.ts'
+import { compileCost } from './operation-cost.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner } from './planner.ts'
 import { compileIntrospection, compileOperation } from './prepared.ts'
@@ -42,6 +44,10 @@ export type EngineOptions = {
   judge?: Judge
   /** Tokens an operation may have. */
   tokensMax: number
+  /** Items of a list about which nothing is known; see cost-rules.ts. Default 5. */
+  listSizeAssumed?: number
+  /** Whether clients may ask for the schema; without it they are not told either which names they may have meant. Default true. */
+  introspection?: boolean
 }
 
 export type Engine = {
@@ -53,6 +59,7 @@ export type Engine = {
 
 export type Subgraph = { name: string; transport: Transport }
 
+const LIST_SIZE_ASSUMED = 5
 /** Longer texts are prepared again each time: a few of them must not fill the memory that `compiledMax` bounds. */
 const CACHED_TEXT_MAX = 65_536
 
@@ -67,6 +74,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
 
   const rules = readAccessRules(supergraphSdl)
+  const costRules = readCostRules(supergraphSdl, options.listSizeAssumed ?? LIST_SIZE_ASSUMED)
 
   const compileVariant = (read: ReadOperation, variables: Values, caller: { viewer: Viewer | undefined } | undefined): Variant => {
     const decided = decideConditions(read, variables)
@@ -89,7 +97,8 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      const whole = compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined))
+      const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
+      const whole = { ...compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined)), cost }
       if (rules === undefined) return whole
       return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
         compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, { viewer })),

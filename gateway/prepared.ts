@@ -29,6 +29,8 @@ export type PreparedOperation = {
   readonly name: string | undefined
   /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string
+  /** What it costs with these variables, as they came: see operation-cost.ts. Never throws. */
+  cost?(variables: Variables): number
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
   /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */
