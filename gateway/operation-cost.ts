@@ -126,12 +126,7 @@ function lengthOf(measure: Measure, field: GraphQLField<unknown, unknown>, node:
   }
 }
 
-function argumentCosts(
-  { schema, rules }: Compiling,
-  parent: GraphQLNamedType,
-  field: GraphQLField<unknown, unknown>,
-  node: FieldNode,
-): Cost[] {
+function argumentCosts({ rules }: Compiling, parent: GraphQLNamedType, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost[] {
   if (rules.weights.size === 0) return []
   return (node.arguments ?? []).flatMap(({ name, value }): Cost[] => {
     const argument = field.args.find((each) => each.name === name.value)
