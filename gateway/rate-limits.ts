@@ -8,7 +8,9 @@
  * as the viewer and as the address he is. A client's name is never blocked: anybody can use it.
  */
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import { GraphQLError } from 'graphql'
 import { systemClock, type Clock } from '../core/clock.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import { addressGroup } from './addresses.ts'
 import type { Caller } from './caller.ts'
 import { makeMemory } from './identity/memory.ts'
@@ -34,6 +36,15 @@ export type RateLimits = {
   waiting(caller: Caller): Refused | undefined
   /** Spends the cost, or refuses. Never rejects. */
   spend(caller: Caller, cost: number): Promise<Refused | undefined>
+}
+
+/** As a client sees it; `retryAfterMs` becomes the header of the same meaning over HTTP. */
+export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): GraphQLError {
+  const seconds = Math.ceil(retryAfterMs / 1_000)
+  const reason = blocked ? `too many refused requests: this ${who} is blocked` : `this ${who} asked for too much in too short a time`
+  return new GraphQLError(`${reason}; ask again in ${seconds} s, and not before`, {
+    extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs: Math.ceil(retryAfterMs) },
+  })
 }
 
 type Kind = 'viewer' | 'client' | 'address'
