@@ -23,7 +23,6 @@ import type { ConstDirectiveNode, DocumentNode, GraphQLField, GraphQLInputType, 
 
 export type ListSize = {
   readonly assumedSize?: number
-  /** Arguments, or paths such as `input.first`. */
   readonly slicingArguments?: readonly string[]
   readonly sizedFields?: readonly string[]
 }
@@ -92,7 +91,7 @@ export function measureOf(rules: CostRules, parent: string, field: GraphQLField<
     sizedFields: isList ? [] : sizedFields,
     of(args) {
       let size = -1
-      for (const path of slicing) size = Math.max(size, sizeOf(valueAt(args, path)))
+      for (const name of slicing) size = Math.max(size, sizeOf(args[name]))
       return Math.min(size < 0 ? otherwise : size, SIZE_MAX)
     },
   }
@@ -111,13 +110,6 @@ function connectedFields(type: GraphQLOutputType): string[] {
 
 export function isListed(type: GraphQLOutputType | GraphQLInputType): boolean {
   return isListType(isNonNullType(type) ? type.ofType : type)
-}
-
-function valueAt(args: Readonly<Record<string, unknown>>, path: string): unknown {
-  let value: unknown = args
-  for (const key of path.split('.'))
-    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined
-  return value
 }
 
 /** -1: it says nothing. What is no number and no list is for coercion to refuse. */
