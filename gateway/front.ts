@@ -92,10 +92,11 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
     const waiting = limits?.waiting(caller)
     if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
+    const startedAt = limits === undefined ? 0 : performance.now()
     const prepared = engine.prepare(request.query, request.operationName)
     if ('errors' in prepared) {
       // Reading rubbish costs too. Nobody waits for it to be counted.
-      void limits?.spend(caller, RUBBISH_COST)
+      void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
       return refuse(prepared.errors)
     }
     const cost = operationCostMax === Infinity ? 0 : (prepared.cost?.(request.variables) ?? 0)
@@ -156,8 +157,8 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   }
 }
 
-/** What an operation costs that was refused before it had a cost. */
-const RUBBISH_COST = 1
+/** What an operation that was refused before it had a cost costs for each millisecond it took: about what objects do. */
+const COST_PER_MS = 20
 
 function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {
   return new GraphQLError(

@@ -35,6 +35,8 @@ export function readOperation(
   try {
     document = parse(text, { maxTokens: options.tokensMax })
   } catch (error) {
+    // What makes the parser run out of its stack is no GraphQLError.
+    if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
     return { errors: [withCode(error as GraphQLError, isTokenLimit(error) ? 'OPERATION_TOO_LARGE' : 'GRAPHQL_PARSE_FAILED')] }
   }
   const operation = pickOperation(document, operationName)
