@@ -76,7 +76,7 @@ export function weightOf(rules: CostRules, parent: string, field: GraphQLField<u
 /** How the list of a field is measured: from values of its arguments; undefined: it is no list, or one that nothing measures. */
 export type Measure = { of(args: Readonly<Record<string, unknown>>): number; readonly sizedFields: readonly string[] }
 
-const SLICING = ['first', 'last', 'limit']
+const SLICING = new Set(['first', 'last', 'limit'])
 const CONNECTED = ['edges', 'nodes']
 
 export function measureOf(rules: CostRules, parent: string, field: GraphQLField<unknown, unknown>): Measure | undefined {
@@ -98,7 +98,7 @@ export function measureOf(rules: CostRules, parent: string, field: GraphQLField<
 }
 
 function slicingArguments({ args }: GraphQLField<unknown, unknown>): string[] {
-  return args.filter(({ name, type }) => SLICING.includes(name) || isListed(type)).map(({ name }) => name)
+  return args.filter(({ name, type }) => SLICING.has(name) || isListed(type)).map(({ name }) => name)
 }
 
 function connectedFields(type: GraphQLOutputType): string[] {

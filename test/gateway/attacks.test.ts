@@ -145,7 +145,7 @@ const ATTACKS: Attack[] = [
   {
     name: 'batches: 10 mutations of 500 inputs',
     query: `mutation Q($inputs: [ProgressInput!]!) { ${range(10, (i) => `m${i}: reportProgressBatch(inputs: $inputs) { outcome progress { oid } }`)} }`,
-    variables: { inputs: Array(500).fill({ business: 'video', oid: '1', position: 1 }) },
+    variables: { inputs: Array.from({ length: 500 }, () => ({ business: 'video', oid: '1', position: 1 })) },
     code: 'OPERATION_TOO_COSTLY',
   },
   {
@@ -197,7 +197,7 @@ describe('attacks', () => {
     const response = await fetch(`${server.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(Array(1_000).fill({ query: '{ nodes(first: 1000) { id } }' })),
+      body: JSON.stringify(Array.from({ length: 1_000 }, () => ({ query: '{ nodes(first: 1000) { id } }' }))),
     })
     expect([response.status, ((await response.json()) as GraphQLAnswer).errors?.[0]?.extensions?.['code']]).toEqual([400, 'BAD_REQUEST'])
   })
