@@ -82,7 +82,11 @@ function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
         mode: environment['TIDEMARK_MODE'],
         workers: wholeNumber(environment['TIDEMARK_WORKERS'], 'TIDEMARK_WORKERS'),
       }),
-      auth: present({ secret: environment['TIDEMARK_JWT_SECRET'] }),
+      auth: present({
+        secret: environment['TIDEMARK_JWT_SECRET'],
+        jwksUrl: environment['TIDEMARK_JWKS_URL'],
+        identity: section({ secret: environment['TIDEMARK_IDENTITY_SECRET'] }),
+      }),
       stores: present({
         data: environment['TIDEMARK_DATA'],
         redis: section({ urls: list(environment['TIDEMARK_REDIS_URL']), password: environment['TIDEMARK_REDIS_PASSWORD'] }),

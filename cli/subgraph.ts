@@ -32,7 +32,7 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
   addServiceMetrics(registry, history, journals)
   if (job !== undefined) addJobMetrics(registry, job, stores)
   let sayNotReady = () => {}
-  const identify = makeIdentify(config.auth, mode)
+  const identify = makeIdentify(config.auth, mode, systemClock, { subgraph: history.name, log })
   const server = await startStandalone(
     history.schema,
     async (headers) => {

@@ -112,6 +112,56 @@ const storesSchema = z
   })
   .strict()
 
+const identitySchema = z
+  .object({
+    secret: z
+      .string()
+      .min(32, 'an HS256 key needs at least 32 bytes')
+      .optional()
+      .describe('TIDEMARK_IDENTITY_SECRET. Shared by gateway and subgraphs; or {file: path}.'),
+    privateKey: z.string().optional().describe('PEM of an Ed25519 key with which the gateway signs instead; or {file: path}.'),
+    publicKey: z.string().optional().describe('PEM of its public key, with which a subgraph verifies; or {file: path}.'),
+  })
+  .strict()
+  .describe('How a gateway tells remote subgraphs who asks, and how a subgraph of ours that runs alone believes it.')
+
+const rateSchema = z
+  .object({
+    points: count(1, 1_000_000_000).describe('Cost that may be spent in the window.'),
+    perSeconds: count(1, 86_400).describe('Length of the window, in seconds. It slides.'),
+  })
+  .strict()
+
+const limitsSchema = z
+  .object({
+    viewer: rateSchema.optional().describe('What one viewer may spend; a service that acts for viewers is counted as itself.'),
+    client: rateSchema
+      .optional()
+      .describe('What all users of one client program may spend together. Clients name themselves: for fairness, not for safety.'),
+    address: rateSchema.optional().describe('What one address may spend (of IPv6: one /64); see server.trustProxy.'),
+    abuse: z
+      .object({
+        refusals: count(1, 1_000_000).describe('Refused requests in the window from which on a viewer or an address is blocked.'),
+        perSeconds: count(1, 86_400).describe('Length of the window, in seconds.'),
+        blockSeconds: count(1, 604_800).describe('How long everything is refused, in seconds.'),
+      })
+      .strict()
+      .optional()
+      .describe('Who goes on after being refused is blocked for a time.'),
+  })
+  .strict()
+  .describe('Rate limits, in points of operation cost; none unless set. In Redis when stores.redis is set, else per process.')
+
+const corsSchema = z
+  .object({
+    origins: z
+      .array(z.string().regex(/^(\*|https?:\/\/[^\s/*]+)$/, 'write https://host[:port] without a path, or *'))
+      .min(1)
+      .describe('Origins whose pages may call the API from a browser. "*": all of them, without credentials.'),
+    credentials: z.boolean().default(false).describe('Whether browsers may send cookies and client certificates along.'),
+  })
+  .strict()
+
 const configSchema = z
   .object({
     server: z
@@ -128,6 +178,24 @@ const configSchema = z
         operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens an operation may have.'),
         operationFieldsMax: count(10, 100_000).default(1_000).describe('Fields an operation may select once its fragments are spread.'),
         operationMutationsMax: count(1, 1_000).default(10).describe('Mutations one operation may have, each of which may carry a batch.'),
+        operationCostMax: count(1, 100_000_000)
+          .default(10_000)
+          .describe(
+            'What an operation may cost with its variables: 1 per object, times the lengths of the lists around it, 10 per mutation.',
+          ),
+        listSizeAssumed: count(1, 1_000)
+          .default(5)
+          .describe('The length of a list about which neither arguments nor @listSize say anything.'),
+        introspection: z.boolean().default(true).describe('Whether clients may ask for the schema.'),
+        trustProxy: z
+          .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)])
+          .default(0)
+          .describe('Proxies whose x-forwarded-for is believed: how many there are in a row, or their addresses.'),
+        cors: corsSchema.optional().describe('Which web pages of other origins may call the API; absent: none.'),
+        forwardHeaders: z
+          .array(z.string().regex(/^[a-z0-9-]{1,64}$/, 'write header names in lower case'))
+          .default([])
+          .describe('Headers of the client that remote subgraphs get. Name authorization or cookie only if they must.'),
         compiledMax: count(1, 100_000).default(1_000).describe('Compiled operations kept.'),
         drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
       })
@@ -141,6 +209,18 @@ const configSchema = z
           .optional()
           .describe('TIDEMARK_JWT_SECRET. The key of HS256 tokens, at least 32 bytes; or {file: path}.'),
         publicKey: z.string().optional().describe('A PEM public key of RS256, ES256 or EdDSA tokens; or {file: path}.'),
+        jwksUrl: z
+          .string()
+          .regex(/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/, 'write https://…, or http:// for this machine')
+          .optional()
+          .describe('TIDEMARK_JWKS_URL. Where the issuer of the tokens publishes its keys; instead of secret or publicKey.'),
+        algorithms: z
+          .array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'EdDSA', 'Ed25519']))
+          .min(1)
+          .optional()
+          .describe('The only algorithms a token may be signed with; absent: by the kind of key.'),
+        clockToleranceSeconds: count(0, 300).default(0).describe('Seconds the clocks of the issuer and of this server may differ.'),
+        identity: identitySchema.optional(),
         issuer: z.string().min(1).optional().describe('The issuer every token must name.'),
         audience: z.string().min(1).optional().describe('The audience every token must name.'),
       })
@@ -182,6 +262,7 @@ const configSchema = z
       })
       .strict()
       .default({}),
+    limits: limitsSchema.default({}),
     stores: storesSchema.default({}),
   })
   .strict()
@@ -226,7 +307,7 @@ function describeIssue(issue: z.ZodIssue): string[] {
 /** Relations between values, each with its reason. */
 function relationMistakes(config: Config): string[] {
   const mistakes: string[] = []
-  const { history, businesses, server, auth, stores } = config
+  const { history, businesses, server, auth, stores, limits } = config
   if (history.sweepAfterMs <= history.flushAgeMaxMs) {
     mistakes.push(
       `history.sweepAfterMs (${history.sweepAfterMs}) must exceed history.flushAgeMaxMs (${history.flushAgeMaxMs}), or every key is persisted twice`,
@@ -245,8 +326,24 @@ function relationMistakes(config: Config): string[] {
     if (RESERVED_TYPES.has(business.entity))
       mistakes.push(`businesses: the entity ${business.entity} is a type of Tidemark's own; choose another name`)
   }
-  if (server.mode === 'production' && auth.secret === undefined && auth.publicKey === undefined) {
-    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET) or auth.publicKey, or nobody could be let in')
+  const keys = [auth.secret, auth.publicKey, auth.jwksUrl].filter((each) => each !== undefined).length
+  if (server.mode === 'production' && keys === 0) {
+    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or nobody could be let in')
+  }
+  if (auth.secret !== undefined && auth.secret === auth.identity?.secret) {
+    mistakes.push('auth.identity.secret must differ from auth.secret: whoever makes tokens for clients is not the gateway')
+  }
+  if (auth.identity?.secret !== undefined && (auth.identity.privateKey ?? auth.identity.publicKey) !== undefined) {
+    mistakes.push('auth.identity: set either secret, or privateKey and publicKey, so that one kind of key is trusted')
+  }
+  if (server.cors?.origins.includes('*') && server.cors.credentials) {
+    mistakes.push('server.cors: origins "*" with credentials would let every web page act for its visitors: name the origins')
+  }
+  for (const name of server.forwardHeaders.filter((each) => NOT_FORWARDED.test(each))) {
+    mistakes.push(`server.forwardHeaders: ${name} belongs to one connection or to the gateway itself; leave it out`)
+  }
+  if (limits.abuse !== undefined && limits.viewer === undefined && limits.client === undefined && limits.address === undefined) {
+    mistakes.push('limits.abuse counts refusals of the other limits: set limits.viewer, limits.client or limits.address as well')
   }
   const named = [stores.redis, stores.kafka, stores.mysql].filter((each) => each !== undefined).length
   if (named !== 0 && named !== 3) {
@@ -257,10 +354,12 @@ function relationMistakes(config: Config): string[] {
       'server.workers shares an embedded data folder: in the distributed shape start more processes instead, as many as you like',
     )
   }
-  if (auth.secret !== undefined && auth.publicKey !== undefined)
-    mistakes.push('auth: set either auth.secret or auth.publicKey, so that one kind of key is trusted')
+  if (keys > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
   return mistakes
 }
+
+const NOT_FORWARDED =
+  /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept|accept-encoding|expect|proxy-.*|tidemark-identity|x-viewer-.*)$/
 
 const RESERVED_TYPES = new Set([
   ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'User', 'Viewer', 'Timestamp'],

@@ -5,8 +5,10 @@ export type Caller = {
   readonly viewer: Viewer
   /** The name the client program gives itself; nobody checks it. */
   readonly client: string | undefined
-  /** The address of the connection's other end. */
+  /** Where the request comes from, as far as proxies of ours vouch for it; see addresses.ts. */
   readonly address: string | undefined
+  /** The client's headers that subgraphs get; absent if none are configured. */
+  readonly forwarded?: Readonly<Record<string, string>>
 }
 
 /** The first header that names it counts; over WebSocket `clientName` of the connection parameters. */
@@ -17,4 +19,15 @@ const CLIENT_LENGTH_MAX = 64
 export function clientOf(credentials: Credentials): string | undefined {
   const name = CLIENT_NAMES.map((key) => credentials[key]).find((value) => typeof value === 'string' && value !== '')
   return typeof name === 'string' && name.length <= CLIENT_LENGTH_MAX ? name : undefined
+}
+
+/** The named ones of these headers; nothing is ever forwarded that is not named. */
+export function forwardedOf(headers: Credentials, names: readonly string[]): Readonly<Record<string, string>> | undefined {
+  if (names.length === 0) return undefined
+  const forwarded: Record<string, string> = {}
+  for (const name of names) {
+    const value = headers[name]
+    if (typeof value === 'string') forwarded[name] = value
+  }
+  return forwarded
 }

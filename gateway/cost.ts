@@ -1,7 +1,11 @@
 /**
- * What an operation may cost, judged once per operation on the validated document, before anything is planned or run.
- * Three figures: how deep it selects, how many fields it selects once every fragment is spread, and how many of them are
- * aliases (the way to ask for one expensive field many times).
+ * How large an operation may be, judged once per operation before it is validated. Three figures: how deep it selects, how
+ * many fields it selects once every fragment is spread, and how many of them are aliases (the way to ask for one expensive
+ * field many times). What it costs with the variables of a request is another room: operation-cost.ts.
+ *
+ * Three more keep parsers and validation from being led down: how deep braces are nested, fragments included (the planner's
+ * parser gives up beyond 48), how deep a literal is, and how often one place selects the same key (validation compares
+ * each pair).
  *
  * Fragments are measured once and remembered, so a chain of fragments that spread each other twice, which doubles with
  * every link, costs its length to judge and saturates at Infinity. A fragment that reaches itself is refused too: it
@@ -20,6 +24,7 @@ import {
   type FragmentDefinitionNode,
   type OperationDefinitionNode,
   type SelectionSetNode,
+  type ValueNode,
 } from 'graphql'
 
 /** These settings are of the section `server` of the configuration. */
@@ -37,15 +42,36 @@ export type JudgeLimits = {
 export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
 
 const ALIASES_MAX = 100
+const NESTING_MAX = 40
+const REPEATS_MAX = 100
+const LITERAL_DEPTH_MAX = 20
 const INTROSPECTION_DEPTH_MAX = 20
 const INTROSPECTION_FIELDS_MAX = 1_000
 
-type Size = { depth: number; fields: number; aliases: number; introspectionDepth: number; introspectionFields: number }
+type Size = {
+  depth: number
+  nesting: number
+  literalDepth: number
+  fields: number
+  aliases: number
+  introspectionDepth: number
+  introspectionFields: number
+}
 
-const NOTHING: Readonly<Size> = { depth: 0, fields: 0, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
+const NOTHING: Readonly<Size> = {
+  depth: 0,
+  nesting: 0,
+  literalDepth: 0,
+  fields: 0,
+  aliases: 0,
+  introspectionDepth: 0,
+  introspectionFields: 0,
+}
 
 const ENDLESS: Readonly<Size> = {
   depth: Infinity,
+  nesting: Infinity,
+  literalDepth: 0,
   fields: Infinity,
   aliases: Infinity,
   introspectionDepth: Infinity,
@@ -70,6 +96,10 @@ export function makeJudge(limits: JudgeLimits): Judge {
     if (size.aliases > operationAliasesMax) {
       refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
     }
+    if (size.nesting > NESTING_MAX && size.nesting < Infinity && size.depth <= operationDepthMax)
+      refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
+    if (size.literalDepth > LITERAL_DEPTH_MAX)
+      refusals.push(refuse(`has a literal of ${size.literalDepth} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
     if (
       operation.operation === OperationTypeNode.MUTATION &&
       countRoots(operation.selectionSet, fragmentsOf(document), new Set()) > operationMutationsMax
@@ -83,7 +113,41 @@ export function makeJudge(limits: JudgeLimits): Judge {
         ),
       )
     }
+    // Last, since it looks into every fragment from every place: what has passed until here is small enough for that.
+    const repeated = refusals.length === 0 ? mostRepeated(document) : undefined
+    if (repeated !== undefined && repeated.times > REPEATS_MAX)
+      refusals.push(refuse(`selects "${repeated.key}" ${repeated.times} times in one place: select it at most ${REPEATS_MAX} times`))
     return refusals
+  }
+}
+
+/** The key that one selection set selects most often, each of its fragments read once. */
+function mostRepeated(document: DocumentNode): { readonly key: string; readonly times: number } | undefined {
+  const fragments = fragmentsOf(document)
+  let most: { key: string; times: number } | undefined
+  for (const definition of document.definitions) if ('selectionSet' in definition) visitSet(definition.selectionSet)
+  return most
+
+  function visitSet(set: SelectionSetNode): void {
+    const times = new Map<string, number>()
+    collect(set, times, new Set())
+    for (const [key, count] of times) if (count > (most?.times ?? 0)) most = { key, times: count }
+    for (const selection of set.selections)
+      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined) visitSet(selection.selectionSet)
+  }
+
+  function collect(set: SelectionSetNode, times: Map<string, number>, spread: Set<string>): void {
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const key = (selection.alias ?? selection.name).value
+        times.set(key, (times.get(key) ?? 0) + 1)
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet, times, spread)
+      else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value)
+        const fragment = fragments.get(selection.name.value)
+        if (fragment !== undefined) collect(fragment.selectionSet, times, spread)
+      }
+    }
   }
 }
 
@@ -124,17 +188,18 @@ function measure(
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,
   known: Map<string, Readonly<Size>>,
 ): Size {
-  const size: Size = { depth: 0, fields: 0, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
+  const size: Size = { ...NOTHING }
   for (const selection of selectionSet.selections) {
     if (selection.kind === Kind.FIELD) {
       const below = selection.selectionSet === undefined ? undefined : measure(selection.selectionSet, fragments, known)
       const name = selection.name.value
       add(size, name === '__schema' || name === '__type' ? introspectionField(below) : dataField(below))
       if (selection.alias !== undefined && selection.alias.value !== name) size.aliases += 1
-    } else if (selection.kind === Kind.INLINE_FRAGMENT) {
-      add(size, measure(selection.selectionSet, fragments, known))
+      for (const { value } of selection.arguments ?? []) size.literalDepth = Math.max(size.literalDepth, literalDepth(value))
     } else {
-      add(size, measureFragment(selection.name.value))
+      const inner =
+        selection.kind === Kind.INLINE_FRAGMENT ? measure(selection.selectionSet, fragments, known) : measureFragment(selection.name.value)
+      add(size, { ...inner, nesting: inner.nesting + 1 })
     }
   }
   return size
@@ -152,18 +217,28 @@ function measure(
 }
 
 function dataField(below: Readonly<Size> | undefined): Readonly<Size> {
-  if (below === undefined) return { depth: 1, fields: 1, aliases: 0, introspectionDepth: 0, introspectionFields: 0 }
-  return { ...below, depth: below.depth + 1, fields: below.fields + 1 }
+  if (below === undefined) return { ...NOTHING, depth: 1, nesting: 1, fields: 1 }
+  return { ...below, depth: below.depth + 1, nesting: below.nesting + 1, fields: below.fields + 1 }
 }
 
 /** Everything below `__schema` or `__type` counts as introspection. */
 function introspectionField(below: Readonly<Size> | undefined): Readonly<Size> {
-  const { depth, fields, aliases } = dataField(below)
-  return { depth: 0, fields: 0, aliases, introspectionDepth: depth, introspectionFields: fields }
+  const { depth, fields, ...rest } = dataField(below)
+  return { ...rest, depth: 0, fields: 0, introspectionDepth: depth, introspectionFields: fields }
+}
+
+function literalDepth(value: ValueNode): number {
+  let depth = 0
+  if (value.kind === Kind.LIST) for (const item of value.values) depth = Math.max(depth, literalDepth(item))
+  else if (value.kind === Kind.OBJECT) for (const field of value.fields) depth = Math.max(depth, literalDepth(field.value))
+  else return 0
+  return depth + 1
 }
 
 function add(size: Size, other: Readonly<Size>): void {
   size.depth = Math.max(size.depth, other.depth)
+  size.nesting = Math.max(size.nesting, other.nesting)
+  size.literalDepth = Math.max(size.literalDepth, other.literalDepth)
   size.fields += other.fields
   size.aliases += other.aliases
   size.introspectionDepth = Math.max(size.introspectionDepth, other.introspectionDepth)

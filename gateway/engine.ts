@@ -7,18 +7,26 @@
  *   plan-document.ts   what of it the planner gets to see
  *   planner.ts         operation → plan
  *   executor.ts        plan → steps → data; entities, representations, flatten, merge and rewrites are its parts
+ *   authorization/     what of it the one who asks may see; one form per set of grants
  *   shape.ts           the answer's fields, in order
  *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
+import type { Viewer } from '../core/viewer.ts'
+import { authorize } from './authorization/authorize.ts'
+import { noteDenials } from './authorization/denials.ts'
+import { deniedTo, findGuards, withoutDenied } from './authorization/guarded.ts'
+import { readAccessRules } from './authorization/rules.ts'
+import { readCostRules } from './cost-rules.ts'
 import { decideConditions } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { Judge, ReadOperation } from './operations.ts'
 import { codedError, readOperation, withCode } from './operations.ts'
+import { compileCost } from './operation-cost.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner } from './planner.ts'
 import { compileIntrospection, compileOperation } from './prepared.ts'
@@ -36,6 +44,10 @@ export type EngineOptions = {
   judge?: Judge
   /** Tokens an operation may have. */
   tokensMax: number
+  /** Items of a list about which nothing is known; see cost-rules.ts. Default 5. */
+  listSizeAssumed?: number
+  /** Whether clients may ask for the schema; without it they are not told either which names they may have meant. Default true. */
+  introspection?: boolean
 }
 
 export type Engine = {
@@ -47,6 +59,7 @@ export type Engine = {
 
 export type Subgraph = { name: string; transport: Transport }
 
+const LIST_SIZE_ASSUMED = 5
 /** Longer texts are prepared again each time: a few of them must not fill the memory that `compiledMax` bounds. */
 const CACHED_TEXT_MAX = 65_536
 
@@ -60,15 +73,23 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   }
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
 
-  const compileVariant = (read: ReadOperation, variables: Values): Variant => {
+  const rules = readAccessRules(supergraphSdl)
+  const costRules = readCostRules(supergraphSdl, options.listSizeAssumed ?? LIST_SIZE_ASSUMED)
+
+  const compileVariant = (read: ReadOperation, variables: Values, caller: { viewer: Viewer | undefined } | undefined): Variant => {
     const decided = decideConditions(read, variables)
+    const denied =
+      caller === undefined || rules === undefined ? undefined : deniedTo(caller.viewer, findGuards(planner.schema, decided, rules))
+    const allowed = denied === undefined ? decided : withoutDenied(decided, denied)
     const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
-    const { planned, introspection } = splitOperation(decided.operation, decided.fragments, dataKeys)
+    const { planned, introspection } = splitOperation(allowed.operation, allowed.fragments, dataKeys)
+    const shape = makeShape({ schema: planner.schema, ...decided, dataKeys, denied })
+    const project = compileProjection(shape)
     const isConstant = (read.operation.variableDefinitions ?? []).length === 0
     return {
       plan: compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible),
       introspect: compileIntrospection(planner.schema, introspection, isConstant),
-      project: compileProjection(makeShape({ schema: planner.schema, ...decided, dataKeys })),
+      project: denied === undefined ? project : (run) => (noteDenials(shape, run), project(run)),
     }
   }
 
@@ -76,7 +97,12 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      return compileOperation(planner.schema, read, (variables) => compileVariant(read, variables))
+      const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
+      const whole = { ...compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined)), cost }
+      if (rules === undefined) return whole
+      return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
+        compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, { viewer })),
+      )
     } catch (error) {
       return {
         errors: [

@@ -38,12 +38,18 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
   })
 }
 
+/** What an answer depends on may have been said in part already; see cors.ts. */
+function headersOf(response: ServerResponse, { headers }: Answer): Answer['headers'] {
+  const said = response.getHeader('vary')
+  return said === undefined || headers?.['vary'] === undefined ? headers : { ...headers, vary: `${String(said)}, ${headers['vary']}` }
+}
+
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
     'content-length': Buffer.byteLength(answer.body),
-    ...answer.headers,
+    ...headersOf(response, answer),
   })
   response.end(answer.body)
 }

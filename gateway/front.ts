@@ -5,27 +5,37 @@
  * The engine parses, validates and plans once per operation; nothing here does it again. Every operation gets a fresh
  * context, also on a socket that stays open for hours: loaders in it remember what they read.
  */
-import type { ExecutionResult, GraphQLError } from 'graphql'
+import { GraphQLError, type ExecutionResult } from 'graphql'
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../core/config.ts'
-import { TidemarkError } from '../core/errors.ts'
+import { TidemarkError, type ErrorCode } from '../core/errors.ts'
+import type { AddressOf } from './addresses.ts'
 import { jsonWithDegraded, withDegraded } from './degraded.ts'
 import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
-import { clientOf, type Caller } from './caller.ts'
+import { clientOf, forwardedOf, type Caller } from './caller.ts'
+import { rateLimitedError, type RateLimits } from './rate-limits.ts'
 import type { Credentials, Identify, Viewer } from './viewer.ts'
 
 export type Collaborators = {
   readonly identify: Identify
   /** Called once per operation. */
   /** `lasting`: a subscription's, which must not remember what it once read. */
-  makeContext(viewer: Viewer, lasting: boolean): RequestContext
+  makeContext(viewer: Viewer, lasting: boolean, caller: Caller): RequestContext
   ready(): Promise<Readiness>
   readonly log: Log
   /** Where the gateway's metrics go, and what `/metrics` shows. */
   readonly registry: Registry
+  /** How much may be asked; absent: as much as anybody likes. */
+  readonly limits?: RateLimits | undefined
+  /** Where a request comes from; absent: the other end of its connection. */
+  readonly addressOf?: AddressOf
+  /** What an operation may cost with its variables; absent: anything. */
+  readonly operationCostMax?: number
+  /** Headers of the client that subgraphs get; absent: none. */
+  readonly forwardHeaders?: readonly string[]
   /** What `/metrics` shows instead, where several processes answer on one address. */
   metricsOfAll?(): Promise<string>
 }
@@ -40,14 +50,19 @@ export type OperationRequest = {
 /** A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. */
 export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number }
 
+export type Refusal = { readonly errors: readonly GraphQLError[] }
+
 export type Front = {
   /** Rejects with a TidemarkError if the credentials are wrong. */
-  callerOf(credentials: Credentials, address: string | undefined): Promise<Caller>
+  /** `headers`: those of the request, where credentials came in another way. */
+  callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller>
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
   /** Errors come back formatted, and are counted. */
   prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+  /** May it run now? Undefined: yes. Every door asks before it runs what it prepared; without limits nobody waits for it. */
+  admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined
   /** For queries and mutations. */
   execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult>
   executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult>
@@ -60,26 +75,51 @@ export type Front = {
 }
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
-  const { identify, makeContext, log } = collaborators
+  const { identify, makeContext, log, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
   const formatError = makeFormatError(mode, log)
   const metrics = makeMetrics(collaborators.registry)
 
-  return { callerOf, formatError, metrics, log, prepare, execute, executeToJson, subscribe }
+  return { callerOf, formatError, metrics, log, prepare, admit, execute, executeToJson, subscribe }
 
-  async function callerOf(credentials: Credentials, address: string | undefined): Promise<Caller> {
-    return { viewer: await identify(credentials), client: clientOf(credentials), address }
+  async function callerOf(credentials: Credentials, remote: string | undefined, headers: Credentials = credentials): Promise<Caller> {
+    const viewer = await identify(credentials)
+    const address = addressOf === undefined ? remote : addressOf(remote, headers['x-forwarded-for'])
+    const caller = { viewer, client: clientOf(credentials), address }
+    const forwarded = forwardedOf(headers, forwardHeaders)
+    return forwarded === undefined ? caller : { ...caller, forwarded }
   }
 
-  function prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] } {
+  function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
+    const waiting = limits?.waiting(caller)
+    if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
+    const startedAt = limits === undefined ? 0 : performance.now()
     const prepared = engine.prepare(request.query, request.operationName)
-    if (!('errors' in prepared)) return prepared
+    if ('errors' in prepared) {
+      // Reading rubbish costs too. Nobody waits for it to be counted.
+      void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
+      return refuse(prepared.errors)
+    }
+    const cost = operationCostMax === Infinity ? 0 : (prepared.cost?.(request.variables) ?? 0)
+    return cost > operationCostMax ? refuse([tooCostly(prepared, cost, operationCostMax)]) : prepared
+  }
+
+  function admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined {
+    return limits === undefined ? undefined : spend(limits, prepared.cost?.(request.variables) ?? 1, caller)
+  }
+
+  async function spend(from: RateLimits, cost: number, caller: Caller): Promise<Refusal | undefined> {
+    const refused = await from.spend(caller, cost)
+    return refused === undefined ? undefined : refuse([rateLimitedError(refused)])
+  }
+
+  function refuse(errors: readonly GraphQLError[]): Refusal {
     metrics.countRequest('unknown', undefined, 'refused', 0)
-    return { errors: prepared.errors.map((error) => formatError(error, 'request')) }
+    return { errors: errors.map((error) => formatError(error, 'request')) }
   }
 
   async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
     const startedAt = performance.now()
-    const context = makeContext(caller.viewer, false)
+    const context = makeContext(caller.viewer, false, caller)
     const result = await prepared.execute(request.variables, context)
     count(prepared, result, startedAt)
     return withDegraded(formatResult(result, formatError), context)
@@ -88,7 +128,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
     if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, caller))
     const startedAt = performance.now()
-    const context = makeContext(caller.viewer, false)
+    const context = makeContext(caller.viewer, false, caller)
     const json = await prepared.executeToJson(request.variables, context)
     const result = resultWithErrors(json)
     if (result === undefined) {
@@ -101,7 +141,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   async function subscribe(prepared: PreparedOperation, request: OperationRequest, caller: Caller) {
     const startedAt = performance.now()
-    const context = makeContext(caller.viewer, true)
+    const context = makeContext(caller.viewer, true, caller)
     const stream = await prepared.subscribe(request.variables, context)
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)
@@ -115,6 +155,16 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const outcome = result.errors === undefined ? 'ok' : 'data' in result ? 'errors' : 'refused'
     metrics.countRequest(prepared.kind, prepared.name, outcome, performance.now() - startedAt)
   }
+}
+
+/** What an operation that was refused before it had a cost costs for each millisecond it took: about what objects do. */
+const COST_PER_MS = 20
+
+function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {
+  return new GraphQLError(
+    `${name === undefined ? 'the operation' : `operation ${name}`} costs ${cost} with these variables: at most ${costMax} are allowed; ask for shorter lists, or split it`,
+    { extensions: { code: 'OPERATION_TOO_COSTLY' satisfies ErrorCode, cost, costMax } },
+  )
 }
 
 function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResult>): result is AsyncIterableIterator<ExecutionResult> {

@@ -89,12 +89,21 @@ async function answer(front: Front, request: HttpRequest, operation: OperationRe
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
   if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: true }
   if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
+  const admission = front.admit(prepared, operation, caller)
+  const refused = admission === undefined ? undefined : await admission
+  if (refused !== undefined) return requestErrors(refused.errors, contentType)
   const { json, executed, status } = await front.executeToJson(prepared, operation, caller)
   return { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
 }
 
 /** Nothing was executed. The status follows the media type, as the protocol asks. */
-function requestErrors(errors: readonly GraphQLError[], contentType: ContentType): Answer {
+export function requestErrors(errors: readonly GraphQLError[], contentType: ContentType): Answer {
+  const retryAfterMs = errors[0]?.extensions['code'] === 'RATE_LIMITED' ? errors[0].extensions['retryAfterMs'] : undefined
+  if (typeof retryAfterMs === 'number') {
+    // What proxies and clients must see is the status, whatever the media type.
+    const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
+    return { status: ERRORS.RATE_LIMITED.status, contentType, headers, body: JSON.stringify({ errors }) }
+  }
   return { status: statusFor(contentType, statusOf(errors)), contentType, body: JSON.stringify({ errors }) }
 }
 

@@ -3,8 +3,8 @@
  * errors, each with a code of core/errors.ts; nothing is thrown.
  */
 import { createHash } from 'node:crypto'
-import { GraphQLError, Kind, parse, validate } from 'graphql'
-import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql'
+import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql'
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRule } from 'graphql'
 import type { ErrorCode } from '../core/errors.ts'
 import type { Fragments } from './plan-document.ts'
 import { fragmentsOf } from './plan-document.ts'
@@ -18,7 +18,12 @@ export type ReadOperation = {
   readonly hash: string
 }
 
-export type ReadOptions = { readonly tokensMax: number; readonly judge?: Judge | undefined }
+export type ReadOptions = {
+  readonly tokensMax: number
+  readonly judge?: Judge | undefined
+  /** Default true. */
+  readonly introspection?: boolean
+}
 
 export function readOperation(
   schema: GraphQLSchema,
@@ -30,6 +35,8 @@ export function readOperation(
   try {
     document = parse(text, { maxTokens: options.tokensMax })
   } catch (error) {
+    // What makes the parser run out of its stack is no GraphQLError.
+    if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
     return { errors: [withCode(error as GraphQLError, isTokenLimit(error) ? 'OPERATION_TOO_LARGE' : 'GRAPHQL_PARSE_FAILED')] }
   }
   const operation = pickOperation(document, operationName)
@@ -37,10 +44,23 @@ export function readOperation(
   // Judged first: validating an operation that is too large is a good part of what it would cost.
   const refusals = options.judge?.(document, operationName) ?? []
   if (refusals.length > 0) return { errors: refusals }
-  const invalid = validate(schema, document)
+  const isOpen = options.introspection !== false
+  const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
   if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
   return { operation, fragments: fragmentsOf(document), hash: createHash('sha256').update(text).digest('hex') }
 }
+
+const CLOSED_RULES: readonly ValidationRule[] = [
+  (context) => ({
+    Field(node) {
+      if (node.name.value !== '__schema' && node.name.value !== '__type') return
+      context.reportError(
+        new GraphQLError(`${node.name.value} is not answered: introspection is switched off on this server`, { nodes: [node] }),
+      )
+    },
+  }),
+  ...specifiedRules,
+]
 
 function pickOperation(document: DocumentNode, operationName: string | undefined): OperationDefinitionNode | GraphQLError {
   const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)

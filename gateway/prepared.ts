@@ -1,6 +1,7 @@
 /** An operation ready to run: coerce the variables, run the plan, project the answer. */
 import { GraphQLError, execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
+import type { Viewer } from '../core/viewer.ts'
 import { conditionVariables } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from './executor.ts'
@@ -13,10 +14,12 @@ import { introspectionKey } from './shape.ts'
 import { clientError, unavailable } from './subgraph-errors.ts'
 import type { FetchResult } from './transports/transport.ts'
 
-/** What a request carries to resolvers; the engine does not look inside. One per request. */
+/** What a request carries to resolvers; the engine looks at who asks, and at nothing else. One per request. */
 export type RequestContext = object & {
   /** Where resolvers note what their answers had to do without; see degraded.ts. */
   readonly degraded?: Set<string>
+  /** Who asks; what he may see depends on it. */
+  readonly viewer?: Viewer | undefined
 }
 
 export type Variables = Values | undefined
@@ -26,6 +29,8 @@ export type PreparedOperation = {
   readonly name: string | undefined
   /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string
+  /** What it costs with these variables, as they came: see operation-cost.ts. Never throws. */
+  cost?(variables: Variables): number
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
   /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */

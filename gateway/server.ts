@@ -12,6 +12,7 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
+import { makeCors, type CorsOptions } from './cors.ts'
 import { makeFastLane, writeAnswer } from './fast-lane.ts'
 import { makeFront, type Collaborators } from './front.ts'
 import { makeGraphiql } from './graphiql.ts'
@@ -27,6 +28,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
   HttpOptions & {
     /** Milliseconds between two signs of life on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
+    /** Web pages of which origins may call the API; absent: none. */
+    readonly cors?: CorsOptions | undefined
   }
 
 export type GatewayServer = {
@@ -59,6 +62,7 @@ export function makeServer(
   const front = makeFront(engine, mode, collaborators)
   const http = makeHttp(front, options)
   const sse = makeSse(front, { pingEveryMs })
+  const cors = options.cors === undefined ? undefined : makeCors(options.cors)
   const fastLane = makeFastLane(serve, { path: GRAPHQL_PATH, bodyBytesMax })
 
   const app = Fastify({
@@ -70,6 +74,7 @@ export function makeServer(
     serverFactory: (route) =>
       createServer({ requestTimeout: REQUEST_MAX_MS, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
         track(response)
+        if (cors?.(request, response) === true) return
         if (!fastLane(request, response)) route(request, response)
       }),
   })

@@ -8,6 +8,7 @@ import { Kind, isAbstractType, isLeafType, isListType, isNonNullType, isObjectTy
 import type { FieldNode, GraphQLLeafType, GraphQLOutputType, GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from 'graphql'
 import type { GraphQLAbstractType, GraphQLInterfaceType, GraphQLObjectType, GraphQLUnionType } from 'graphql'
 import type { DataKeys, Fragments } from './plan-document.ts'
+import type { FetchError } from './transports/transport.ts'
 
 export type FieldShape = {
   /** The key in the answer. */
@@ -17,6 +18,8 @@ export type FieldShape = {
   /** `Video.title`, for messages. */
   readonly owner: string
   readonly shape: Shape
+  /** The one who asks may not see it: nothing fetches it, and it is null for this reason. */
+  readonly denied?: FetchError
 }
 
 export type ObjectShape = {
@@ -53,6 +56,8 @@ export type ShapeSource = {
   readonly operation: OperationDefinitionNode
   readonly fragments: Fragments
   readonly dataKeys: DataKeys
+  /** See authorization/guarded.ts. */
+  readonly denied?: ReadonlyMap<FieldNode, FetchError> | undefined
 }
 
 type Composite = GraphQLObjectType | GraphQLInterfaceType | GraphQLUnionType
@@ -112,6 +117,9 @@ function fieldShape(source: ShapeSource, parent: Composite, key: string, nodes: 
     return { ...field, from: introspectionKey(key), shape: { kind: 'raw', nonNull: name === '__schema' } }
   const definition = 'getFields' in parent ? parent.getFields()[name] : undefined
   if (definition === undefined) throw new Error(`the API schema has no field ${field.owner}`)
+  // Data may hold the field all the same, as a key of an entity: the answer must not look there.
+  const denied = source.denied === undefined ? undefined : nodes.map((each) => source.denied?.get(each)).find((each) => each !== undefined)
+  if (denied !== undefined) return { ...field, from: `__denied_${key}`, shape: typeShape(source, definition.type, [], false), denied }
   const sets = nodes.flatMap(({ selectionSet }) => (selectionSet === undefined ? [] : [selectionSet]))
   return { ...field, shape: typeShape(source, definition.type, sets, false) }
 }

@@ -6,7 +6,7 @@
  * What is wrong with the operation is told in a `next` with errors, because a browser's EventSource hides the body of
  * any answer but 200. What is wrong with the request itself, or with who asks, is a plain HTTP error.
  *
- * A stream that the drain of the process ends has no `complete`: the client sees a broken connection and comes again,
+ * A stream ends with an error when the token it was opened by expires. A stream that the drain of the process ends has no `complete`: the client sees a broken connection and comes again,
  * to another process.
  */
 import type { ServerResponse } from 'node:http'
@@ -15,7 +15,9 @@ import { parseRequestParams } from 'graphql-http'
 import { isTidemarkError, TidemarkError } from '../core/errors.ts'
 import type { Front, OperationRequest } from './front.ts'
 import { JSON_TYPE } from './accept.ts'
-import { answerOf, mutationByGet, refusal, refuseBatch, sentenceOf, type Answer, type HttpRequest } from './http.ts'
+import { graphqlErrorOf } from './error-format.ts'
+import { EXPIRED, whenExpired } from './expiry.ts'
+import { answerOf, mutationByGet, refusal, refuseBatch, requestErrors, sentenceOf, type Answer, type HttpRequest } from './http.ts'
 import type { PreparedOperation } from './engine.ts'
 import type { Caller } from './caller.ts'
 
@@ -30,6 +32,8 @@ export type Sse = {
   /** Ends all streams, without `complete`. */
   endAll(): void
 }
+
+const COMPLETE = 'event: complete\ndata:\n\n'
 
 export function makeSse(front: Front, options: SseOptions): Sse {
   const streams = new Set<() => void>()
@@ -47,6 +51,8 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     }
     const prepared = front.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
+    const refused = 'errors' in prepared ? prepared : await front.admit(prepared, operation, caller)
+    if (refused?.errors?.[0]?.extensions['code'] === 'RATE_LIMITED') return requestErrors(refused.errors, JSON_TYPE)
     return (response) => write(response, prepared, operation, caller)
   }
 
@@ -58,11 +64,13 @@ export function makeSse(front: Front, options: SseOptions): Sse {
   ): Promise<void> {
     let results: AsyncGenerator<ExecutionResult, void, void> | undefined
     let mode: 'open' | 'ended' = 'open'
+    let forget = () => {}
     const ping = setInterval(() => response.write(':\n\n'), options.pingEveryMs)
     const end = () => {
       if (mode === 'ended') return
       mode = 'ended'
       clearInterval(ping)
+      forget()
       streams.delete(end)
       // Not awaited: a source may take its time to stop, and nobody is left to hear how it went.
       results?.return().catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))
@@ -76,6 +84,11 @@ export function makeSse(front: Front, options: SseOptions): Sse {
       const first = await firstResult(prepared, operation, caller)
       if (Symbol.asyncIterator in first) {
         results = first
+        forget = whenExpired(caller.viewer, () => {
+          void writeEvent(response, { errors: [graphqlErrorOf(new TidemarkError('TOKEN_EXPIRED', EXPIRED))] })
+          response.write(COMPLETE)
+          end()
+        })
         // The client may have gone while the subscription was being opened: then nobody but us can close it.
         if (mode !== 'open') return void (await results.return())
         for await (const result of results) await writeEvent(response, result)
@@ -85,7 +98,7 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     } catch (error) {
       await writeEvent(response, { errors: [front.formatError(error, 'field')] })
     }
-    if (mode === 'open') response.write('event: complete\ndata:\n\n')
+    if (mode === 'open') response.write(COMPLETE)
     end()
   }
 

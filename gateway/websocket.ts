@@ -4,7 +4,8 @@
  * by clients that can, in the headers of the upgrade. Then operations of every kind run over the open socket, each with
  * a context of its own: this is the cheap way for a player to send a heartbeat every few seconds.
  *
- * Refused credentials close the socket with 4403 and say why. A socket that answers no ping is terminated.
+ * Refused credentials close the socket with 4403 and say why; so does a token that expires while the socket is open, since
+ * the protocol knows no message to send a new one with: the client connects again. A socket that answers no ping is terminated.
  *
  * A drain closes sockets with 1001, on which clients connect again, elsewhere. Queries and mutations under way are
  * answered first; subscriptions are not completed, because a client takes `complete` for an end and would not come back.
@@ -19,6 +20,7 @@ import type { PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
+import { EXPIRED, whenExpired } from './expiry.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
 
 export type WebSocketOptions = {
@@ -27,6 +29,8 @@ export type WebSocketOptions = {
   readonly messageBytesMax: number
   /** Milliseconds between pings; a socket that has not answered one when the next is due is dead. */
   readonly pingEveryMs: number
+  /** Milliseconds a client may take to send connection_init. Default 3000. */
+  readonly initMaxMs?: number
 }
 
 export type WebSockets = {
@@ -38,11 +42,19 @@ export type WebSockets = {
 
 /** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
 const OPERATIONS_MAX = 1_000
+const INIT_MAX_MS = 3_000
 const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
 /** What the protocol allows for the reason of a close frame. */
 const REASON_BYTES_MAX = 123
 
-type Socket = { readonly socket: WebSocket; readonly upgrade: IncomingMessage; caller: Caller; readonly pending: Set<string> }
+type Socket = {
+  readonly socket: WebSocket
+  readonly upgrade: IncomingMessage
+  caller: Caller
+  readonly pending: Set<string>
+  /** Stops waiting for the token to expire. */
+  forget(): void
+}
 type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly caller: Caller }
 
 export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Front, options: WebSocketOptions): WebSockets {
@@ -52,12 +64,18 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
 
   const protocol = makeServer<Credentials | undefined, Socket>({
     schema,
+    connectionInitWaitTimeout: options.initMaxMs ?? INIT_MAX_MS,
     async onConnect(connection) {
       const { extra } = connection
       const params: Credentials = connection.connectionParams ?? {}
       try {
         const { headers, socket } = extra.upgrade
-        extra.caller = await front.callerOf(namesViewer(params) ? params : { ...headers, ...params }, socket.remoteAddress)
+        const credentials = namesViewer(params) ? params : { ...headers, ...params }
+        extra.caller = await front.callerOf(credentials, socket.remoteAddress, headers)
+        extra.forget = whenExpired(extra.caller.viewer, () =>
+          extra.socket.close(CloseCode.Forbidden, reasonOf(`TOKEN_EXPIRED: ${EXPIRED}`)),
+        )
+        if (extra.socket.readyState !== extra.socket.OPEN) extra.forget()
         return true
       } catch (error) {
         if (!isTidemarkError(error)) throw error
@@ -82,9 +100,15 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
       }
       const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
-      if (prepared.kind !== 'subscription') connection.extra.pending.add(id)
-      const run: Run = { prepared, operation, caller: connection.extra.caller }
-      return { schema, document: DOCUMENTS[prepared.kind], contextValue: run }
+      const { extra, subscriptions } = connection
+      const start = () => {
+        // The client may have gone on to complete it while somebody counted.
+        if (prepared.kind !== 'subscription' && id in subscriptions) extra.pending.add(id)
+        const run: Run = { prepared, operation, caller: extra.caller }
+        return { schema, document: DOCUMENTS[prepared.kind], contextValue: run }
+      }
+      const admission = front.admit(prepared, operation, extra.caller)
+      return admission === undefined ? start() : admission.then((refused) => refused?.errors ?? start())
     },
     execute: (args) => {
       const { prepared, operation, caller } = runOf(args)
@@ -111,7 +135,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
   }
 
   function accept(socket: WebSocket, request: IncomingMessage): void {
-    const extra: Socket = { socket, upgrade: request, caller: NOBODY, pending: new Set() }
+    const extra: Socket = { socket, upgrade: request, caller: NOBODY, pending: new Set(), forget() {} }
     sockets.add(extra)
     front.metrics.socketOpened()
     const stopPings = keepAlive(socket, options.pingEveryMs)
@@ -135,6 +159,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
     )
     socket.once('close', (code, reason) => {
       stopPings()
+      extra.forget()
       sockets.delete(extra)
       front.metrics.socketClosed()
       closed(code, String(reason)).catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))

@@ -13,6 +13,7 @@ import { openLmdbRecordStore } from './lmdb/record-store.ts'
 import type { Log } from './log.ts'
 import { openMysqlRecordStore } from './mysql/record-store.ts'
 import type { RecordStore } from './record-store.ts'
+import { makeClient, type RedisClient } from './redis/clients.ts'
 import { checkRedisAtStart, openRedisHotStore } from './redis/hot-store.ts'
 
 export type OpenStores = {
@@ -32,6 +33,7 @@ type Redis = NonNullable<Config['stores']['redis']>
 type Kafka = NonNullable<Config['stores']['kafka']>
 type Mysql = NonNullable<Config['stores']['mysql']>
 
+const COUNTING_MAX_MS = 250
 const DAY_MS = 86_400_000
 /** A viewer waits this long for a hot store that is just failing; then his write is journaled. A job tries again anyway. */
 const HOT_RETRY_MAX_MS = 2_000
@@ -54,6 +56,19 @@ export async function openStores(config: Config, clock: Clock, logger: StoreLogg
 export function openJournals(config: Config): Journals | undefined {
   const { data, redis, sizeMaxGb } = config.stores
   return redis === undefined ? undefined : openLmdbJournals(data, { sizeMaxGb })
+}
+
+/**
+ * Where rate limits are counted together by all processes: the servers of the hot store, on a connection of its own.
+ * Undefined in the embedded shape, and where nothing is limited.
+ */
+export function openCountingStore({ stores, limits }: Config): { client: RedisClient; prefix: string; close(): void } | undefined {
+  if (stores.redis === undefined || Object.keys(limits).length === 0) return undefined
+  // Nobody's request waits long for being counted: after this the process counts for itself.
+  const client = makeClient({ ...stores.redis, commandTimeoutMs: COUNTING_MAX_MS })
+  // Without a listener an error would end the process; each call says what is wrong, and counting goes on in memory.
+  client.on('error', () => {})
+  return { client, prefix: stores.redis.prefix, close: () => client.disconnect() }
 }
 
 function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {

@@ -61,9 +61,11 @@ export async function startStandalone<Context extends object & { degraded?: Read
     refuse(reply, new TidemarkError('BAD_REQUEST', 'there is nothing here: the API is at /'), 404),
   )
   const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    // Before GraphQL begins: who may not come in is told so by the status as well.
+    const context = await makeContext(request.headers)
     const answered = await server.executeHTTPGraphQLRequest({
       httpGraphQLRequest: requestOf(request),
-      context: () => makeContext(request.headers),
+      context: () => Promise.resolve(context),
     })
     reply.code(answered.status ?? 200).headers(Object.fromEntries(answered.headers))
     return reply.send(answered.body.kind === 'complete' ? answered.body.string : Readable.from(answered.body.asyncIterator))

@@ -20,7 +20,7 @@ function entitySdl(entity: string): string {
 type ${entity} @key(fields: "id") {
   id: ID!
   "How far the viewer who asks got here; null if he never was."
-  viewerProgress: Progress
+  viewerProgress: Progress @authenticated
 }
 `
 }

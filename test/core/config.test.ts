@@ -43,7 +43,14 @@ describe('configuration', () => {
     [{ history: { sweepAfterMs: 1_000 } }, 'every key is persisted twice'],
     [{ history: { aggregatorKeysMax: 10 } }, 'no flush is ever full'],
     [{ server: { mode: 'production' } }, 'production needs auth.secret'],
-    [{ auth: { secret: 'a'.repeat(32), publicKey: 'b' } }, 'either auth.secret or auth.publicKey'],
+    [{ auth: { secret: 'a'.repeat(32), publicKey: 'b' } }, 'auth: set one of auth.secret'],
+    [{ auth: { jwksUrl: 'http://id.example/keys' } }, 'auth.jwksUrl: write https://'],
+    [{ auth: { secret: 'a'.repeat(32), identity: { secret: 'a'.repeat(32) } } }, 'auth.identity.secret must differ'],
+    [{ auth: { identity: { secret: 'a'.repeat(32), publicKey: 'b' } } }, 'auth.identity: set either secret'],
+    [{ server: { cors: { origins: ['*'], credentials: true } } }, 'server.cors: origins "*" with credentials'],
+    [{ server: { cors: { origins: ['https://a.example/path'] } } }, 'server.cors.origins.0: write https://'],
+    [{ server: { forwardHeaders: ['tidemark-identity'] } }, 'server.forwardHeaders: tidemark-identity'],
+    [{ limits: { abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } } }, 'limits.abuse counts refusals'],
     [
       {
         businesses: [

@@ -1,3 +1,4 @@
+import { SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { startServer, type TestServer } from '../support/front-schema.ts'
 
@@ -169,3 +170,19 @@ async function openSubscriptions(server: TestServer): Promise<number> {
   const text = await (await fetch(`${server.url}/metrics`)).text()
   return Number(/^tidemark_gateway_subscriptions_open (\d+)$/m.exec(text)?.[1])
 }
+
+it('a stream ends with an error when the token it was opened by expires', async () => {
+  const secret = 'a secret of at least thirty-two bytes'
+  const server = await startServer({ mode: 'production', auth: { secret } })
+  const token = await new SignJWT({ sub: '42', exp: Math.floor(Date.now() / 1_000) + 2 })
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(new TextEncoder().encode(secret))
+  const { all } = await openStream(server.url, 'subscription { changes }', { headers: { authorization: `Bearer ${token}` } })
+  await vi.waitFor(() => expect(server.sources.size).toBe(1))
+  expect(await all()).toEqual([
+    { event: 'next', data: { errors: [expect.objectContaining({ extensions: { code: 'TOKEN_EXPIRED' } })] } },
+    { event: 'complete', data: undefined },
+  ])
+  expect(server.sources.size).toBe(0)
+  await server.close()
+})

@@ -163,6 +163,91 @@ describe('a WebSocket', () => {
   })
 })
 
+describe('the rules of the protocol', () => {
+  const init = async (server: TestServer, payload?: unknown) => {
+    const socket = await bare(server)
+    socket.send({ type: 'connection_init', payload })
+    await vi.waitFor(() => expect(socket.received).toEqual([{ type: 'connection_ack' }]))
+    return socket
+  }
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer()
+  })
+  afterAll(() => server.close())
+
+  it('a socket that does not begin within 3 seconds is closed with 4408', async () => {
+    const startedAt = Date.now()
+    const { closed } = await bare(server)
+    expect(await closed).toEqual({ code: 4408, reason: 'Connection initialisation timeout' })
+    expect(Date.now() - startedAt).toBeGreaterThan(2_900)
+    expect(Date.now() - startedAt).toBeLessThan(4_500)
+  }, 10_000)
+
+  it('an id in use is refused with 4409, and is free again once its operation is complete', async () => {
+    const { send, received, closed } = await init(server)
+    const subscribe = (id: string, query: string) => send({ id, type: 'subscribe', payload: { query } })
+    subscribe('1', '{ hello }')
+    await vi.waitFor(() => expect(received).toContainEqual({ id: '1', type: 'complete' }))
+    subscribe('1', 'subscription { changes }')
+    await vi.waitFor(() => expect(server.sources.size).toBe(1))
+    subscribe('1', '{ hello }')
+    expect(await closed).toEqual({ code: 4409, reason: 'Subscriber for 1 already exists' })
+    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+  })
+
+  it('messages that are none are refused with 4400', async () => {
+    for (const message of [
+      'null',
+      '[]',
+      '{}',
+      '{"type":"unknown"}',
+      '{"type":"subscribe"}',
+      '{"type":"subscribe","id":"","payload":{"query":"{hello}"}}',
+      '{"type":"subscribe","id":"1"}',
+      '{"type":"subscribe","id":"1","payload":{}}',
+      '{"type":"subscribe","id":"1","payload":{"query":7}}',
+      '{"type":"subscribe","id":"1","payload":{"query":"{hello}","variables":[]}}',
+      '{"type":"complete"}',
+    ]) {
+      const { send, closed } = await init(server)
+      send(message)
+      expect([message, (await closed).code]).toEqual([message, 4400])
+    }
+  })
+
+  it('a ping is answered by a pong with its payload, also before connection_init', async () => {
+    const { socket, send, received } = await bare(server)
+    send({ type: 'ping', payload: { n: 1 } })
+    await vi.waitFor(() => expect(received).toEqual([{ type: 'pong', payload: { n: 1 } }]))
+    send({ type: 'pong' })
+    send({ type: 'connection_init' })
+    await vi.waitFor(() => expect(received).toContainEqual({ type: 'connection_ack' }))
+    socket.close()
+  })
+
+  it('a complete ends an operation, and for one that is not open is ignored', async () => {
+    const { socket, send, received } = await init(server)
+    send({ id: 'none', type: 'complete' })
+    send({ id: '1', type: 'subscribe', payload: { query: 'subscription { changes }' } })
+    await vi.waitFor(() => expect(server.sources.size).toBe(1))
+    send({ id: '1', type: 'complete' })
+    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+    send({ id: '2', type: 'subscribe', payload: { query: '{ hello }' } })
+    await vi.waitFor(() => expect(received).toContainEqual({ id: '2', type: 'complete' }))
+    socket.close()
+  })
+
+  it('more than 1000 open operations are refused, one by one; those open go on', async () => {
+    const { socket, send, received } = await init(server)
+    for (let id = 0; id < 1_003; id += 1) send({ id: String(id), type: 'subscribe', payload: { query: 'subscription { changes }' } })
+    await vi.waitFor(() => expect(received.filter(({ type }) => type === 'error')).toHaveLength(3), { timeout: 5_000 })
+    expect(server.sources.size).toBe(1_000)
+    socket.close()
+    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+  })
+})
+
 describe('the viewer of a WebSocket', () => {
   let server: TestServer
   beforeAll(async () => {
@@ -202,6 +287,30 @@ describe('the viewer of a WebSocket', () => {
       expect(await closed).toEqual({ code: 4403, reason: expect.stringContaining(code) })
       expect(received).toEqual([])
     }
+  })
+
+  it('is let in until his token expires: then the socket is closed with 4403, and its subscriptions end', async () => {
+    const { send, received, closed } = await bare(server)
+    const startedAt = Date.now()
+    send({ type: 'connection_init', payload: { authorization: `Bearer ${await token('42', 2)}` } })
+    await vi.waitFor(() => expect(received).toEqual([{ type: 'connection_ack' }]))
+    send({ id: '1', type: 'subscribe', payload: { query: 'subscription { changes }' } })
+    await vi.waitFor(() => expect(server.sources.size).toBe(1))
+    expect(await closed).toEqual({ code: 4403, reason: expect.stringMatching(/^TOKEN_EXPIRED: .*sign in again/) })
+    expect(Date.now() - startedAt).toBeLessThan(4_000)
+    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+  })
+
+  it('may be one for whom a service acts, if its scope allows that', async () => {
+    const service = (scope: string) =>
+      new SignJWT({ sub: 'importer', scope, exp: Math.floor(Date.now() / 1_000) + 60 })
+        .setProtectedHeader({ alg: 'HS256' })
+        .sign(new TextEncoder().encode(SECRET))
+    const client = open(server, { authorization: `Bearer ${await service('viewer:any')}`, onBehalfOf: '7' })
+    expect(await one(client, '{ viewer }')).toEqual({ data: { viewer: '7' } })
+    const { send, closed } = await bare(server)
+    send({ type: 'connection_init', payload: { authorization: `Bearer ${await service('other')}`, onBehalfOf: '7' } })
+    expect(await closed).toEqual({ code: 4403, reason: expect.stringContaining('FORBIDDEN') })
   })
 
   it('learns nothing of an internal error', async () => {

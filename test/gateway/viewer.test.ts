@@ -27,16 +27,16 @@ function production(auth: AuthOptions = { secret: SECRET }, seconds = NOW) {
 
 describe('tokens', () => {
   it('name the viewer by their subject', async () => {
-    expect(await production()(bearer(await sign({ sub: '42' })))).toEqual({ id: '42', scopes: [] })
+    expect(await production()(bearer(await sign({ sub: '42' })))).toMatchObject({ id: '42', scopes: [] })
   })
 
   it('say by their scope what else they allow', async () => {
     const token = await sign({ sub: 'service', scope: 'progress:write-any  other' })
-    expect(await production()(bearer(token))).toEqual({ id: 'service', scopes: ['progress:write-any', 'other'] })
+    expect(await production()(bearer(token))).toMatchObject({ id: 'service', scopes: ['progress:write-any', 'other'] })
   })
 
   it('are read whatever the case of the scheme', async () => {
-    expect(await production()({ authorization: `bearer ${await sign({ sub: '42' })}` })).toEqual({ id: '42', scopes: [] })
+    expect(await production()({ authorization: `bearer ${await sign({ sub: '42' })}` })).toMatchObject({ id: '42', scopes: [] })
   })
 
   it('are not needed: without credentials there is no viewer and no error', async () => {
@@ -68,9 +68,9 @@ describe('tokens', () => {
     let seconds = NOW
     const identify = makeIdentify({ secret: SECRET }, 'production', { ...clockAt(0), now: () => seconds * 1_000 })
     const token = await sign({ sub: '42', exp: NOW + 60 })
-    expect(await identify(bearer(token))).toEqual({ id: '42', scopes: [] })
+    expect(await identify(bearer(token))).toMatchObject({ id: '42', scopes: [] })
     seconds = NOW + 59
-    expect(await identify(bearer(token))).toEqual({ id: '42', scopes: [] })
+    expect(await identify(bearer(token))).toMatchObject({ id: '42', scopes: [] })
     seconds = NOW + 61
     await expect(identify(bearer(token))).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
   })
@@ -93,7 +93,10 @@ describe('tokens', () => {
 
   it('must name the configured issuer and audience', async () => {
     const identify = production({ secret: SECRET, issuer: 'https://id.example', audience: 'tidemark' })
-    expect(await identify(bearer(await sign({ sub: '42', iss: 'https://id.example', aud: 'tidemark' })))).toEqual({ id: '42', scopes: [] })
+    expect(await identify(bearer(await sign({ sub: '42', iss: 'https://id.example', aud: 'tidemark' })))).toMatchObject({
+      id: '42',
+      scopes: [],
+    })
     for (const claims of [
       {},
       { iss: 'https://id.example' },
@@ -126,7 +129,7 @@ describe('public keys', () => {
   ] as const) {
     it(`of ${alg} verify tokens of ${alg}`, async () => {
       const identify = production({ publicKey: pem(pair.publicKey) })
-      expect(await identify(bearer(await sign({ sub: '42' }, alg, pair.privateKey)))).toEqual({ id: '42', scopes: [] })
+      expect(await identify(bearer(await sign({ sub: '42' }, alg, pair.privateKey)))).toMatchObject({ id: '42', scopes: [] })
     })
   }
 
@@ -165,7 +168,7 @@ describe('x-viewer-id', () => {
   })
 
   it('gives way to a token', async () => {
-    expect(await development({ 'x-viewer-id': '7', ...bearer(await sign({ sub: '42' })) })).toEqual({ id: '42', scopes: [] })
+    expect(await development({ 'x-viewer-id': '7', ...bearer(await sign({ sub: '42' })) })).toMatchObject({ id: '42', scopes: [] })
   })
 
   it('is refused in production, even next to a valid token', async () => {
@@ -180,5 +183,50 @@ describe('x-viewer-id', () => {
     await expect(development({ 'x-viewer-id': '' })).rejects.toMatchObject({ code: 'ID_INVALID' })
     await expect(development({ 'x-viewer-id': 'x'.repeat(65) })).rejects.toMatchObject({ code: 'ID_INVALID' })
     await expect(development({ viewerId: 7 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+})
+
+describe('a service', () => {
+  it('acts for a viewer with the scope viewer:any, by header or connection parameter, and is named as who acted', async () => {
+    const token = bearer(await sign({ sub: 'importer', scope: 'viewer:any progress:write-any' }))
+    const expected = { id: '7', actor: 'importer', scopes: ['viewer:any', 'progress:write-any'] }
+    expect(await production()({ ...token, 'x-on-behalf-of': '7' })).toMatchObject(expected)
+    expect(await production()({ ...token, onBehalfOf: '7' })).toMatchObject(expected)
+    expect(await production()(token)).toMatchObject({ id: 'importer' })
+  })
+
+  it('without that scope is refused, and so is nobody', async () => {
+    const token = bearer(await sign({ sub: 'importer', scope: 'progress:write-any' }))
+    await expect(production()({ ...token, 'x-on-behalf-of': '7' })).rejects.toMatchObject({
+      code: 'FORBIDDEN',
+      message: expect.stringContaining('viewer:any'),
+    })
+    await expect(production()({ 'x-on-behalf-of': '7' })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+
+  it('must name a viewer who can be one', async () => {
+    const token = bearer(await sign({ sub: 'importer', scope: 'viewer:any' }))
+    await expect(production()({ ...token, 'x-on-behalf-of': '' })).rejects.toMatchObject({ code: 'ID_INVALID' })
+    await expect(production()({ ...token, onBehalfOf: 7 })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+})
+
+describe('clocks that differ', () => {
+  it('are allowed for by clockToleranceSeconds, also for tokens that are remembered', async () => {
+    let seconds = NOW
+    const identify = makeIdentify({ secret: SECRET, clockToleranceSeconds: 5 }, 'production', { ...clockAt(0), now: () => seconds * 1_000 })
+    const token = bearer(await sign({ sub: '42', exp: NOW - 4 }))
+    expect(await identify(token)).toMatchObject({ id: '42', expiresAt: (NOW + 1) * 1_000 })
+    seconds = NOW + 2
+    await expect(identify(token)).rejects.toMatchObject({ code: 'TOKEN_EXPIRED' })
+  })
+})
+
+describe('auth.algorithms', () => {
+  it('changes the choice within the kind of the key', async () => {
+    const identify = production({ secret: SECRET, algorithms: ['HS512'] })
+    expect(await identify(bearer(await sign({ sub: '42' }, 'HS512')))).toMatchObject({ id: '42' })
+    await expect(identify(bearer(await sign({ sub: '42' })))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect(() => production({ secret: SECRET, algorithms: ['RS256'] })).toThrow('RS256, which does not fit')
   })
 })

@@ -186,10 +186,12 @@ type TestOptions = Partial<ServerOptions> & {
   readonly auth?: AuthOptions
   readonly toJson?: boolean
   readonly ready?: Collaborators['ready']
+  /** What else the front is given: limits, proxies, costs. */
+  readonly more?: Partial<Collaborators>
 }
 
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
-  const { auth = {}, toJson = false, ready = async () => ({ ok: true, stores: { hot: 'ok' } }), ...given } = options
+  const { auth = {}, toJson = false, ready = async () => ({ ok: true, stores: { hot: 'ok' } }), more = {}, ...given } = options
   const { schema, sources, hold } = makeFrontSchema()
   const engine = makePlainEngine(schema, { toJson })
   const registry = new Registry()
@@ -205,6 +207,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
       ready,
       log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
       registry,
+      ...more,
     },
   )
   const { url } = await server.listen()

@@ -1,0 +1,78 @@
+/**
+ * Where a request comes from, behind proxies. `x-forwarded-for` is a list to which every proxy appends the address that it
+ * saw; what stands left of the first proxy's word is the client's own claim, and anybody can claim anything. So the list
+ * is read from its right end, and only as far as there are proxies of ours: their number, or their addresses.
+ */
+import { BlockList, isIP } from 'node:net'
+import { TidemarkError } from '../core/errors.ts'
+
+export type TrustProxy = number | readonly string[]
+
+/** `remote`: the other end of the connection. `forwardedFor`: the header, if there is one. */
+export type AddressOf = (remote: string | undefined, forwardedFor: unknown) => string | undefined
+
+/** IPv4 as a socket that listens on IPv6 sees it. */
+const MAPPED = '::ffff:'
+/** Entries read from the right; a header may hold thousands. */
+const HOPS_MAX = 64
+
+export function makeAddressOf(trust: TrustProxy): AddressOf {
+  // The usual case, and nearly every request's: nothing is read.
+  if (trust === 0) return (remote) => (remote?.startsWith(MAPPED) ? remote.slice(MAPPED.length) : remote)
+  if (typeof trust === 'number') {
+    return (remote, forwardedFor) => walk(remote, forwardedFor, (_address, hop) => hop < trust)
+  }
+  const trusted = trustedList(trust)
+  return (remote, forwardedFor) => walk(remote, forwardedFor, (address) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+}
+
+/** Goes from the nearest address to the farthest while `isProxy` says that the one at hand is a proxy of ours. */
+function walk(remote: string | undefined, forwardedFor: unknown, isProxy: (address: string, hop: number) => boolean): string | undefined {
+  let address = plainAddress(remote ?? '')
+  if (address === undefined) return undefined
+  const claims = typeof forwardedFor === 'string' ? forwardedFor.split(',').slice(-HOPS_MAX) : []
+  for (let hop = 0; isProxy(address, hop); hop += 1) {
+    const next: string | undefined = plainAddress(claims.pop() ?? '')
+    if (next === undefined) break
+    address = next
+  }
+  return address
+}
+
+/** Without a port, brackets and the disguise of IPv4 as IPv6; undefined if it is no address. */
+function plainAddress(text: string): string | undefined {
+  const bare = text.trim().replace(/^\[([^\]]+)\](?::\d+)?$/, '$1')
+  const address = bare.replace(/^(\d+\.\d+\.\d+\.\d+):\d+$/, '$1').replace(/^::ffff:(\d+\.\d+\.\d+\.\d+)$/i, '$1')
+  return isIP(address) === 0 ? undefined : address
+}
+
+function trustedList(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+    try {
+      if (bits === undefined) list.addAddress(address, family)
+      else list.addSubnet(address, Number(bits), family)
+    } catch (cause) {
+      throw new TidemarkError('CONFIG_INVALID', `server.trustProxy: ${range} is no address or range: write 10.0.0.0/8 or fd00::/8`, {
+        cause,
+      })
+    }
+  }
+  return list
+}
+
+/** What one user or household has of IPv6 is a /64: he may take any address of it at any time. */
+export function addressGroup(address: string): string {
+  if (isIP(address) !== 6) return address
+  const [head = '', tail] = address.toLowerCase().split('%', 1)[0]?.split('::') ?? []
+  const start = head === '' ? [] : head.split(':')
+  const end = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - start.length - end.length)
+  const groups = [...start, ...Array.from({ length: zeros }, () => '0'), ...end]
+  return `${groups
+    .slice(0, 4)
+    .map((group) => group.replace(/^0+(?=.)/, ''))
+    .join(':')}::/64`
+}

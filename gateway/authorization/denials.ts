@@ -1,0 +1,51 @@
+/**
+ * Denied fields in an answer. They are in its shape and in no fetch: where data turned up that would have had one, the run
+ * notes a failure at that place before it is projected. So they are null like any field that failed: with a path down to
+ * the index, and with everything around them null that cannot be without them.
+ */
+import type { Run } from '../run.ts'
+import { isRecord } from '../run.ts'
+import type { FieldShape, ObjectShape, Shape } from '../shape.ts'
+import type { FetchError } from '../transports/transport.ts'
+
+/** Errors of one answer; further places are null without one of their own. */
+const ERRORS_MAX = 100
+
+export function noteDenials(shape: ObjectShape, run: Run): void {
+  walkObject(shape, run.data, [], { run, noted: 0 })
+}
+
+type Walk = { readonly run: Run; noted: number }
+
+function walkObject(shape: ObjectShape, object: Record<string, unknown>, path: (string | number)[], walk: Walk): void {
+  for (const field of shape.fields) {
+    if (field.denied !== undefined) note(field, field.denied, object, path, walk)
+    else if (field.shape.kind !== 'leaf' && Object.hasOwn(object, field.from)) {
+      path.push(field.from)
+      walkValue(field.shape, object[field.from], path, walk)
+      path.pop()
+    }
+  }
+}
+
+function note(field: FieldShape, error: FetchError, object: object, path: readonly (string | number)[], walk: Walk): void {
+  const { run } = walk
+  walk.noted += 1
+  if (walk.noted <= ERRORS_MAX) run.failures.push({ error, path: [...path, field.from] })
+  else (run.lost ??= new Set()).add(object)
+}
+
+function walkValue(shape: Shape, value: unknown, path: (string | number)[], walk: Walk): void {
+  if (shape.kind === 'list') {
+    if (!Array.isArray(value)) return
+    for (let index = 0; index < value.length; index += 1) {
+      path.push(index)
+      walkValue(shape.of, value[index], path, walk)
+      path.pop()
+    }
+  } else if (isRecord(value)) {
+    const typename = value['__typename']
+    const object = shape.kind === 'abstract' ? shape.of(typeof typename === 'string' ? typename : undefined) : shape
+    if (object?.kind === 'object') walkObject(object, value, path, walk)
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Which fields of an operation are guarded, and by what. A field node asks for the same wherever its fragment is spread:
+ * the type it is selected on is that of the fragment. So what is allowed is decided per node, once per set of granted
+ * conditions, and one operation has as many compiled forms as callers' grants differ in what it touches.
+ */
+import { Kind, TypeInfo, getNamedType, visit, visitWithTypeInfo } from 'graphql'
+import type { FieldNode, GraphQLSchema, SelectionSetNode } from 'graphql'
+import type { ErrorCode } from '../../core/errors.ts'
+import { VIEWER_NEEDED, type Viewer } from '../../core/viewer.ts'
+import type { Decided } from '../conditions.ts'
+import type { Fragments } from '../plan-document.ts'
+import type { FetchError } from '../transports/transport.ts'
+import { isGranted, type AccessRules, type Condition } from './rules.ts'
+
+/** Per guarded field what it asks for. */
+export type Guards = ReadonlyMap<FieldNode, readonly Condition[]>
+
+/** What one who asks has not got, as the error that stands for each field he may not see. */
+export type Denied = ReadonlyMap<FieldNode, FetchError>
+
+/** `__typename` is never guarded: whoever gets an object knows its type. */
+export function findGuards(schema: GraphQLSchema, { operation, fragments }: Decided, rules: AccessRules): Guards {
+  const guards = new Map<FieldNode, readonly Condition[]>()
+  for (const node of [operation, ...fragments.values()]) {
+    const info = new TypeInfo(schema)
+    visit(
+      node,
+      visitWithTypeInfo(info, {
+        Field(field) {
+          const parent = info.getParentType()
+          const type = getNamedType(info.getType())
+          if (parent == null || field.name.value.startsWith('__')) return
+          const asked = [...rules.ofField(parent.name, field.name.value), ...(type == null ? [] : rules.ofType(type.name))]
+          if (asked.length > 0) guards.set(field, asked)
+        },
+      }),
+    )
+  }
+  return guards
+}
+
+/** All conditions of an operation, each once: what a caller has got of them decides which form of it he is served. */
+export function conditionsOf(guards: Guards): readonly Condition[] {
+  return [...new Map([...guards.values()].flat().map((condition) => [condition.key, condition])).values()]
+}
+
+export function deniedTo(viewer: Viewer | undefined, guards: Guards): Denied {
+  const denied = new Map<FieldNode, FetchError>()
+  for (const [field, conditions] of guards) {
+    const missing = conditions.filter((condition) => !isGranted(condition, viewer))
+    if (missing.length > 0) denied.set(field, errorFor(field, missing, viewer))
+  }
+  return denied
+}
+
+/** Whoever is nobody is told to sign in; whoever is somebody, which scope he lacks. */
+function errorFor(field: FieldNode, missing: readonly Condition[], viewer: Viewer | undefined): FetchError {
+  if (viewer === undefined) return { message: VIEWER_NEEDED, extensions: { code: 'UNAUTHENTICATED' satisfies ErrorCode } }
+  const alternatives = missing.map(({ scopes = [] }) => scopes.map((all) => all.join(' and ')).join(', or '))
+  return {
+    message: `${field.name.value} needs a token with the scope ${[...new Set(alternatives)].join(', and ')}`,
+    extensions: { code: 'UNAUTHORIZED_FIELD_OR_TYPE' satisfies ErrorCode },
+  }
+}
+
+/** The operation without the denied fields; a selection set may be left empty, as by conditions. */
+export function withoutDenied({ operation, fragments }: Decided, denied: Denied): Decided {
+  const strip = { Field: (field: FieldNode) => (denied.has(field) ? null : undefined) }
+  return {
+    operation: visit(operation, strip),
+    fragments: new Map([...fragments].map(([name, fragment]) => [name, visit(fragment, strip)])),
+  }
+}
+
+/** The first error of a field at the root, of which a subscription has one. */
+export function deniedRoot(set: SelectionSetNode, fragments: Fragments, denied: Denied): FetchError | undefined {
+  for (const selection of set.selections) {
+    if (selection.kind === Kind.FIELD) {
+      const error = denied.get(selection)
+      if (error !== undefined) return error
+      continue
+    }
+    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
+    const error = inner === undefined ? undefined : deniedRoot(inner.selectionSet, fragments, denied)
+    if (error !== undefined) return error
+  }
+  return undefined
+}

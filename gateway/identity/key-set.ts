@@ -1,0 +1,75 @@
+/**
+ * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it, and asks for the set
+ * anew when a token names a key that is not there, at most once in `COOLDOWN_MS`: so rotated keys work at once, and
+ * tokens with invented key ids cause no storm.
+ *
+ * The set is asked for again in the background when it is older than `REFRESH_EVERY_MS`; a key that was taken back is
+ * gone by then. If its address is down, the keys known go on working: whoever is signed in stays so. Only a process that
+ * never got the set can verify nothing, and says IDENTITY_UNAVAILABLE, which is no verdict on the token.
+ */
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import type { Clock } from '../../core/clock.ts'
+import { TidemarkError } from '../../core/errors.ts'
+
+export type KeySetLog = { warn(fields: object, message: string): void }
+
+export type KeySet = {
+  readonly find: JWTVerifyGetKey
+  readonly refreshEveryMs: number
+}
+
+const REFRESH_EVERY_MS = 600_000
+const COOLDOWN_MS = 30_000
+const TIMEOUT_MS = 5_000
+/** After a failure the address is left alone for this long; tokens that need it are answered at once meanwhile. */
+const RETRY_AFTER_MS = 1_000
+
+export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
+  const set = createRemoteJWKSet(new URL(url), { timeoutDuration: TIMEOUT_MS, cooldownDuration: COOLDOWN_MS, cacheMaxAge: Infinity })
+  let askedAt = -Infinity
+  let failedAt = -Infinity
+  let failure: unknown
+  void refresh()
+
+  /** Never rejects. */
+  async function refresh(): Promise<void> {
+    askedAt = clock.now()
+    try {
+      await set.reload()
+      failure = undefined
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  function failed(error: unknown): void {
+    failure = error
+    failedAt = clock.now()
+    // The next trial is due after a second, not after ten minutes.
+    askedAt = failedAt - REFRESH_EVERY_MS + RETRY_AFTER_MS
+    log?.warn({ err: error, url }, 'the key set of auth.jwksUrl cannot be read; keys already known go on working')
+  }
+
+  const find: JWTVerifyGetKey = async (header, token) => {
+    const isKnown = set.jwks() !== undefined
+    if (isKnown && clock.now() - askedAt >= REFRESH_EVERY_MS) void refresh()
+    if (!isKnown && failure !== undefined && clock.now() - failedAt < RETRY_AFTER_MS) throw unavailable(url, failure)
+    try {
+      return await set(header, token)
+    } catch (error) {
+      if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys) throw error
+      if (error instanceof errors.JOSENotSupported) throw error
+      failed(error)
+      // A key that is not among those known may be new, or may be invented: nobody can tell while the address is down.
+      throw unavailable(url, error)
+    }
+  }
+  return { find, refreshEveryMs: REFRESH_EVERY_MS }
+}
+
+function unavailable(url: string, cause: unknown): TidemarkError {
+  const { host } = new URL(url)
+  return new TidemarkError('IDENTITY_UNAVAILABLE', `tokens cannot be verified: the key set at ${host} cannot be read; try again shortly`, {
+    cause,
+  })
+}
