@@ -8,6 +8,7 @@ import type { Degraded } from '../core/degraded.ts'
 import { composeSupergraph } from '../gateway/compose.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeEngine } from '../gateway/engine.ts'
+import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { localTransport } from '../gateway/transports/local.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
@@ -35,8 +36,9 @@ export function serve(
       judge: makeJudge(server),
     },
   )
+  const persisted = makePersisted(engine, { ...config.persisted, tokensMax: server.operationTokensMax }, log, registry, systemClock)
   // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
-  return makeServer(
+  const gateway = makeServer(
     engine,
     { ...server, drainMaxMs: server.drainMaxMs / 2 },
     {
@@ -48,7 +50,15 @@ export function serve(
       ready: () => readiness(stores, systemClock),
       log,
       registry,
+      persisted,
       ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
   )
+  return {
+    listen: gateway.listen,
+    async close() {
+      await gateway.close()
+      await persisted.close()
+    },
+  }
 }

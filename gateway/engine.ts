@@ -13,6 +13,7 @@
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
+import { cachePolicyOf, readCacheHints } from './cache/policy.ts'
 import { decideConditions } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
@@ -53,6 +54,7 @@ const CACHED_TEXT_MAX = 65_536
 /** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
 export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): Engine {
   const planner = makePlanner(supergraphSdl)
+  const cacheHints = readCacheHints(supergraphSdl)
   const transports = new Map(subgraphs.map(({ name, transport }) => [name, transport]))
   for (const name of planner.subgraphs) {
     if (!transports.has(name))
@@ -76,7 +78,9 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const read = readOperation(planner.schema, query, operationName, options)
     if ('errors' in read) return read
     try {
-      return compileOperation(planner.schema, read, (variables) => compileVariant(read, variables))
+      const operation = compileOperation(planner.schema, read, (variables) => compileVariant(read, variables))
+      const cache = cachePolicyOf(planner.schema, read, cacheHints)
+      return cache === undefined ? operation : { ...operation, cache }
     } catch (error) {
       return {
         errors: [

@@ -14,6 +14,7 @@ import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
+import type { Persisted } from './persisted/persisted.ts'
 import { clientOf, type Caller } from './caller.ts'
 import type { Credentials, Identify, Viewer } from './viewer.ts'
 
@@ -28,17 +29,26 @@ export type Collaborators = {
   readonly registry: Registry
   /** What `/metrics` shows instead, where several processes answer on one address. */
   metricsOfAll?(): Promise<string>
+  /** Finds operations by id. Absent: operations come as text. */
+  readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
 }
 
 /** The parameters of a request, read and of the right types. */
 export type OperationRequest = {
-  readonly query: string
+  /** Undefined or empty where the operation is called by an id. */
+  readonly query: string | undefined
   readonly operationName: string | undefined
   readonly variables: Readonly<Record<string, unknown>> | undefined
+  /** The id by which the request calls an operation, if not in the extensions. */
+  readonly documentId?: string | undefined
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. */
-export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number }
+/**
+ * A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
+ * and no store was missing.
+ */
+export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number; readonly complete: boolean }
 
 export type Front = {
   /** Rejects with a TidemarkError if the credentials are wrong. */
@@ -46,6 +56,8 @@ export type Front = {
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
+  /** Answers may depend on the name of the client. */
+  varyOnClient(): boolean
   /** Errors come back formatted, and are counted. */
   prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] }
   /** For queries and mutations. */
@@ -60,18 +72,29 @@ export type Front = {
 }
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
-  const { identify, makeContext, log } = collaborators
+  const { identify, makeContext, log, persisted } = collaborators
   const formatError = makeFormatError(mode, log)
   const metrics = makeMetrics(collaborators.registry)
 
-  return { callerOf, formatError, metrics, log, prepare, execute, executeToJson, subscribe }
+  return {
+    callerOf,
+    formatError,
+    metrics,
+    log,
+    varyOnClient: () => persisted?.varyOnClient === true,
+    prepare,
+    execute,
+    executeToJson,
+    subscribe,
+  }
 
   async function callerOf(credentials: Credentials, address: string | undefined): Promise<Caller> {
     return { viewer: await identify(credentials), client: clientOf(credentials), address }
   }
 
-  function prepare(request: OperationRequest): PreparedOperation | { readonly errors: readonly GraphQLError[] } {
-    const prepared = engine.prepare(request.query, request.operationName)
+  function prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] } {
+    const prepared =
+      persisted === undefined ? engine.prepare(request.query ?? '', request.operationName) : persisted.prepare(request, caller.client)
     if (!('errors' in prepared)) return prepared
     metrics.countRequest('unknown', undefined, 'refused', 0)
     return { errors: prepared.errors.map((error) => formatError(error, 'request')) }
@@ -93,7 +116,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const result = resultWithErrors(json)
     if (result === undefined) {
       metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
-      return { json: jsonWithDegraded(json, context), executed: true, status: 200 }
+      return { json: jsonWithDegraded(json, context), executed: true, status: 200, complete: (context.degraded?.size ?? 0) === 0 }
     }
     count(prepared, result, startedAt)
     return jsonResultOf(withDegraded(formatResult(result, formatError), context))
@@ -123,7 +146,8 @@ function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResul
 
 function jsonResultOf(result: ExecutionResult): JsonResult {
   const executed = 'data' in result
-  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []) }
+  const complete = executed && result.errors === undefined && result.extensions?.['degraded'] === undefined
+  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []), complete }
 }
 
 /**

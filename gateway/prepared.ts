@@ -1,6 +1,7 @@
 /** An operation ready to run: coerce the variables, run the plan, project the answer. */
 import { GraphQLError, execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
+import type { CachePolicy } from './cache/policy.ts'
 import { conditionVariables } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from './executor.ts'
@@ -26,6 +27,8 @@ export type PreparedOperation = {
   readonly name: string | undefined
   /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string
+  /** How long its answers may be kept; absent: not at all. */
+  readonly cache?: CachePolicy
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
   /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */

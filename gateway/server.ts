@@ -12,12 +12,15 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
+import { notUtf8, textOf } from './body.ts'
+import { refuseConnection, timeouts } from './slow-clients.ts'
 import { makeFastLane, writeAnswer } from './fast-lane.ts'
 import { makeFront, type Collaborators } from './front.ts'
 import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes } from './health.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
-import { makeHttp, refusal, type Answer, type HttpOptions, type HttpRequest } from './http.ts'
+import { makeHttp, refusal, type Answer, type HttpOptions } from './http.ts'
+import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
 import { makeSse } from './sse.ts'
 import { serveWebSockets } from './websocket.ts'
 
@@ -27,6 +30,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
   HttpOptions & {
     /** Milliseconds between two signs of life on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
+    /** Milliseconds a client may take to send a request; a third of them for its headers. Default 30000. */
+    readonly requestMaxMs?: number
   }
 
 export type GatewayServer = {
@@ -35,9 +40,6 @@ export type GatewayServer = {
   /** Drains; see above. Resolves when the last connection is gone. */
   close(): Promise<void>
 }
-
-/** Milliseconds a client may take to send a request: whoever dribbles one byte at a time holds nothing for long. */
-const REQUEST_MAX_MS = 60_000
 
 /** Milliseconds an idle connection is kept. More than load balancers keep theirs (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000
@@ -50,7 +52,7 @@ export function makeServer(
   collaborators: Collaborators,
   clock: Clock = systemClock,
 ): GatewayServer {
-  const { mode, bodyBytesMax, drainMaxMs, pingEveryMs = 12_000 } = options
+  const { mode, bodyBytesMax, drainMaxMs, pingEveryMs = 12_000, requestMaxMs = 30_000 } = options
   let state: 'open' | 'draining' = 'open'
   const draining = () => state === 'draining'
   const inFlight = new Set<ServerResponse>()
@@ -66,9 +68,10 @@ export function makeServer(
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_000 },
+    clientErrorHandler: refuseConnection,
     serverFactory: (route) =>
-      createServer({ requestTimeout: REQUEST_MAX_MS, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+      createServer({ ...timeouts(requestMaxMs), keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
         track(response)
         if (!fastLane(request, response)) route(request, response)
       }),
@@ -113,7 +116,11 @@ export function makeServer(
 
   // Bodies stay text: the media type decides later who reads them, and how.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+    const body = textOf(bytes)
+    if (body === undefined) done(notUtf8())
+    else done(null, body)
+  })
 
   const graphiql = mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined
   app.all(GRAPHQL_PATH, async (request, reply) => {
@@ -121,6 +128,11 @@ export function makeServer(
     reply.hijack()
     const { method, url, headers, body } = request
     return serve({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
+  })
+  app.all<{ Params: { id: string } }>(`${OPERATION_PATH}:id`, async ({ method, url, headers, body, params, socket }, reply) => {
+    reply.hijack()
+    const text = typeof body === 'string' ? body : ''
+    return serve({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
   })
   if (graphiql !== undefined) {
     app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : sendNotFound(reply)))

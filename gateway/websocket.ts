@@ -19,6 +19,7 @@ import type { PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
+import { operationOfMessage, withText } from './parameters.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
 
 export type WebSocketOptions = {
@@ -75,11 +76,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
           ),
         ]
       }
-      const operation = {
-        query: payload.query,
-        operationName: payload.operationName ?? undefined,
-        variables: payload.variables ?? undefined,
-      }
+      const operation = operationOfMessage(payload)
       const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
       if (prepared.kind !== 'subscription') connection.extra.pending.add(id)
@@ -124,7 +121,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
         close: (code, reason) => socket.close(code, reason),
         onMessage: (receive) => {
           socket.on('message', (data) => {
-            receive(textOf(data)).catch((error: unknown) => {
+            receive(withText(textOf(data))).catch((error: unknown) => {
               front.log.error({ err: error }, 'a WebSocket message could not be handled')
               socket.close(CloseCode.InternalServerError, 'internal error')
             })
