@@ -8,7 +8,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
-import { TidemarkError } from '../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { OperationRequest } from './front.ts'
 
 /** Where operations of manifests have addresses of their own, which a CDN can tell apart. */
@@ -98,16 +98,21 @@ function plainParameters(data: Record<string, unknown>): OperationRequest | unde
 
 /**
  * The parameters of a message over WebSocket, whose types `graphql-ws` has checked but for the ids, which it does not
- * know. Throws BAD_REQUEST.
+ * know: BAD_REQUEST comes back where one is wrong.
  */
-export function operationOfMessage(payload: object): OperationRequest {
+export function operationOfMessage(payload: object): OperationRequest | TidemarkError {
   const { query, operationName, variables, extensions, documentId, doc_id: relayId } = payload as Record<string, unknown>
-  return {
-    query: typeof query === 'string' ? query : undefined,
-    operationName: typeof operationName === 'string' ? operationName : undefined,
-    variables: isMap(variables) ? variables : undefined,
-    extensions: isMap(extensions) ? extensions : undefined,
-    documentId: idOf(documentId, relayId),
+  try {
+    return {
+      query: typeof query === 'string' ? query : undefined,
+      operationName: typeof operationName === 'string' ? operationName : undefined,
+      variables: isMap(variables) ? variables : undefined,
+      extensions: isMap(extensions) ? extensions : undefined,
+      documentId: idOf(documentId, relayId),
+    }
+  } catch (error) {
+    if (isTidemarkError(error)) return error
+    throw error
   }
 }
 

@@ -77,6 +77,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
         ]
       }
       const operation = operationOfMessage(payload)
+      if (isTidemarkError(operation)) return [graphqlErrorOf(operation)]
       const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
       if (prepared.kind !== 'subscription') connection.extra.pending.add(id)
