@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { JSON_TYPE } from './accept.ts'
-import { notUtf8, textOf } from './body.ts'
+import { textOf } from './body.ts'
 import { refusal, type Answer } from './http.ts'
 import type { HttpRequest } from './parameters.ts'
 
@@ -21,8 +21,8 @@ export function makeFastLane(serve: (request: HttpRequest, response: ServerRespo
     const length = Number(request.headers['content-length'])
     if (!(length > 0 && length <= bodyBytesMax)) return false
     readBody(request, (bytes) => {
-      const body = textOf(bytes)
-      if (body === undefined) writeAnswer(response, refusal(notUtf8(), JSON_TYPE))
+      const body = textOf(bytes, request.headers)
+      if (typeof body !== 'string') writeAnswer(response, refusal(body, JSON_TYPE))
       else void serve({ method: 'POST', url: path, headers: request.headers, body, address: request.socket.remoteAddress }, response)
     })
     return true

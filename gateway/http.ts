@@ -21,7 +21,7 @@ import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { graphqlErrorOf, statusOf } from './error-format.ts'
 import { subscriptionRefused, type Front, type OperationRequest } from './front.ts'
-import { plainOperation, readParameters, refuseEncoded, type HttpRequest, type Parameters } from './parameters.ts'
+import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 
 export type Answer = {
   readonly status: number
@@ -68,11 +68,6 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
   }
 
   async function answerTo(request: HttpRequest): Promise<Answer> {
-    try {
-      refuseEncoded(request.headers)
-    } catch (error) {
-      return refusal(error, JSON_TYPE)
-    }
     if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const contentType = negotiate(request.headers.accept).contentType
       const operation = contentType === undefined ? undefined : plainOperation(request.body)

@@ -30,7 +30,6 @@ export type Parameters = RequestParams & { readonly documentId?: string | undefi
 
 /** Throws BAD_REQUEST, and what graphql-http throws; a Response if the request is not GraphQL over HTTP at all. */
 export async function readParameters(request: HttpRequest): Promise<Parameters | Response> {
-  refuseEncoded(request.headers)
   if (request.pathId === undefined) refuseBatch(request.body)
   const id = request.method === 'GET' ? idOfUrl(request) : request.method === 'POST' ? idOfBody(request) : undefined
   const params = await parseRequestParams({
@@ -144,12 +143,6 @@ function idOf(documentId: unknown, relayId: unknown): string | undefined {
 
 function refuseBatch(body: string): void {
   if (/^\s*\[/.test(body)) throw bad('the body is an array of operations: send one operation per request')
-}
-
-/** A few bytes could unfold to gigabytes, and operations are short; by id they are a hundred bytes. */
-export function refuseEncoded({ 'content-encoding': encoding }: IncomingHttpHeaders): void {
-  if (encoding === undefined || encoding === '' || encoding.toLowerCase() === 'identity') return
-  throw new TidemarkError('BODY_ENCODED', `the body is compressed (${encoding.slice(0, 40)}): send it as it is, or the operation by its id`)
 }
 
 /** URLSearchParams would put replacement characters where bytes are no UTF-8. */

@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
-import { notUtf8, textOf } from './body.ts'
+import { textOf } from './body.ts'
 import { refuseConnection, timeouts } from './slow-clients.ts'
 import { makeFastLane, writeAnswer } from './fast-lane.ts'
 import { makeFront, type Collaborators } from './front.ts'
@@ -116,10 +116,10 @@ export function makeServer(
 
   // Bodies stay text: the media type decides later who reads them, and how.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
-    const body = textOf(bytes)
-    if (body === undefined) done(notUtf8())
-    else done(null, body)
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    const body = textOf(bytes, request.headers)
+    if (typeof body === 'string') done(null, body)
+    else done(body)
   })
 
   const graphiql = mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined

@@ -141,7 +141,7 @@ function readEntry(entry: Entry, file: string, tokensMax: number, mistakes: stri
   }
   if (found.length === 0) return wrong(`(id ${id}) has no operation`)
   const names = found.map((operation) => operation.name?.value)
-  const named = typeof name === 'string' ? found.find((operation) => operation.name?.value === name) : found[0]
+  const named = typeof name === 'string' && name !== '' ? found.find((operation) => operation.name?.value === name) : found[0]
   if (named === undefined)
     return wrong(`(id ${id}) is called ${String(name)}, and its text has ${names.join(', ')}: correct one of the two`)
   if (typeof type === 'string' && type !== named.operation) return wrong(`(id ${id}) is called a ${type}, and is a ${named.operation}`)

@@ -7,6 +7,7 @@
  * lock file, and puts the new file in place of the old in one step. Whoever finds it locked tries again with the next.
  */
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { setTimeout } from 'node:timers/promises'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../error-format.ts'
 import { APOLLO_FORMAT, keyOf } from './manifest.ts'
@@ -47,6 +48,8 @@ type Line = {
 
 const BODY_LENGTH_MAX = 65_536
 const LENGTH_MAX = 16_777_216
+const CLOSING_ROUNDS = 5
+const CLOSING_PAUSE_MS = 50
 /** A lock older than this belongs to a process that died. */
 const LOCK_MAX_MS = 10_000
 
@@ -128,8 +131,12 @@ export function makeRecorder(
     async close() {
       stop()
       await writing
-      await write()
-      stop()
+      // Another process that ends may hold the lock just now.
+      for (let round = 0; round < CLOSING_ROUNDS && unwritten.size > 0; round++) {
+        if (round > 0) await setTimeout(CLOSING_PAUSE_MS)
+        await write()
+        stop()
+      }
     },
   }
 }
