@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildManifest } from '../../gateway/persisted/build-manifest.ts'
 import { readManifest } from '../../gateway/persisted/manifest.ts'
 import { startServer } from '../support/front-schema.ts'
+import { ask, makeServiceFolder, startService } from '../support/service.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const SUPERGRAPH = join(import.meta.dirname, '..', '..', 'schema', 'supergraph.graphql')
@@ -114,5 +115,46 @@ describe('a mistake is told with its file and line', () => {
     [['--schema', SUPERGRAPH, '--url', 'http://x'], /not both/],
   ])('flags %j', async (flags, sentence) => {
     expect((await run(...flags)).error).toMatch(sentence)
+  })
+})
+
+describe('a service', () => {
+  test('takes the manifest, answers its ids in every worker, and writes down what it does not know', async () => {
+    write('a.graphql', `${CLEAR} query Settings { historySettings { paused } }`)
+    const manifest = join(folder, 'manifest.json')
+    await run('--out', manifest, '--schema', SUPERGRAPH)
+    const [, settings] = readManifest(readFileSync(manifest, 'utf8'), manifest, 1_000).operations
+    const place = makeServiceFolder()
+    const report = join(place.folder, 'unknown.json')
+    const service = await startService({
+      folder: place.folder,
+      workers: 2,
+      settings: { persisted: { mode: 'report', manifests: [manifest], report } },
+    })
+    for (let i = 0; i < 8; i++) {
+      const answer = await fetch(`${service.url.replace('/graphql', '')}/graphql/p/${settings?.id}`, {
+        headers: { 'x-viewer-id': '7', connection: 'close' },
+      })
+      expect(await answer.json()).toEqual({ data: { historySettings: { paused: false } } })
+      expect(answer.headers.get('cache-control')).toBe('no-store')
+      await ask(service.url, '7', '{ historySettings { __typename } }', {}, { connection: 'close' })
+    }
+    expect(await service.stop()).toBe(0)
+    expect(JSON.parse(readFileSync(report, 'utf8'))).toMatchObject({
+      operations: [{ body: '{ historySettings { __typename } }', count: 8 }],
+    })
+    place.remove()
+  })
+
+  test('does not start on a manifest that does not fit, and says why', async () => {
+    write('a.graphql', 'query A { nothing }')
+    const manifest = join(folder, 'manifest.json')
+    await run('--out', manifest)
+    const place = makeServiceFolder()
+    const started = startService({ folder: place.folder, settings: { persisted: { manifests: [manifest] } } })
+    await expect(started).rejects.toThrow(
+      /ended with status 1: CONFIG_INVALID: .*manifest\.json: A \(id [0-9a-f]{64}\) does not fit the schema/,
+    )
+    place.remove()
   })
 })
