@@ -43,6 +43,9 @@ export async function readParameters(request: HttpRequest): Promise<Parameters |
   return 'query' in params ? { ...params, documentId: id?.documentId } : params
 }
 
+/** Looked for before anything is parsed: most bodies and messages that come here have no id. */
+const ID_KEYS = /"(?:documentId|doc_id|persistedQuery)"/
+
 /** `documentId` may be undefined where the id stands in the extensions. */
 type Called = { readonly documentId: string | undefined; readonly url?: string; readonly body?: () => Promise<Record<string, unknown>> }
 
@@ -66,7 +69,7 @@ function idOfBody({ body, url, pathId }: HttpRequest): Called | undefined {
     const operationName = new URLSearchParams(search).get('operationName') ?? undefined
     return { documentId: pathId, body: async () => ({ query: '', operationName, variables }) }
   }
-  const data = parseMap(body)
+  const data = ID_KEYS.test(body) ? parseMap(body) : undefined
   if (data === undefined || !hasId(data)) return undefined
   const { query, documentId, doc_id: relayId } = data
   return { documentId: idOf(documentId, relayId), body: async () => ({ ...data, query: query ?? '' }) }
@@ -117,7 +120,7 @@ export function operationOfMessage(payload: object): OperationRequest | Tidemark
 
 /** The message with an empty text where it has an id instead: `graphql-ws` closes the socket on messages without one. */
 export function withText(message: string): string {
-  if (!/"(?:documentId|doc_id|persistedQuery)"/.test(message)) return message
+  if (!ID_KEYS.test(message)) return message
   const data = parseMap(message)
   const payload = data?.['payload']
   if (!isMap(payload) || data?.['type'] !== 'subscribe' || (payload['query'] ?? undefined) !== undefined || !hasId(payload)) return message

@@ -15,6 +15,7 @@ import { parse, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { nestsTooDeep } from './body.ts'
 import type { PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
@@ -179,8 +180,10 @@ function send(socket: WebSocket, message: string): Promise<void> {
   })
 }
 
+/** What would take long to parse becomes nothing, which is no message of the protocol and closes the socket. */
 function textOf(data: RawData): string {
-  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)).toString()
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
+  return nestsTooDeep(bytes) ? '' : bytes.toString()
 }
 
 function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {
