@@ -10,6 +10,7 @@ import { composeSupergraph } from '../gateway/compose.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeEngine } from '../gateway/engine.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
+import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { localTransport } from '../gateway/transports/local.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
@@ -41,6 +42,7 @@ export function serve(
   )
   const counting = openCountingStore(config)
   const limits = makeRateLimits(config.limits, counting, log)
+  const persisted = makePersisted(engine, { ...config.persisted, tokensMax: server.operationTokensMax }, log, registry, systemClock)
   // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
   const gateway = makeServer(
     engine,
@@ -63,6 +65,7 @@ export function serve(
       ready: () => readiness(stores, systemClock),
       log,
       registry,
+      persisted,
       ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
   )
@@ -71,6 +74,7 @@ export function serve(
     async close() {
       await gateway.close()
       counting?.close()
+      await persisted.close()
     },
   }
 }

@@ -82,6 +82,18 @@ program
   })
 
 program
+  .command('persist')
+  .description('Build a manifest of persisted operations from a folder of .graphql files')
+  .argument('<folder>')
+  .option('--out <file>', 'where to; without it, it is printed')
+  .addOption(new Option('--format <form>', "Apollo's manifest, or Relay's {id: text}").choices(['apollo', 'relay']).default('apollo'))
+  .option('--client <name>', 'only this client program may call the operations by their ids')
+  .option('--schema <file>', 'check the operations against this SDL, of the API or a supergraph')
+  .option('--url <address>', 'check them against the schema of this running service')
+  .option('--token <jwt>', 'a token for --url')
+  .action(async (folder: string, flags) => (await import('./persist.ts')).persist(folder, flags, console.log))
+
+program
   .command('replay')
   .description('Send recorded interactions (TSV or JSONL of viewer, subject, time; may be gzipped) through the API')
   .argument('<file>')

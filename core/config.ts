@@ -162,6 +162,27 @@ const corsSchema = z
   })
   .strict()
 
+/** From loose to strict. */
+export const PERSISTED_MODES = ['off', 'apq', 'report', 'enforce'] as const
+
+const persistedSchema = z
+  .object({
+    mode: z
+      .enum(PERSISTED_MODES)
+      .default('apq')
+      .describe('off: texts only; apq: ids of manifests and registered ones too; report: others are recorded; enforce: manifests only.'),
+    clients: z
+      .record(z.string().min(1).max(64), z.enum(PERSISTED_MODES))
+      .default({})
+      .describe('Modes of client programs by name, each stricter than the default: clients name themselves.'),
+    manifests: z.array(z.string().min(1)).default([]).describe("Files, and folders of *.json, in Apollo's or Relay's form."),
+    watchEveryMs: count(0, 3_600_000).default(2_000).describe('Milliseconds between two looks at the manifests. 0: read at start only.'),
+    registeredMax: count(1, 1_000_000).default(10_000).describe('Operations one process keeps that clients registered (apq, report).'),
+    report: z.string().min(1).optional().describe('The file that report mode writes unknown operations to, as a manifest.'),
+    reportMax: count(1, 100_000).default(1_000).describe('Unknown operations recorded at most.'),
+  })
+  .strict()
+
 const configSchema = z
   .object({
     server: z
@@ -263,6 +284,7 @@ const configSchema = z
       .strict()
       .default({}),
     limits: limitsSchema.default({}),
+    persisted: persistedSchema.default({}),
     stores: storesSchema.default({}),
   })
   .strict()
@@ -307,7 +329,7 @@ function describeIssue(issue: z.ZodIssue): string[] {
 /** Relations between values, each with its reason. */
 function relationMistakes(config: Config): string[] {
   const mistakes: string[] = []
-  const { history, businesses, server, auth, stores, limits } = config
+  const { history, businesses, server, auth, persisted, stores, limits } = config
   if (history.sweepAfterMs <= history.flushAgeMaxMs) {
     mistakes.push(
       `history.sweepAfterMs (${history.sweepAfterMs}) must exceed history.flushAgeMaxMs (${history.flushAgeMaxMs}), or every key is persisted twice`,
@@ -355,6 +377,15 @@ function relationMistakes(config: Config): string[] {
     )
   }
   if (keys > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
+  for (const [client, mode] of Object.entries(persisted.clients)) {
+    if (PERSISTED_MODES.indexOf(mode) < PERSISTED_MODES.indexOf(persisted.mode)) {
+      mistakes.push(
+        `persisted.clients: ${client} is "${mode}", looser than persisted.mode (${persisted.mode}); anybody can claim that name, so make the default the loosest`,
+      )
+    }
+  }
+  if (persisted.manifests.length === 0 && [persisted.mode, ...Object.values(persisted.clients)].includes('enforce'))
+    mistakes.push('persisted: enforce needs persisted.manifests, or no operation could run')
   return mistakes
 }
 

@@ -12,7 +12,8 @@ export type Caller = {
 }
 
 /** The first header that names it counts; over WebSocket `clientName` of the connection parameters. */
-const CLIENT_NAMES = ['graphql-client-name', 'apollographql-client-name', 'x-client-name', 'clientName']
+export const CLIENT_HEADERS = ['graphql-client-name', 'apollographql-client-name', 'x-client-name']
+const CLIENT_NAMES = [...CLIENT_HEADERS, 'clientName']
 const CLIENT_LENGTH_MAX = 64
 
 /** The client's name out of HTTP headers (lower case) or connection parameters; undefined where none of use is given. */

@@ -20,6 +20,7 @@ import { noteDenials } from './authorization/denials.ts'
 import { deniedTo, findGuards, withoutDenied } from './authorization/guarded.ts'
 import { readAccessRules } from './authorization/rules.ts'
 import { readCostRules } from './cost-rules.ts'
+import { cachePolicyOf, readCacheHints } from './cache/policy.ts'
 import { decideConditions } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
@@ -66,6 +67,7 @@ const CACHED_TEXT_MAX = 65_536
 /** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
 export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): Engine {
   const planner = makePlanner(supergraphSdl)
+  const cacheHints = readCacheHints(supergraphSdl)
   const transports = new Map(subgraphs.map(({ name, transport }) => [name, transport]))
   for (const name of planner.subgraphs) {
     if (!transports.has(name))
@@ -98,7 +100,9 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     if ('errors' in read) return read
     try {
       const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
-      const whole = { ...compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined)), cost }
+      const cache = cachePolicyOf(planner.schema, read, cacheHints)
+      const compiled = compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined))
+      const whole = { ...compiled, cost, ...(cache === undefined ? {} : { cache }) }
       if (rules === undefined) return whole
       return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
         compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, { viewer })),

@@ -17,6 +17,7 @@ import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
 import { clientOf, forwardedOf, type Caller } from './caller.ts'
 import { rateLimitedError, type RateLimits } from './rate-limits.ts'
+import type { Persisted } from './persisted/persisted.ts'
 import type { Credentials, Identify, Viewer } from './viewer.ts'
 
 export type Collaborators = {
@@ -38,17 +39,26 @@ export type Collaborators = {
   readonly forwardHeaders?: readonly string[]
   /** What `/metrics` shows instead, where several processes answer on one address. */
   metricsOfAll?(): Promise<string>
+  /** Finds operations by id. Absent: operations come as text. */
+  readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
 }
 
 /** The parameters of a request, read and of the right types. */
 export type OperationRequest = {
-  readonly query: string
+  /** Undefined or empty where the operation is called by an id. */
+  readonly query: string | undefined
   readonly operationName: string | undefined
   readonly variables: Readonly<Record<string, unknown>> | undefined
+  /** The id by which the request calls an operation, if not in the extensions. */
+  readonly documentId?: string | undefined
+  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. */
-export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number }
+/**
+ * A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
+ * and no store was missing.
+ */
+export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number; readonly complete: boolean }
 
 export type Refusal = { readonly errors: readonly GraphQLError[] }
 
@@ -59,6 +69,8 @@ export type Front = {
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
+  /** Answers may depend on the name of the client. */
+  varyOnClient(): boolean
   /** Errors come back formatted, and are counted. */
   prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] }
   /** May it run now? Undefined: yes. Every door asks before it runs what it prepared; without limits nobody waits for it. */
@@ -75,11 +87,22 @@ export type Front = {
 }
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
-  const { identify, makeContext, log, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
+  const { identify, makeContext, log, persisted, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
   const formatError = makeFormatError(mode, log)
   const metrics = makeMetrics(collaborators.registry)
 
-  return { callerOf, formatError, metrics, log, prepare, admit, execute, executeToJson, subscribe }
+  return {
+    callerOf,
+    formatError,
+    metrics,
+    log,
+    varyOnClient: () => persisted?.varyOnClient === true,
+    prepare,
+    admit,
+    execute,
+    executeToJson,
+    subscribe,
+  }
 
   async function callerOf(credentials: Credentials, remote: string | undefined, headers: Credentials = credentials): Promise<Caller> {
     const viewer = await identify(credentials)
@@ -93,7 +116,8 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const waiting = limits?.waiting(caller)
     if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
     const startedAt = limits === undefined ? 0 : performance.now()
-    const prepared = engine.prepare(request.query, request.operationName)
+    const prepared =
+      persisted === undefined ? engine.prepare(request.query ?? '', request.operationName) : persisted.prepare(request, caller.client)
     if ('errors' in prepared) {
       // Reading rubbish costs too. Nobody waits for it to be counted.
       void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
@@ -133,7 +157,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const result = resultWithErrors(json)
     if (result === undefined) {
       metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
-      return { json: jsonWithDegraded(json, context), executed: true, status: 200 }
+      return { json: jsonWithDegraded(json, context), executed: true, status: 200, complete: (context.degraded?.size ?? 0) === 0 }
     }
     count(prepared, result, startedAt)
     return jsonResultOf(withDegraded(formatResult(result, formatError), context))
@@ -173,7 +197,8 @@ function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResul
 
 function jsonResultOf(result: ExecutionResult): JsonResult {
   const executed = 'data' in result
-  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []) }
+  const complete = executed && result.errors === undefined && result.extensions?.['degraded'] === undefined
+  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []), complete }
 }
 
 /**

@@ -6,28 +6,22 @@
  * spares one of the five microseconds that the front costs. Whatever is unusual in any way goes to `graphql-http`, so
  * there is one place that says what is wrong, and both ways end in the same `answer`.
  *
- * Why there is no extra header against cross-site request forgery: POST takes `application/json` only, which a foreign
- * page cannot send without a preflight that we do not answer; GET runs queries only, which change nothing, and without
- * CORS headers a foreign page cannot read the answer; and the viewer is named by a header that no browser adds by itself,
- * there are no cookies. Asking GET requests for a header on top would break links and the protocol's audits for nothing.
+ * Cross-site request forgery needs no extra header, whoever configures CORS. What a foreign page can send without a
+ * preflight ("simple" requests) changes nothing: a POST must be declared `application/json`, also one without a body and
+ * also at /graphql/p/:id, and forms and plain text are refused; GET and event streams by GET run no mutation. All it can
+ * leave behind is an operation registered or recorded, which are bounded and hold nothing but a text. It cannot read
+ * answers without CORS headers; and where a list of origins allows some, those alone are trusted. The viewer is named by
+ * a header that no browser adds by itself; there are no cookies. Asking GET requests for a header on top would break
+ * links, CDNs and the protocol's audits for nothing.
  */
-import type { IncomingHttpHeaders } from 'node:http'
 import type { GraphQLError } from 'graphql'
 import { createHandler, type Response } from 'graphql-http'
+import { cacheHeaders } from './cache/headers.ts'
 import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { graphqlErrorOf, statusOf } from './error-format.ts'
 import { subscriptionRefused, type Front, type OperationRequest } from './front.ts'
-
-export type HttpRequest = {
-  readonly method: string
-  readonly url: string
-  readonly headers: IncomingHttpHeaders
-  /** The body as text; empty if there is none. */
-  readonly body: string
-  /** The address of the other end. */
-  readonly address: string | undefined
-}
+import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 
 export type Answer = {
   readonly status: number
@@ -43,29 +37,43 @@ export type HttpOptions = {
   readonly direct?: boolean
 }
 
+/** What travels through graphql-http beside what it knows. */
+type Context = { subscription?: true; documentId?: string }
+
 export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest) => Promise<Answer> {
   const { direct = true } = options
-  const handle = createHandler<HttpRequest, { subscription?: true }>({
-    parseRequestParams: (request) => refuseBatch(request.raw.body),
+  const handle = createHandler<HttpRequest, Context>({
+    async parseRequestParams(request) {
+      const params = await readParameters(request.raw)
+      if ('query' in params && params.documentId !== undefined) request.context.documentId = params.documentId
+      return params
+    },
     formatError: (error) =>
       isTidemarkError(error) ? graphqlErrorOf(error) : graphqlErrorOf(new TidemarkError('BAD_REQUEST', sentenceOf(error.message))),
     async onSubscribe(request, params) {
       const { headers } = request.raw
       const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
-      const operation = { query: params.query, operationName: params.operationName ?? undefined, variables: params.variables ?? undefined }
-      const given = await answer(front, request.raw, operation, contentType)
+      const given = await answer(front, request.raw, operationOf({ ...params, documentId: request.context.documentId }), contentType)
       if (given.subscription) request.context.subscription = true
       return [given.body, { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } }]
     },
   })
 
   return async function http(request) {
-    if (direct && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
+    const given = await answerTo(request)
+    // What is not said to be kept must not be: caches keep a 200 or a 405 without a word for as long as they like.
+    return request.method === 'GET' && given.headers?.['cache-control'] === undefined
+      ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
+      : given
+  }
+
+  async function answerTo(request: HttpRequest): Promise<Answer> {
+    if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const contentType = negotiate(request.headers.accept).contentType
       const operation = contentType === undefined ? undefined : plainOperation(request.body)
       if (contentType !== undefined && operation !== undefined) return answer(front, request, operation, contentType)
     }
-    const context: { subscription?: true } = {}
+    const context: Context = {}
     const response = await handle({
       method: request.method,
       url: request.url,
@@ -74,7 +82,7 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
       raw: request,
       context,
     })
-    return { ...answerOf(response), ...context }
+    return context.subscription === undefined ? answerOf(response) : { ...answerOf(response), subscription: true }
   }
 }
 
@@ -92,8 +100,10 @@ async function answer(front: Front, request: HttpRequest, operation: OperationRe
   const admission = front.admit(prepared, operation, caller)
   const refused = admission === undefined ? undefined : await admission
   if (refused !== undefined) return requestErrors(refused.errors, contentType)
-  const { json, executed, status } = await front.executeToJson(prepared, operation, caller)
-  return { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
+  const { json, executed, status, complete } = await front.executeToJson(prepared, operation, caller)
+  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
+  if (request.method !== 'GET') return given
+  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
 }
 
 /** Nothing was executed. The status follows the media type, as the protocol asks. */
@@ -147,20 +157,27 @@ const SENTENCES: Readonly<Record<string, string>> = {
   'Unparsable JSON body': 'the body is not valid JSON: send a JSON object with "query"',
   'JSON body must be an object': 'the body is not a JSON object: send {"query": "…", "variables": {…}}',
   'Unparsable URL': '"variables" or "extensions" of the URL is not valid JSON: send JSON objects, percent-encoded',
-  'Missing query': '"query" is missing: send the text of the operation',
+  'Missing query': '"query" is missing: send the text of the operation, or its id as "documentId"',
   'Invalid query': '"query" is not a string: send the text of the operation',
   'Invalid variables': '"variables" is not an object: send a JSON object, or leave it out',
   'Invalid operationName': '"operationName" is not a string: send the name of an operation of the document, or leave it out',
   'Invalid extensions': '"extensions" is not an object: send a JSON object, or leave it out',
 }
 
+/** What graphql-http read, in our words. */
+export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
+  return {
+    query,
+    operationName: operationName ?? undefined,
+    variables: variables ?? undefined,
+    extensions: extensions ?? undefined,
+    documentId,
+  }
+}
+
 /** What graphql-http says about parameters, with what to do about it. */
 export function sentenceOf(message: string): string {
   return SENTENCES[message] ?? `the request is not GraphQL over HTTP: ${message}`
-}
-
-export function refuseBatch(body: string): void {
-  if (/^\s*\[/.test(body)) throw new TidemarkError('BAD_REQUEST', 'the body is an array of operations: send one operation per request')
 }
 
 function isPlainJson(contentType: string | undefined): boolean {
@@ -169,25 +186,4 @@ function isPlainJson(contentType: string | undefined): boolean {
     contentType === 'application/json; charset=utf-8' ||
     contentType === 'application/json;charset=UTF-8'
   )
-}
-
-/** The parameters of a body in which nothing is unusual; otherwise undefined, and graphql-http says what is wrong. */
-function plainOperation(body: string): OperationRequest | undefined {
-  let data: unknown
-  try {
-    data = JSON.parse(body)
-  } catch {
-    return undefined
-  }
-  if (!isMap(data)) return undefined
-  const { query, operationName, variables, extensions } = data
-  if (typeof query !== 'string') return undefined
-  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') return undefined
-  if (variables !== undefined && variables !== null && !isMap(variables)) return undefined
-  if (extensions !== undefined && extensions !== null && !isMap(extensions)) return undefined
-  return { query, operationName: operationName ?? undefined, variables: variables ?? undefined }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

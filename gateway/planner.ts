@@ -18,6 +18,7 @@ import {
 } from 'graphql'
 import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
+import { CACHE_DIRECTIVE } from './cache/policy.ts'
 
 /** The object types that a type condition lets pass, the named type included; inaccessible ones too. */
 export type PossibleTypes = (name: string) => ReadonlySet<string>
@@ -76,6 +77,8 @@ function apiSchema(consumerSdl: string): GraphQLSchema {
 
 function isApiDefinition(definition: DefinitionNode): boolean {
   const name = 'name' in definition ? (definition.name?.value ?? '') : ''
+  // Whether answers may be kept is between the subgraphs and us.
+  if (definition.kind === Kind.DIRECTIVE_DEFINITION && name === CACHE_DIRECTIVE) return false
   return !name.startsWith('__') && !/^(?:join|link|core)__/.test(name) && !SPECIFIED.has(name)
 }
 

@@ -2,6 +2,7 @@
 import { GraphQLError, execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
 import type { Viewer } from '../core/viewer.ts'
+import type { CachePolicy } from './cache/policy.ts'
 import { conditionVariables } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from './executor.ts'
@@ -31,6 +32,8 @@ export type PreparedOperation = {
   readonly hash: string
   /** What it costs with these variables, as they came: see operation-cost.ts. Never throws. */
   cost?(variables: Variables): number
+  /** How long its answers may be kept; absent: not at all. */
+  readonly cache?: CachePolicy
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
   /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */

@@ -13,12 +13,15 @@ import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
 import { makeCors, type CorsOptions } from './cors.ts'
+import { textOf } from './body.ts'
+import { refuseConnection, timeouts } from './slow-clients.ts'
 import { makeFastLane, writeAnswer } from './fast-lane.ts'
 import { makeFront, type Collaborators } from './front.ts'
 import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes } from './health.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
-import { makeHttp, refusal, type Answer, type HttpOptions, type HttpRequest } from './http.ts'
+import { makeHttp, refusal, type Answer, type HttpOptions } from './http.ts'
+import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
 import { makeSse } from './sse.ts'
 import { serveWebSockets } from './websocket.ts'
 
@@ -30,6 +33,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
     readonly pingEveryMs?: number
     /** Web pages of which origins may call the API; absent: none. */
     readonly cors?: CorsOptions | undefined
+    /** Milliseconds a client may take to send a request; a third of them for its headers. Default 30000. */
+    readonly requestMaxMs?: number
   }
 
 export type GatewayServer = {
@@ -38,9 +43,6 @@ export type GatewayServer = {
   /** Drains; see above. Resolves when the last connection is gone. */
   close(): Promise<void>
 }
-
-/** Milliseconds a client may take to send a request: whoever dribbles one byte at a time holds nothing for long. */
-const REQUEST_MAX_MS = 60_000
 
 /** Milliseconds an idle connection is kept. More than load balancers keep theirs (60 s), so that they close first. */
 const KEEP_ALIVE_MS = 72_000
@@ -53,7 +55,7 @@ export function makeServer(
   collaborators: Collaborators,
   clock: Clock = systemClock,
 ): GatewayServer {
-  const { mode, bodyBytesMax, drainMaxMs, pingEveryMs = 12_000 } = options
+  const { mode, bodyBytesMax, drainMaxMs, pingEveryMs = 12_000, requestMaxMs = 30_000 } = options
   let state: 'open' | 'draining' = 'open'
   const draining = () => state === 'draining'
   const inFlight = new Set<ServerResponse>()
@@ -70,9 +72,10 @@ export function makeServer(
     logger: false,
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_000 },
+    clientErrorHandler: refuseConnection,
     serverFactory: (route) =>
-      createServer({ requestTimeout: REQUEST_MAX_MS, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+      createServer({ ...timeouts(requestMaxMs), keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
         track(response)
         if (cors?.(request, response) === true) return
         if (!fastLane(request, response)) route(request, response)
@@ -118,7 +121,11 @@ export function makeServer(
 
   // Bodies stay text: the media type decides later who reads them, and how.
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => done(null, body))
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    const body = textOf(bytes, request.headers)
+    if (typeof body === 'string') done(null, body)
+    else done(body)
+  })
 
   const graphiql = mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined
   app.all(GRAPHQL_PATH, async (request, reply) => {
@@ -126,6 +133,11 @@ export function makeServer(
     reply.hijack()
     const { method, url, headers, body } = request
     return serve({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
+  })
+  app.all<{ Params: { id: string } }>(`${OPERATION_PATH}:id`, async ({ method, url, headers, body, params, socket }, reply) => {
+    reply.hijack()
+    const text = typeof body === 'string' ? body : ''
+    return serve({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
   })
   if (graphiql !== undefined) {
     app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : sendNotFound(reply)))

@@ -11,13 +11,13 @@
  */
 import type { ServerResponse } from 'node:http'
 import type { ExecutionResult } from 'graphql'
-import { parseRequestParams } from 'graphql-http'
 import { isTidemarkError, TidemarkError } from '../core/errors.ts'
 import type { Front, OperationRequest } from './front.ts'
 import { JSON_TYPE } from './accept.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
-import { answerOf, mutationByGet, refusal, refuseBatch, requestErrors, sentenceOf, type Answer, type HttpRequest } from './http.ts'
+import { answerOf, mutationByGet, operationOf, refusal, requestErrors, sentenceOf, type Answer } from './http.ts'
+import { readParameters, type HttpRequest } from './parameters.ts'
 import type { PreparedOperation } from './engine.ts'
 import type { Caller } from './caller.ts'
 
@@ -43,7 +43,7 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     let caller: Caller
     try {
       const params = await readOperation(request)
-      if (!('query' in params)) return params
+      if ('body' in params) return params
       operation = params
       caller = await front.callerOf(request.headers, request.address)
     } catch (error) {
@@ -131,12 +131,10 @@ function writeEvent(response: ServerResponse, result: ExecutionResult): Promise<
 }
 
 async function readOperation(request: HttpRequest): Promise<OperationRequest | Answer> {
-  refuseBatch(request.body)
-  const params = await parseRequestParams({ ...request, raw: request, context: undefined }).catch((error: unknown) => {
+  const params = await readParameters(request).catch((error: unknown) => {
     throw isTidemarkError(error)
       ? error
       : new TidemarkError('BAD_REQUEST', sentenceOf(error instanceof Error ? error.message : String(error)))
   })
-  if (!('query' in params)) return answerOf(params)
-  return { query: params.query, operationName: params.operationName ?? undefined, variables: params.variables ?? undefined }
+  return 'query' in params ? operationOf(params) : answerOf(params)
 }

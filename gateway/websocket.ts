@@ -16,11 +16,13 @@ import { parse, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { nestsTooDeep } from './body.ts'
 import type { PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
+import { operationOfMessage, withText } from './parameters.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
 
 export type WebSocketOptions = {
@@ -93,11 +95,8 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
           ),
         ]
       }
-      const operation = {
-        query: payload.query,
-        operationName: payload.operationName ?? undefined,
-        variables: payload.variables ?? undefined,
-      }
+      const operation = operationOfMessage(payload)
+      if (isTidemarkError(operation)) return [graphqlErrorOf(operation)]
       const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
       const { extra, subscriptions } = connection
@@ -148,7 +147,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
         close: (code, reason) => socket.close(code, reason),
         onMessage: (receive) => {
           socket.on('message', (data) => {
-            receive(textOf(data)).catch((error: unknown) => {
+            receive(withText(textOf(data))).catch((error: unknown) => {
               front.log.error({ err: error }, 'a WebSocket message could not be handled')
               socket.close(CloseCode.InternalServerError, 'internal error')
             })
@@ -206,8 +205,10 @@ function send(socket: WebSocket, message: string): Promise<void> {
   })
 }
 
+/** What would take long to parse becomes nothing, which is no message of the protocol and closes the socket. */
 function textOf(data: RawData): string {
-  return (Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)).toString()
+  const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
+  return nestsTooDeep(bytes) ? '' : bytes.toString()
 }
 
 function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {

@@ -12,7 +12,11 @@ import {
   GraphQLString,
 } from 'graphql'
 import { pino } from 'pino'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig } from '../../core/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import type { Engine } from '../../gateway/engine.ts'
+import { makePersisted, type Persisted, type PersistedOptions } from '../../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer, type ServerOptions } from '../../gateway/server.ts'
 import { makeIdentify, type AuthOptions, type Viewer } from '../../gateway/viewer.ts'
 import type { Collaborators } from '../../gateway/front.ts'
@@ -179,6 +183,7 @@ export type TestServer = GatewayServer & {
   /** Lines of the log, parsed. */
   readonly logged: Record<string, unknown>[]
   readonly sources: ReturnType<typeof makeFrontSchema>['sources']
+  readonly persisted: Persisted
   hold(): Gate
 }
 
@@ -188,30 +193,54 @@ type TestOptions = Partial<ServerOptions> & {
   readonly ready?: Collaborators['ready']
   /** What else the front is given: limits, proxies, costs. */
   readonly more?: Partial<Collaborators>
+  readonly persisted?: Partial<PersistedOptions>
+  /** Instead of the plain one of the schema above. */
+  readonly engine?: Engine
 }
 
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
-  const { auth = {}, toJson = false, ready = async () => ({ ok: true, stores: { hot: 'ok' } }), more = {}, ...given } = options
+  const {
+    auth = {},
+    toJson = false,
+    persisted = {},
+    engine: ownEngine,
+    ready = async () => ({ ok: true, stores: { hot: 'ok' } }),
+    more = {},
+    ...given
+  } = options
   const { schema, sources, hold } = makeFrontSchema()
   const engine = makePlainEngine(schema, { toJson })
   const registry = new Registry()
   const logged: Record<string, unknown>[] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) })
+  const operations = makePersisted(
+    ownEngine ?? engine,
+    { ...makeConfig([]).persisted, watchEveryMs: 0, tokensMax: 5_000, ...persisted },
+    log,
+    registry,
+    systemClock,
+  )
   const mode = given.mode ?? 'development'
   let number = 0
   const server = makeServer(
-    engine,
+    ownEngine ?? engine,
     { host: '127.0.0.1', port: 0, mode, bodyBytesMax: 100_000, drainMaxMs: 5_000, ...given },
     {
       identify: makeIdentify(auth, mode),
       makeContext: (viewer): FrontContext => ({ viewer, number: ++number }),
       ready,
-      log: pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
+      log,
       registry,
       ...more,
+      persisted: operations,
     },
   )
   const { url } = await server.listen()
-  return { ...server, url, engine, registry, logged, sources, hold }
+  async function close(): Promise<void> {
+    await server.close()
+    await operations.close()
+  }
+  return { ...server, close, url, engine, registry, logged, sources, hold, persisted: operations }
 }
 
 export async function post(

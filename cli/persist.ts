@@ -1,0 +1,71 @@
+/**
+ * `tidemark persist FOLDER`: a manifest of persisted operations out of a folder of `.graphql` files. Checked against a
+ * schema if one is given: an SDL file (of the API or a supergraph), or the address of a service that tells its schema.
+ */
+import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join, relative, sep } from 'node:path'
+import { buildClientSchema, buildSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
+import { TidemarkError } from '../core/errors.ts'
+import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
+import { makePlanner } from '../gateway/planner.ts'
+import { callApi } from './api-client.ts'
+
+export type PersistFlags = {
+  out?: string
+  format: 'apollo' | 'relay'
+  /** Only this client program may call the operations by their ids. */
+  client?: string
+  url?: string
+  schema?: string
+  token?: string
+}
+
+/** Throws CONFIG_INVALID with one sentence per mistake. */
+export async function persist(folder: string, flags: PersistFlags, print: (text: string) => void): Promise<void> {
+  const files = readSources(folder)
+  const { operations, mistakes } = buildManifest(files, await schemaOf(flags))
+  if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
+  if (operations.length === 0)
+    throw new TidemarkError('CONFIG_INVALID', `${folder} has no operation: put them into files that end in .graphql or .gql`)
+  if (flags.client !== undefined && flags.format === 'relay')
+    throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form cannot say whose an operation is")
+  const text = manifestText(operations, flags.format, flags.client)
+  if (flags.out === undefined) return print(text.trimEnd())
+  writeFileSync(flags.out, text)
+  print(`${flags.out}: ${operations.length} operations of ${files.length} files`)
+}
+
+function readSources(folder: string): SourceFile[] {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    throw new TidemarkError('CONFIG_INVALID', `${folder} is not a folder: name the one with the .graphql files`)
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:graphql|gql)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => !relative(folder, path).split(sep).includes('node_modules'))
+  return paths.map((path) => ({ name: path, text: readFileSync(path, 'utf8') }))
+}
+
+async function schemaOf({ url, schema, token }: PersistFlags): Promise<GraphQLSchema | undefined> {
+  if (schema !== undefined && url !== undefined) throw new TidemarkError('CONFIG_INVALID', 'give --schema or --url, not both')
+  if (schema !== undefined) return readSchema(schema)
+  if (url === undefined) return undefined
+  const api = apiUrl(url)
+  return buildClientSchema(await callApi<IntrospectionQuery>(api, getIntrospectionQuery(), {}, { token }))
+}
+
+function readSchema(file: string): GraphQLSchema {
+  try {
+    const sdl = readFileSync(file, 'utf8')
+    return /@join__\w/.test(sdl) ? makePlanner(sdl).schema : buildSchema(sdl, { assumeValidSDL: true })
+  } catch (error) {
+    throw new TidemarkError('CONFIG_INVALID', `--schema ${file} cannot be read as a schema: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function apiUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new TidemarkError('CONFIG_INVALID', `--url "${text}" is not an address: write http://host:port`)
+  if (url.pathname === '/') url.pathname = '/graphql'
+  return url.href
+}

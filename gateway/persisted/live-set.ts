@@ -1,0 +1,192 @@
+/**
+ * The operations of the manifests as they are now: planned and compiled at start, which fails if one of them is wrong, and
+ * replaced as a whole, between two requests, whenever files change. A manifest that is broken then changes nothing: what
+ * it last said stays. An operation that does not fit the schema, because a release came before its schema, is answered
+ * with its errors while the others of its manifest work.
+ *
+ * When the engine is replaced, `prepareWith` prepares everything on the new one before it is used, and `commit` takes
+ * that over.
+ */
+import { dirname, resolve } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import type { Log } from '../error-format.ts'
+import type { Manifest, ManifestOperation } from './manifest.ts'
+import { mistakesOf, readManifestFiles, signatureOf, type ManifestFiles } from './manifest-files.ts'
+import type { PersistedMetrics } from './metrics.ts'
+import {
+  failuresOf,
+  makePinnedSet,
+  mergeOperations,
+  prepareOne,
+  type Failure,
+  type Pinned,
+  type PinnedSet,
+  type Preparing,
+} from './pinned.ts'
+
+export type LiveSet = {
+  set(): PinnedSet
+  /** Prepares everything on an engine that is not in use yet. `failures` do not fit it; `commit` once it is in use. */
+  prepareWith(engine: Preparing): Promise<{ readonly failures: readonly Failure[]; commit(): void }>
+  /** Takes over now what changed in the files. Resolves to whether all of it could be. */
+  reload(): Promise<boolean>
+  close(): Promise<void>
+}
+
+export type LiveSetOptions = Pick<Config['persisted'], 'manifests' | 'watchEveryMs'> & { readonly tokensMax: number }
+
+/** `engine` is whichever is in use. Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
+export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log, metrics: PersistedMetrics, clock: Clock): LiveSet {
+  const { manifests: paths, tokensMax, watchEveryMs } = options
+  let signature = signatureOf(paths)
+  let manifests = readAtStart()
+  let pinned: ReadonlyMap<string, Pinned> = new Map()
+  let set = pinAtStart()
+  let broken = 0
+  /** Counts engines: what was begun on one must not be used after the next took its place. */
+  let engines = 0
+  let timer: Timer | undefined
+  let reloading: Promise<boolean> = Promise.resolve(true)
+  let closed = false
+  watch()
+
+  function readAtStart(): ReadonlyMap<string, Manifest> {
+    const files = readManifestFiles(paths, tokensMax)
+    refuseAtStart(mistakesOf(files))
+    return files.manifests
+  }
+
+  function pinAtStart(): PinnedSet {
+    const { operations, mistakes } = mergeOperations(manifests.values())
+    refuseAtStart(mistakes)
+    const prepared = new Map<string, Pinned>()
+    for (const operation of operations) if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(engine, operation))
+    refuseAtStart(failuresAmong(operations, prepared).map(sentenceOf))
+    pinned = prepared
+    metrics.set({ operations: operations.length, failing: 0, broken: 0 })
+    return makePinnedSet(operations, prepared)
+  }
+
+  function watch(): void {
+    if (watchEveryMs === 0 || paths.length === 0 || closed) return
+    timer = clock.after(watchEveryMs, () => {
+      const done = signatureOf(paths) === signature ? Promise.resolve() : reload()
+      void done.then(watch)
+    })
+  }
+
+  function reload(): Promise<boolean> {
+    reloading = reloading.then(takeOver).catch((error: unknown) => {
+      log.error({ err: error }, 'manifests could not be reloaded, and the old ones are kept')
+      return false
+    })
+    return reloading
+  }
+
+  async function takeOver(): Promise<boolean> {
+    signature = signatureOf(paths)
+    const files = readManifestFiles(paths, tokensMax)
+    const next = withOld(files, manifests)
+    const { operations, mistakes } = mergeOperations(next.values())
+    const sentences = [...mistakesOf(files), ...mistakes]
+    for (const sentence of sentences) log.warn({}, `${sentence} (what was there before is kept)`)
+    broken = files.missing.length + [...files.manifests.values()].filter((manifest) => manifest.mistakes.length > 0).length
+    if (mistakes.length > 0) {
+      broken++
+      use(set.operations, pinned)
+    } else {
+      await replaceBy(operations)
+      manifests = next
+    }
+    metrics.reloaded(sentences.length > 0 ? 'broken' : 'ok')
+    return sentences.length === 0
+  }
+
+  async function replaceBy(operations: readonly ManifestOperation[]): Promise<void> {
+    let begun: number
+    let prepared: Map<string, Pinned>
+    do {
+      begun = engines
+      prepared = await prepareAll(engine, operations, pinned)
+    } while (begun !== engines)
+    use(operations, prepared)
+  }
+
+  function use(operations: readonly ManifestOperation[], prepared: ReadonlyMap<string, Pinned>): void {
+    pinned = prepared
+    set = makePinnedSet(operations, prepared)
+    const failures = failuresAmong(operations, prepared)
+    for (const failure of failures) log.warn({}, `${sentenceOf(failure)} (it is answered with this error)`)
+    metrics.set({ operations: operations.length, failing: failures.length, broken })
+  }
+
+  return {
+    set: () => set,
+    reload,
+    async prepareWith(next) {
+      const prepared = await prepareAll(next, set.operations, new Map())
+      return {
+        failures: failuresAmong(set.operations, prepared),
+        commit() {
+          engines++
+          // Manifests may have changed meanwhile: what came since is prepared now.
+          for (const operation of set.operations)
+            if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(next, operation))
+          use(set.operations, prepared)
+        },
+      }
+    },
+    async close() {
+      closed = true
+      timer?.cancel()
+      await reloading
+    },
+  }
+}
+
+/** One after the other with pauses between, so that requests go on. What is prepared on this engine already is kept. */
+async function prepareAll(
+  engine: Preparing,
+  operations: readonly ManifestOperation[],
+  known: ReadonlyMap<string, Pinned>,
+): Promise<Map<string, Pinned>> {
+  const prepared = new Map<string, Pinned>()
+  for (const operation of operations) {
+    if (prepared.has(operation.body)) continue
+    const before = known.get(operation.body)
+    if (before === undefined) await setImmediate()
+    prepared.set(operation.body, before ?? prepareOne(engine, operation))
+  }
+  return prepared
+}
+
+/** What was read; the old state of each file that is broken now, and of what lay under a path that is gone. */
+function withOld({ manifests, missing }: ManifestFiles, old: ReadonlyMap<string, Manifest>): Map<string, Manifest> {
+  const next = new Map<string, Manifest>()
+  for (const [file, manifest] of manifests) {
+    const kept = manifest.mistakes.length === 0 ? manifest : old.get(file)
+    if (kept !== undefined) next.set(file, kept)
+  }
+  for (const [file, manifest] of old)
+    if (missing.some((path) => file === path || resolve(dirname(file)) === resolve(path))) next.set(file, manifest)
+  return next
+}
+
+function failuresAmong(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): Failure[] {
+  return operations.flatMap((operation) => {
+    const entry = pinned.get(operation.body)
+    return entry === undefined ? [] : failuresOf(operation, entry)
+  })
+}
+
+export function sentenceOf({ operation, message }: Failure): string {
+  const { file, id, names } = operation
+  return `${file}: ${names[0] ?? 'the operation'} (id ${id}) does not fit the schema: ${message}`
+}
+
+function refuseAtStart(mistakes: readonly string[]): void {
+  if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
+}

@@ -1,0 +1,66 @@
+/**
+ * Where manifests come from: files, and folders whose `*.json` are manifests. What changed is seen by looking (size, time
+ * of change and inode of each file) every few seconds instead of by the kernel's notices, which never come from network
+ * file systems and get lost when a folder is replaced as a whole, as Kubernetes does it with a ConfigMap.
+ *
+ * A file that is named must be there. What a folder holds comes and goes.
+ */
+import { readFileSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { readManifest, type Manifest } from './manifest.ts'
+
+const FILE_BYTES_MAX = 67_108_864
+
+/** The manifests by file, and the paths that are not there. */
+export type ManifestFiles = { readonly manifests: ReadonlyMap<string, Manifest>; readonly missing: readonly string[] }
+
+export function readManifestFiles(paths: readonly string[], tokensMax: number): ManifestFiles {
+  const manifests = new Map<string, Manifest>()
+  const missing: string[] = []
+  for (const path of paths) {
+    const files = listFiles(path)
+    if (files === undefined) missing.push(path)
+    for (const file of files ?? []) manifests.set(file, readFile(file, tokensMax))
+  }
+  return { manifests, missing }
+}
+
+export function mistakesOf({ manifests, missing }: ManifestFiles): string[] {
+  const absent = missing.map((path) => `persisted.manifests: ${path} cannot be read: name a file or a folder that is there`)
+  return [...absent, ...[...manifests.values()].flatMap(({ mistakes }) => mistakes)]
+}
+
+/** Differs as soon as any manifest does. */
+export function signatureOf(paths: readonly string[]): string {
+  return paths.map((path) => (listFiles(path) ?? []).map(stampOf).join('\n')).join('\n\n')
+}
+
+function listFiles(path: string): string[] | undefined {
+  try {
+    if (!statSync(path).isDirectory()) return [path]
+    const names = readdirSync(path).filter((name) => name.endsWith('.json') && !name.startsWith('.'))
+    return names.toSorted().map((name) => join(path, name))
+  } catch {
+    return undefined
+  }
+}
+
+function stampOf(file: string): string {
+  try {
+    const { size, mtimeMs, ctimeMs, ino } = statSync(file)
+    return `${file} ${size} ${mtimeMs} ${ctimeMs} ${ino}`
+  } catch {
+    return `${file} is gone`
+  }
+}
+
+function readFile(file: string, tokensMax: number): Manifest {
+  try {
+    const { size } = statSync(file)
+    if (size > FILE_BYTES_MAX)
+      return { operations: [], mistakes: [`${file} has ${size} bytes: split it, ${FILE_BYTES_MAX} are read at most`] }
+    return readManifest(readFileSync(file, 'utf8'), file, tokensMax)
+  } catch (error) {
+    return { operations: [], mistakes: [`${file} cannot be read: ${(error as Error).message}`] }
+  }
+}

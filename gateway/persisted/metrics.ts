@@ -1,0 +1,67 @@
+/** What the room of persisted operations counts. */
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+
+/**
+ * manifest: found in a manifest. registered: by an id that a client registered. unknown: a text that no manifest has, let
+ * through. not_found: an id of nothing. refused: enforced. mismatch: the text is not that of the id.
+ */
+const LOOKUPS = ['manifest', 'registered', 'unknown', 'not_found', 'refused', 'mismatch'] as const
+export type Lookup = (typeof LOOKUPS)[number]
+
+export type PersistedMetrics = {
+  count(lookup: Lookup): void
+  reloaded(result: 'ok' | 'broken'): void
+  set(gauges: { operations: number; failing: number; broken: number }): void
+  recorded(count: number, dropped: number): void
+}
+
+export function makePersistedMetrics(registry: Registry): PersistedMetrics {
+  const registers = [registry]
+  const lookups = new Counter({
+    name: 'tidemark_persisted_lookups_total',
+    help: 'Operations looked up, by what was found.',
+    labelNames: ['result'],
+    registers,
+  })
+  const reloads = new Counter({
+    name: 'tidemark_persisted_reloads_total',
+    help: 'Changes of manifests that were seen; broken: the old ones were kept.',
+    labelNames: ['result'],
+    registers,
+  })
+  const operations = new Gauge({ name: 'tidemark_persisted_operations', help: 'Operations of the manifests.', registers })
+  const failing = new Gauge({
+    name: 'tidemark_persisted_failing_operations',
+    help: 'Operations of the manifests that do not fit the schema.',
+    registers,
+  })
+  const broken = new Gauge({
+    name: 'tidemark_persisted_broken_manifests',
+    help: 'Manifests with mistakes, of which an older state is served or none.',
+    registers,
+  })
+  const recorded = new Gauge({
+    name: 'tidemark_persisted_unknown_operations',
+    help: 'Unknown operations recorded in report mode.',
+    registers,
+  })
+  const dropped = new Gauge({
+    name: 'tidemark_persisted_unknown_dropped',
+    help: 'Unknown operations that were not recorded because persisted.reportMax was reached.',
+    registers,
+  })
+  const byLookup = new Map(LOOKUPS.map((result) => [result, lookups.labels({ result })]))
+  return {
+    count: (lookup) => byLookup.get(lookup)?.inc(),
+    reloaded: (result) => reloads.inc({ result }),
+    set(gauges) {
+      operations.set(gauges.operations)
+      failing.set(gauges.failing)
+      broken.set(gauges.broken)
+    },
+    recorded(count, lost) {
+      recorded.set(count)
+      dropped.set(lost)
+    },
+  }
+}

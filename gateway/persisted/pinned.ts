@@ -1,0 +1,77 @@
+/**
+ * The operations of all manifests, planned and compiled, found by id or by text. They are kept apart from what clients
+ * send as text, so that no flood of other operations evicts them. A set is never changed: the next one replaces it.
+ */
+import type { GraphQLError } from 'graphql'
+import type { Engine, PreparedOperation } from '../engine.ts'
+import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
+
+export type Preparing = Pick<Engine, 'prepare'>
+type Outcome = PreparedOperation | { readonly errors: readonly GraphQLError[] }
+
+export type Pinned = {
+  readonly body: string
+  /** By name; the only operation of a text also under undefined. */
+  readonly prepared: ReadonlyMap<string | undefined, Outcome>
+}
+
+export type PinnedSet = {
+  readonly operations: readonly ManifestOperation[]
+  /** Some belong to one client only, so answers depend on which client asks. */
+  readonly byClient: boolean
+  byId(id: string, client: string | undefined): Pinned | undefined
+  byText(text: string, client: string | undefined): Pinned | undefined
+}
+
+export type Failure = { readonly operation: ManifestOperation; readonly message: string }
+
+/** The operations by key; sentences where two manifests give one id to different texts. */
+export function mergeOperations(manifests: Iterable<Manifest>): { operations: ManifestOperation[]; mistakes: string[] } {
+  const operations = new Map<string, ManifestOperation>()
+  const mistakes: string[] = []
+  for (const operation of [...manifests].flatMap((manifest) => manifest.operations)) {
+    const key = keyOf(operation.id, operation.client)
+    const twin = operations.get(key)
+    if (twin === undefined) operations.set(key, operation)
+    else if (twin.body !== operation.body) mistakes.push(`${twin.file} and ${operation.file}: ${conflictOf(operation)}`)
+  }
+  return { operations: [...operations.values()], mistakes }
+}
+
+/** Prepares what one text has. What fails stays in the set as its errors, which is what a caller is told. */
+export function prepareOne(engine: Preparing, { body, names }: ManifestOperation): Pinned {
+  const prepared = new Map<string | undefined, Outcome>()
+  for (const name of names) {
+    const outcome = engine.prepare(body, names.length === 1 ? undefined : name)
+    prepared.set(name, outcome)
+    if (names.length === 1) prepared.set(undefined, outcome)
+  }
+  return { body, prepared }
+}
+
+export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): Failure[] {
+  const errors = [...new Set(prepared.values())].flatMap((outcome) => ('errors' in outcome ? outcome.errors : []))
+  return errors.length === 0 ? [] : [{ operation, message: errors.map(({ message }) => message).join('; ') }]
+}
+
+/** `pinned` by text. */
+export function makePinnedSet(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): PinnedSet {
+  const byKey = new Map<string, Pinned>()
+  const clientsOf = new Map<string, Set<string | undefined>>()
+  for (const { id, client, body } of operations) {
+    const entry = pinned.get(body)
+    if (entry === undefined) continue
+    byKey.set(keyOf(id, client), entry)
+    clientsOf.set(body, (clientsOf.get(body) ?? new Set()).add(client))
+  }
+  const byClient = operations.some(({ client }) => client !== undefined)
+  return {
+    operations,
+    byClient,
+    byId: (id, client) => (byClient && client !== undefined ? byKey.get(keyOf(id, client)) : undefined) ?? byKey.get(id),
+    byText(text, client) {
+      const clients = clientsOf.get(text)
+      return clients?.has(undefined) || clients?.has(client) ? pinned.get(text) : undefined
+    },
+  }
+}
