@@ -1,4 +1,5 @@
 /** Who calls: the viewer, the program he uses, and where from. Limits and permissions go by it. */
+import type { TraceContext } from './tracing.ts'
 import type { Credentials, Viewer } from './viewer.ts'
 
 export type Caller = {
@@ -9,6 +10,10 @@ export type Caller = {
   readonly address: string | undefined
   /** The client's headers that subgraphs get; absent if none are configured. */
   readonly forwarded?: Readonly<Record<string, string>>
+  /** The trace the request belongs to; absent where nobody traces. */
+  readonly trace?: TraceContext
+  /** He asked to be shown the plan (`x-tidemark-plan`, in development). */
+  readonly wantsPlan?: true
 }
 
 /** The first header that names it counts; over WebSocket `clientName` of the connection parameters. */

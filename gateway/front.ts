@@ -16,6 +16,8 @@ import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatErr
 import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
 import { clientOf, forwardedOf, type Caller } from './caller.ts'
+import { findTracing, type Tracing } from './tracing.ts'
+import { makeWatching, withPlan } from './watching.ts'
 import { rateLimitedError, type RateLimits } from './rate-limits.ts'
 import type { Persisted } from './persisted/persisted.ts'
 import type { Credentials, Identify, Viewer } from './viewer.ts'
@@ -39,6 +41,8 @@ export type Collaborators = {
   readonly forwardHeaders?: readonly string[]
   /** What `/metrics` shows instead, where several processes answer on one address. */
   metricsOfAll?(): Promise<string>
+  /** Absent: whatever OpenTelemetry has been given. */
+  readonly tracing?: Tracing | undefined
   /** Finds operations by id. Absent: operations come as text. */
   readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
 }
@@ -89,6 +93,7 @@ export type Front = {
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
   const { identify, makeContext, log, persisted, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
   const formatError = makeFormatError(mode, log)
+  const watching = makeWatching(mode === 'development', collaborators.tracing ?? findTracing())
   const metrics = makeMetrics(collaborators.registry)
 
   return {
@@ -107,7 +112,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function callerOf(credentials: Credentials, remote: string | undefined, headers: Credentials = credentials): Promise<Caller> {
     const viewer = await identify(credentials)
     const address = addressOf === undefined ? remote : addressOf(remote, headers['x-forwarded-for'])
-    const caller = { viewer, client: clientOf(credentials), address }
+    const caller = { viewer, client: clientOf(credentials), address, ...watching.callerPart(headers) }
     const forwarded = forwardedOf(headers, forwardHeaders)
     return forwarded === undefined ? caller : { ...caller, forwarded }
   }
@@ -144,17 +149,21 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
+    const span = watching.begin(prepared, caller, context)
     const result = await prepared.execute(request.variables, context)
     count(prepared, result, startedAt)
-    return withDegraded(formatResult(result, formatError), context)
+    span.end(result.errors?.length ?? 0)
+    return withPlan(withDegraded(formatResult(result, formatError), context), context)
   }
 
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
-    if (prepared.executeToJson === undefined) return jsonResultOf(await execute(prepared, request, caller))
+    if (prepared.executeToJson === undefined || caller.wantsPlan) return jsonResultOf(await execute(prepared, request, caller))
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
+    const span = watching.begin(prepared, caller, context)
     const json = await prepared.executeToJson(request.variables, context)
     const result = resultWithErrors(json)
+    span.end(result?.errors?.length ?? 0)
     if (result === undefined) {
       metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
       return { json: jsonWithDegraded(json, context), executed: true, status: 200, complete: (context.degraded?.size ?? 0) === 0 }
@@ -166,7 +175,9 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function subscribe(prepared: PreparedOperation, request: OperationRequest, caller: Caller) {
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, true, caller)
+    const span = watching.begin(prepared, caller, context)
     const stream = await prepared.subscribe(request.variables, context)
+    span.end(isStream(stream) ? 0 : (stream.errors?.length ?? 0))
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)
       return formatResult(stream, formatError)

@@ -7,7 +7,7 @@
 import { ProxyTracerProvider, ROOT_CONTEXT, SpanKind, SpanStatusCode, propagation, trace } from '@opentelemetry/api'
 import type { Context, Span, Tracer } from '@opentelemetry/api'
 
-export type { Context } from '@opentelemetry/api'
+export type { Context as TraceContext } from '@opentelemetry/api'
 
 /** What a request's context carries of its trace, for the fetches below it. */
 export type Traced = { trace?: Context | undefined }
