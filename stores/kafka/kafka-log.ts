@@ -24,7 +24,7 @@ export type KafkaLogOptions = {
   regions: number
   /** What the topics' names begin with. Default "tidemark". */
   topicPrefix?: string
-  /** The persisting group. Default "tidemark-history". */
+  /** The persisting group. Default: the prefix and "-history". */
   groupId?: string
   /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
@@ -57,8 +57,9 @@ const START_MAX_MS = 15_000
 export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): Promise<KafkaLog> {
   const { connection, regions } = options
   const requestMaxMs = connection.requestMaxMs ?? REQUEST_MAX_MS
-  const names = topicNames(options.topicPrefix ?? 'tidemark')
-  const groupId = options.groupId ?? 'tidemark-history'
+  const topicPrefix = options.topicPrefix ?? 'tidemark'
+  const names = topicNames(topicPrefix)
+  const groupId = options.groupId ?? `${topicPrefix}-history`
   const kafka = makeClient(connection, logger)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,
