@@ -112,7 +112,7 @@ async function main(args: readonly string[]): Promise<number> {
   const servers = makeServers(names.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => names.includes(name)))
   mkdirSync(HOME, { recursive: true })
   const work = () => runCommand(command, servers)
-  return (await (command === 'status' ? work() : withLock(join(HOME, 'lock'), work))) ? 0 : 1
+  return (await (command === 'status' ? work() : withLock(join(HOME, 'lock.sqlite'), work))) ? 0 : 1
 }
 
 try {

@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import { encodeReward } from '../../core/record-codec.ts'
 import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import type { Log, LogConsumer } from '../log.ts'
+import type { ConsumerHooks, Log, LogConsumer } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
 import { encodePieces, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
@@ -120,7 +120,11 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
 
   async function consumeFlushes(hooks: Parameters<Log['consumeFlushes']>[0]): Promise<LogConsumer> {
     const collaborators = { park, countPartitions: () => withAdmin((connected) => countPartitions(connection, connected, names)) }
-    const consumer = await superviseConsumer(kafka, connection, collaborators, hooks, clock, logger, {
+    const told: ConsumerHooks = {
+      persist: (batch) => hooks.persist(batch),
+      parked: (reason, where) => hooks.parked?.(reason, { ...where, deadLetters: names.dead }),
+    }
+    const consumer = await superviseConsumer(kafka, connection, collaborators, told, clock, logger, {
       topic: names.flushes,
       groupId,
       regions,
