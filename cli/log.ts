@@ -85,5 +85,5 @@ function explainsItself(error: Error): boolean {
 }
 
 function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : error === undefined ? '' : String(error)
+  return error instanceof Error ? error.message : (JSON.stringify(error) ?? '')
 }
