@@ -58,10 +58,12 @@ type Facts = { info: Map<string, string>; config: Map<string, string>; skewMs: n
 async function readFacts(node: Redis, now: () => number): Promise<Facts> {
   const info = parseInfo(await node.info())
   // Managed servers often refuse CONFIG: then only what INFO tells is judged.
-  const settings = await node.call('CONFIG', 'GET', 'appendfsync', 'min-replicas-to-write', 'cluster-require-full-coverage').catch((error: unknown) => {
-    if (isPassing(error)) throw error
-    return []
-  })
+  const settings = await node
+    .call('CONFIG', 'GET', 'appendfsync', 'min-replicas-to-write', 'cluster-require-full-coverage')
+    .catch((error: unknown) => {
+      if (isPassing(error)) throw error
+      return []
+    })
   const flat = (Array.isArray(settings) ? settings : Object.entries(settings as object).flat()).map(String)
   const config = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])))
   const asked = now()
