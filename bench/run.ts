@@ -7,18 +7,37 @@ import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, file: { type: 'string' } },
-})
-const [name = ''] = positionals
 const BENCHES = readdirSync(import.meta.dirname)
   .filter((file) => file.endsWith('.bench.ts'))
   .map((file) => file.replace('.bench.ts', ''))
 
-if (!BENCHES.includes(name)) {
-  console.error(`there is no benchmark "${name}": say one of ${BENCHES.join(', ')}`)
-  process.exitCode = 2
+const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
+
+function complain(sentence: string): never {
+  console.error(`${sentence}\n${USAGE}`)
+  process.exit(2)
+}
+
+function readArguments() {
+  try {
+    return parseArgs({
+      allowPositionals: true,
+      options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, file: { type: 'string' }, help: { type: 'boolean' } },
+    })
+  } catch (error) {
+    return complain(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const { values, positionals } = readArguments()
+const [name = '', ...more] = positionals
+
+if (values.help) {
+  console.log(USAGE)
+} else if (!BENCHES.includes(name)) {
+  complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}"`)
+} else if (more.length > 0) {
+  complain(`"${more.join(' ')}" is too much: one benchmark at a time`)
 } else {
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)

@@ -5,12 +5,13 @@
  * The checks that wait for the write-back write first and share the waiting; so a run takes as long as the deployment
  * aggregates (`history.flushAgeMaxMs`) and some seconds.
  */
-import { readFileSync } from 'node:fs'
 import { TidemarkError } from '../core/errors.ts'
 import type { ConflictRule } from '../core/merge.ts'
+import { askGraphQL } from './audit/answer.ts'
 import { makeAudit, type AuditOptions } from './audit/audited.ts'
 import { runChecks, type Check, type Finding } from './audit/check.ts'
 import { identityOf, type IdentityFlags } from './audit/identity.ts'
+import { readSecretFile, secretText } from './secret-text.ts'
 import { PATIENT_CHECKS, PROMPT_CHECKS } from './audit/suite.ts'
 
 export type AuditRun = AuditOptions & {
@@ -38,18 +39,23 @@ const ID_WIDTH = Math.max(...[...PROMPT_CHECKS, ...PATIENT_CHECKS].map((check) =
 /** Throws CONFIG_INVALID, and if the deployment cannot be audited at all. */
 export function auditFromFlags(url: string, flags: AuditFlags, print: (line: string) => void): Promise<boolean> {
   const { second, job, business, conflict, glance, only } = flags
-  const identity = identityOf({ ...flags, privateKey: flags.privateKey === undefined ? undefined : readKey(flags.privateKey) })
+  const identity = identityOf(withSecrets(flags))
   return audit(
     { url, second, job, identity, business, conflict, glance, waitMs: flags.wait * 1_000, eventMaxMs: EVENT_MAX_MS, only },
     print,
   )
 }
 
-function readKey(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', `--private-key ${file} cannot be read: give the file of the key`, { cause: error })
+/** The variable of the service is the last way, so that a key need not stand on the command line. */
+function withSecrets({ token, secret, privateKey, issuer, audience }: AuditFlags): IdentityFlags {
+  const isNamed = [token, secret, privateKey].some((each) => each !== undefined)
+  const fromEnvironment = process.env['TIDEMARK_JWT_SECRET']
+  return {
+    token: token === undefined ? undefined : secretText(token, '--token'),
+    secret: secret !== undefined ? secretText(secret, '--secret') : isNamed || fromEnvironment === '' ? undefined : fromEnvironment,
+    privateKey: privateKey === undefined ? undefined : readSecretFile(privateKey, '--private-key'),
+    issuer,
+    audience,
   }
 }
 
@@ -60,6 +66,7 @@ export async function audit(options: AuditRun, print: (line: string) => void): P
   const patient = chosen(PATIENT_CHECKS, options.only)
   if (prompt.length + patient.length === 0)
     throw new TidemarkError('CONFIG_INVALID', `no check begins with ${options.only?.join(' or ')}: leave --only out to see all of them`)
+  await refuseSubgraph(apiUrl(options.url))
   const audited = await makeAudit({
     ...options,
     url: apiUrl(options.url),
@@ -84,6 +91,16 @@ export async function audit(options: AuditRun, print: (line: string) => void): P
 
 function chosen(checks: readonly Check[], only: readonly string[] | undefined): readonly Check[] {
   return only === undefined ? checks : checks.filter((check) => only.some((beginning) => check.id.startsWith(beginning)))
+}
+
+/** A subgraph alone answers the same operations, and has neither subscriptions nor what a gateway says of bad requests. */
+async function refuseSubgraph(url: string): Promise<void> {
+  const answer = await askGraphQL<{ _service?: { sdl?: unknown } }>(url, {}, '{ _service { sdl } }', {}).catch(() => undefined)
+  if (typeof answer?.data?._service?.sdl !== 'string') return
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    `${url} is a subgraph alone, and the promises are those of a gateway: give the address of the gateway`,
+  )
 }
 
 /** The address of a server is enough. Throws CONFIG_INVALID. */

@@ -1,4 +1,5 @@
 /** `tidemark inspect`: what the stores hold, read beside a running service. */
+import { existsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
 import { makeBusinesses } from '../core/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
@@ -15,6 +16,11 @@ export async function inspect(what: string, id: string | undefined, flags: Flags
   const config = readSettings(flags)
   if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
+  if (config.stores.redis === undefined && !existsSync(config.stores.data))
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${config.stores.data} does not exist: name the data folder of a service with --data or TIDEMARK_DATA`,
+    )
   const stores = await openStores(config, systemClock, makeLog())
   try {
     if (what === 'stores') await inspectStores(stores, print)

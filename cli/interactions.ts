@@ -2,7 +2,7 @@
  * Interactions from a file: TSV with a header or JSONL, plain or gzipped, one viewer, subject and time a row. Read as a
  * stream, so that a file may be larger than memory.
  */
-import { createReadStream, existsSync } from 'node:fs'
+import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { TidemarkError } from '../core/errors.ts'
@@ -25,14 +25,16 @@ const COLUMNS = {
   time: ['viewedAt', 'viewed_at', 'time', 'timestamp'],
 } as const
 
+const TELL_EVERY = 1_000
 /** Times below this are seconds: as milliseconds they would lie in 1970. */
 const SECONDS_BELOW = 100_000_000_000
 
-/** Throws CONFIG_INVALID that names the line. */
-export async function* readInteractions(path: string): AsyncGenerator<Interaction> {
+/** Throws CONFIG_INVALID that names the line. `onRead` is told how much of the file was read, as a fraction of its bytes. */
+export async function* readInteractions(path: string, onRead: (fraction: number) => void = () => {}): AsyncGenerator<Interaction> {
   if (!existsSync(path))
     throw new TidemarkError('CONFIG_INVALID', `${path} does not exist: name a TSV or JSONL file of viewer, subject and time`)
   const source = createReadStream(path)
+  const { size } = statSync(path)
   const input = path.endsWith('.gz') ? source.pipe(createGunzip()) : source
   // A failed source does not end the stream it is piped into; hand the failure on, or the reader would wait for ever.
   source.on('error', (error) => input.destroy(error))
@@ -46,6 +48,7 @@ export async function* readInteractions(path: string): AsyncGenerator<Interactio
       parseLine = line.startsWith('{') ? parseJsonLine : makeTsvParser(line.split('\t'), place)
       if (!line.startsWith('{')) continue
     }
+    if (number % TELL_EVERY === 0) onRead(source.bytesRead / size)
     yield parseLine(line, place)
   }
 }

@@ -1,7 +1,89 @@
-/** The log of a process: one JSON object a line, on standard error, without what identifies viewers or opens doors. */
-import { pino, type Logger } from 'pino'
+/**
+ * The log of a process: one JSON object a line, on standard error, without what identifies viewers or opens doors.
+ *
+ * - An error that explains itself (ours, a driver's, the network's) is its sentence and code; only what nobody expected comes
+ *   with its stack.
+ * - What is said again within ten seconds, word for word, is counted instead, and the next line of the kind has the count
+ *   as `repeated`. An outage says the same thing at each request, and what happens beside it must stay visible.
+ */
+import { pino, stdSerializers, type DestinationStream, type Level, type Logger } from 'pino'
+import { isTidemarkError } from '../core/errors.ts'
 
-export function makeLog(): Logger {
+const REPEAT_MS = 10_000
+const KINDS_MAX = 1_000
+const WARN = 40
+
+export type LogOptions = {
+  /** Default info. */
+  level?: Level
+  /** Default: standard error. */
+  destination?: DestinationStream
+  /** Milliseconds. */
+  now?: () => number
+}
+
+export function makeLog(options: LogOptions = {}): Logger {
+  const { level = 'info', destination = pino.destination({ dest: 2, sync: true }), now = Date.now } = options
   const secrets = ['authorization', 'password', 'secret', 'token'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
-  return pino({ level: 'info', base: null, redact: secrets }, pino.destination({ dest: 2, sync: true }))
+  const countRepeated = makeRepeatCounter(now)
+  return pino(
+    {
+      level,
+      base: null,
+      redact: secrets,
+      serializers: { err: describeError },
+      hooks: {
+        logMethod(args, method, levelNumber) {
+          const [fields, message] = args as unknown as [unknown, string | undefined]
+          if (levelNumber < WARN || typeof fields !== 'object' || fields === null) return method.apply(this, args)
+          const repeated = countRepeated(`${message ?? ''} ${sentenceOf((fields as { err?: unknown }).err)}`)
+          if (repeated === 'not yet') return undefined
+          return method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message])
+        },
+      },
+    },
+    destination,
+  )
+}
+
+/** How often this was held back since it was last said; "not yet" = hold it back. */
+function makeRepeatCounter(now: () => number): (kind: string) => number | 'not yet' {
+  const kinds = new Map<string, { saidAt: number; heldBack: number }>()
+  return (kind) => {
+    const known = kinds.get(kind)
+    const at = now()
+    if (known !== undefined && at - known.saidAt < REPEAT_MS) {
+      known.heldBack++
+      return 'not yet'
+    }
+    // The oldest goes first: a Map keeps the order in which keys came.
+    kinds.delete(kind)
+    if (kinds.size >= KINDS_MAX) kinds.delete(kinds.keys().next().value as string)
+    kinds.set(kind, { saidAt: at, heldBack: 0 })
+    return known?.heldBack ?? 0
+  }
+}
+
+/** Codes of Node's for what happens on a network. */
+const NETWORK = /^(E(CONN|HOST|NET|TIMEDOUT|PIPE|ADDR|AI_)|ENOTFOUND|UND_ERR)/
+const DEPTH_MAX = 3
+
+function describeError(error: unknown, depth = 0): object {
+  if (!(error instanceof Error)) return { message: String(error) }
+  if (!explainsItself(error)) return stdSerializers.err(error)
+  const { cause } = error
+  return {
+    type: error.name,
+    message: error.message,
+    ...('code' in error ? { code: error.code } : {}),
+    ...(cause === undefined || depth >= DEPTH_MAX ? {} : { cause: describeError(cause, depth + 1) }),
+  }
+}
+
+function explainsItself(error: Error): boolean {
+  return isTidemarkError(error) || error.name.startsWith('KafkaJS') || ('code' in error && NETWORK.test(String(error.code)))
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : (JSON.stringify(error) ?? '')
 }

@@ -14,7 +14,8 @@ export async function migrate(flags: Flags & { print?: boolean }, print: (line: 
 
 /** Resolves to false if something is wrong. */
 export async function doctor(flags: Flags, print: (line: string) => void): Promise<boolean> {
-  const findings = await examineStores(readSettings(flags), systemClock, makeLog())
+  // What a driver complains of on the way is what the findings say in a sentence.
+  const findings = await examineStores(readSettings(flags), systemClock, makeLog({ level: 'fatal' }))
   for (const { store, level, sentence } of findings) print(`${level.padEnd(8)}  ${store.padEnd(11)}  ${sentence}`)
   return findings.every(({ level }) => level !== 'wrong')
 }

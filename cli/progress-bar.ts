@@ -1,8 +1,9 @@
-/** Shows a long task while it runs: a line that moves on a terminal, one line when it ends elsewhere. */
+/** Shows a long task while it runs: a line that moves on a terminal; elsewhere a line on standard error every ten seconds. */
 import { Listr } from 'listr2'
 
 /** Runs `task` and hands on what it returns; `progress` replaces the text beside the title. */
 export async function runWithProgressBar<T>(title: string, task: (progress: (text: string) => void) => Promise<T>): Promise<T> {
+  if (!process.stdout.isTTY) return runWithLines(title, task)
   let result: { value: T } | undefined
   const list = new Listr(
     [
@@ -17,9 +18,23 @@ export async function runWithProgressBar<T>(title: string, task: (progress: (tex
         },
       },
     ],
-    { renderer: 'default', fallbackRenderer: 'silent' },
+    { renderer: 'default' },
   )
   await list.run()
   if (result === undefined) throw new Error('the task ended without a result')
   return result.value
+}
+
+const LINE_EVERY_MS = 10_000
+
+async function runWithLines<T>(title: string, task: (progress: (text: string) => void) => Promise<T>): Promise<T> {
+  let last = 'under way'
+  const timer = setInterval(() => console.error(`${title}: ${last}`), LINE_EVERY_MS)
+  try {
+    return await task((text) => {
+      last = text
+    })
+  } finally {
+    clearInterval(timer)
+  }
 }

@@ -2,9 +2,13 @@
  * Asks the stores, for `/health/ready`. A process with one store down is ready: it answers everything, and a load balancer
  * that took all processes away would make an outage of a nuisance. The words say which store it is. Without hot store and
  * record store nothing can be read, and it is not ready.
+ *
+ * Anybody may ask, so a store's word is "ok" or a code and a few words of ours, never an address or what a driver said. Why
+ * it fails the log says, once by the breaker and by `tidemark doctor` on demand.
  */
 import { sleep, type Clock } from '../core/clock.ts'
 import type { StoreName } from '../core/degraded.ts'
+import { isTidemarkError, publicMessage } from '../core/errors.ts'
 import type { OpenStores } from '../stores/open.ts'
 
 /** Those who ask wait a second or two. A store that takes longer is down for them. */
@@ -20,7 +24,7 @@ async function wordOf(store: { check(): Promise<void> }, clock: Clock): Promise<
   const late = sleep(clock, PATIENCE_MS).then(() => `no answer in ${PATIENCE_MS} ms`)
   const answer = store.check().then(
     () => 'ok',
-    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+    (error: unknown) => (isTidemarkError(error) ? `${error.code}: ${publicMessage(error)}` : 'INTERNAL'),
   )
   return Promise.race([answer, late])
 }

@@ -8,6 +8,7 @@ import { SCOPE_WRITE_ANY } from '../core/viewer.ts'
 import { callApi, readMetrics, type Identity } from './api-client.ts'
 import { readInteractions, type Interaction } from './interactions.ts'
 import { runWithProgressBar } from './progress-bar.ts'
+import { secretText } from './secret-text.ts'
 import { verifyTimelines } from './replay-verify.ts'
 
 export type ReplayOptions = {
@@ -30,6 +31,8 @@ export type ReplayReport = {
   reports: number
   seconds: number
   outcomes: Record<string, number>
+  /** Why the first of those was rejected that were. */
+  firstRejected: string | undefined
   /** Milliseconds of one call. */
   latency: { p50: number; p95: number; p99: number; max: number }
 }
@@ -49,9 +52,16 @@ const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatc
 /** The viewer whose token speaks for all others. */
 const REPLAYER = 'replay'
 
-export async function replay(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
+export async function replay(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
+  const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
   const before = await readMetrics(options.url)
-  const report = await runWithProgressBar(`Replaying ${file}`, (progress) => sendAll(readReports(file, options), options, progress))
+  const report = await runWithProgressBar(`Replaying ${file}`, (progress) => {
+    let fraction = 0
+    const reports = readReports(file, options, (read) => {
+      fraction = read
+    })
+    return sendAll(reports, options, (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`))
+  })
   print(describeReport(report))
   if (options.wait) await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.url))
   print(describeWriteBack(before, await readMetrics(options.url)))
@@ -65,8 +75,12 @@ export async function replay(file: string, options: ReplayOptions, print: (line:
 }
 
 /** Every row as its heartbeats, in the order of the file. */
-export async function* readReports(file: string, options: Pick<ReplayOptions, 'heartbeats' | 'business'>): AsyncGenerator<WireReport> {
-  for await (const row of readInteractions(file)) {
+export async function* readReports(
+  file: string,
+  options: Pick<ReplayOptions, 'heartbeats' | 'business'>,
+  onRead?: (fraction: number) => void,
+): AsyncGenerator<WireReport> {
+  for await (const row of readInteractions(file, onRead)) {
     for (let beat = 0; beat < options.heartbeats; beat++) yield reportOf(row, beat, options)
   }
 }
@@ -93,18 +107,22 @@ async function sendAll(
   const latencies: number[] = []
   const outcomes: Record<string, number> = {}
   const started = performance.now()
+  let firstRejected: string | undefined
   let sent = 0
 
   async function sendBatch(inputs: WireReport[]): Promise<void> {
     const begun = performance.now()
-    const data = await callApi<{ reportProgressBatch: { outcome: string; message: string | null }[] }>(
+    const data = await callApi<{ reportProgressBatch: { outcome: string; code: string | null; message: string | null }[] }>(
       options.url,
       REPORT,
       { inputs },
       identity,
     )
     latencies.push(performance.now() - begun)
-    for (const { outcome } of data.reportProgressBatch) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+    for (const { outcome, code, message } of data.reportProgressBatch) {
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+      if (outcome === 'REJECTED') firstRejected ??= `${code}: ${message}`
+    }
     sent += inputs.length
     progress(`${sent} reports, ${Math.round((sent / (performance.now() - started)) * 1_000)}/s`)
   }
@@ -119,7 +137,7 @@ async function sendAll(
   }
   await Promise.all(Array.from({ length: options.concurrency }, sender))
   const seconds = (performance.now() - started) / 1_000
-  return { rows: Math.round(sent / options.heartbeats), reports: sent, seconds, outcomes, latency: quantilesOf(latencies) }
+  return { rows: Math.round(sent / options.heartbeats), reports: sent, seconds, outcomes, firstRejected, latency: quantilesOf(latencies) }
 }
 
 /** Calls of `next` on an async generator queue up, so concurrent callers each get items of their own. */
@@ -149,6 +167,7 @@ function describeReport(report: ReplayReport): string {
   return [
     `rows            ${report.rows}`,
     `reports         ${report.reports} (${outcomes.join(', ')}) in ${report.seconds.toFixed(1)} s`,
+    ...(report.firstRejected === undefined ? [] : [`first rejected  ${report.firstRejected}`]),
     `throughput      ${Math.round(report.reports / report.seconds)} reports/s acknowledged and durable`,
     `call latency    p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms`,
   ].join('\n')

@@ -1,12 +1,15 @@
 /**
- * Reads the configuration once: tidemark.yaml, the environment, flags. The only reader of `process.env`.
+ * Reads the configuration once: tidemark.yaml, the environment, flags. The environment's table is environment.ts.
  * Secrets given as `{file: path}` become their text here and are never logged.
  */
+import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { makeConfig, type Config, type ConfigSource } from '../core/config.ts'
 import { TidemarkError } from '../core/errors.ts'
+import { fromEnvironment, numberOrText, strayVariables } from './environment.ts'
+import { checkTls } from './tls-settings.ts'
 
 export type Flags = {
   config?: string | undefined
@@ -18,10 +21,22 @@ export type Flags = {
 
 const DEFAULT_FILE = 'tidemark.yaml'
 
-/** Throws CONFIG_INVALID with one sentence per mistake. */
-export function readSettings(flags: Flags, environment: NodeJS.ProcessEnv = process.env): Config {
+/** Throws CONFIG_INVALID with one sentence per mistake. `warn` is told what is only strange. */
+export function readSettings(
+  flags: Flags,
+  environment: NodeJS.ProcessEnv = process.env,
+  warn: (sentence: string) => void = sayOnce,
+): Config {
+  for (const sentence of strayVariables(environment)) warn(sentence)
   const file = flags.config ?? environment['TIDEMARK_CONFIG']
-  return makeConfig([fromFile(file), fromEnvironment(environment), fromFlags(flags)])
+  const config = makeConfig([fromFile(file), fromEnvironment(environment), fromFlags(flags)])
+  checkTls(config)
+  return config
+}
+
+/** Workers have the environment of their primary, which has said it. */
+function sayOnce(sentence: string): void {
+  if (!cluster.isWorker) console.error(sentence)
 }
 
 function fromFile(named: string | undefined): ConfigSource {
@@ -72,41 +87,14 @@ function readSecret(path: string): string {
   }
 }
 
-function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
-  return {
-    name: 'the environment',
-    values: {
-      server: present({
-        port: wholeNumber(environment['PORT'], 'PORT'),
-        host: environment['HOST'],
-        mode: environment['TIDEMARK_MODE'],
-        workers: wholeNumber(environment['TIDEMARK_WORKERS'], 'TIDEMARK_WORKERS'),
-      }),
-      auth: present({
-        secret: environment['TIDEMARK_JWT_SECRET'],
-        jwksUrl: environment['TIDEMARK_JWKS_URL'],
-        identity: section({ secret: environment['TIDEMARK_IDENTITY_SECRET'] }),
-      }),
-      stores: present({
-        data: environment['TIDEMARK_DATA'],
-        redis: section({ urls: list(environment['TIDEMARK_REDIS_URL']), password: environment['TIDEMARK_REDIS_PASSWORD'] }),
-        kafka: section({
-          brokers: list(environment['TIDEMARK_KAFKA_BROKERS']),
-          sasl: section({ password: environment['TIDEMARK_KAFKA_PASSWORD'] }),
-        }),
-        mysql: section({ url: environment['TIDEMARK_MYSQL_URL'], password: environment['TIDEMARK_MYSQL_PASSWORD'] }),
-      }),
-    },
-  }
-}
-
 function fromFlags(flags: Flags): ConfigSource {
   return {
     name: 'flags',
     values: {
-      server: present({ port: wholeNumber(flags.port, '--port'), host: flags.host, workers: wholeNumber(flags.workers, '--workers') }),
+      server: present({ port: asNumber(flags.port), host: flags.host, workers: asNumber(flags.workers) }),
       stores: present({ data: flags.data }),
     },
+    places: { 'server.port': '--port', 'server.host': '--host', 'server.workers': '--workers', 'stores.data': '--data' },
   }
 }
 
@@ -114,20 +102,8 @@ function present(values: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
 }
 
-/** A section of which something is set; else undefined, so that an empty one does not choose a shape. */
-function section(values: Record<string, unknown>): Record<string, unknown> | undefined {
-  const given = present(values)
-  return Object.keys(given).length > 0 ? given : undefined
-}
-
-function list(text: string | undefined): string[] | undefined {
-  return text === undefined || text === '' ? undefined : text.split(',').map((each) => each.trim())
-}
-
-function wholeNumber(text: string | undefined, name: string): number | undefined {
-  if (text === undefined || text === '') return undefined
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  throw new TidemarkError('CONFIG_INVALID', `${name} is "${text}": give a whole number`)
+function asNumber(text: string | undefined): unknown {
+  return text === undefined ? undefined : numberOrText(text)
 }
 
 function firstLine(error: unknown): string {

@@ -20,6 +20,7 @@ import { openJournals, openStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { makeLog } from './log.ts'
 import { serveOperators } from './operators.ts'
+import { reporter } from './reporter.ts'
 import { serve } from './serve.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
@@ -122,10 +123,6 @@ async function runJob(config: Config, log: Logger): Promise<void> {
 
 function lockIfEmbedded(config: Config): { release(): void } {
   return isEmbedded(config) ? lockDataFolder(config.stores.data) : { release() {} }
-}
-
-export function reporter(log: Logger): (error: unknown) => void {
-  return (err) => log.error({ err }, 'a background step failed and will be repeated')
 }
 
 function announce(url: string, config: Config): void {

@@ -12,9 +12,10 @@ import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { startStandalone } from '../subgraphs/standalone.ts'
 import { makeLog } from './log.ts'
 import { addOperatorRoutes } from './operators.ts'
+import { reporter } from './reporter.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
-import { isEmbedded, reporter } from './start.ts'
+import { isEmbedded } from './start.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1. */
+import './node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
 import { CONFLICT_RULES } from '../core/merge.ts'
@@ -10,7 +11,9 @@ const program = new Command('tidemark')
 
 program
   .command('start')
-  .description('Serve everything in one process: gateway, subgraphs and jobs, on the embedded stores')
+  .description(
+    'Serve everything in one process: gateway, subgraphs and jobs; on the embedded stores, or on Redis, Kafka and MySQL if they are set',
+  )
   .option('--port <number>', 'port to listen on; 0 picks a free one (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
@@ -33,6 +36,7 @@ program
   .description('Serve requests only, on Redis, Kafka and MySQL; jobs run elsewhere')
   .option('--port <number>', 'port to listen on (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./start.ts')).start('gateway', flags))
 
@@ -42,6 +46,7 @@ program
   .argument('<name>', 'history')
   .option('--port <number>', 'port of health checks and metrics (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
+  .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (name: string, flags) => (await import('./job.ts')).job(name, flags))
 
@@ -49,12 +54,14 @@ program
   .command('migrate')
   .description('Create or update tables and topics of the distributed shape; may be repeated')
   .option('--print', 'print the schema of the record store as SQL and change nothing')
+  .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./operate.ts')).migrate(flags, console.log))
 
 program
   .command('doctor')
   .description('Ask Redis, Kafka and MySQL whether they are there and fit, and say what to do')
+  .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
     if (!(await (await import('./operate.ts')).doctor(flags, console.log))) process.exitCode = 1
@@ -66,11 +73,11 @@ program
   .argument('<url>', 'the API, such as http://127.0.0.1:4000')
   .option('--second <address>', 'the API of another process of the deployment: what one acknowledges the other must read')
   .option('--job <address>', 'a process that runs the job, if the API does not: its metrics say what the write-back has left')
-  .option('--secret <text>', 'the key of HS256 tokens (auth.secret): signs tokens for viewers of its own')
+  .option('--secret <@file>', 'the key of HS256 tokens (auth.secret), or TIDEMARK_JWT_SECRET: signs tokens for viewers of its own')
   .option('--private-key <file>', 'the private key, in PEM form, whose public key is auth.publicKey: does the same')
   .option('--issuer <text>', 'the issuer these tokens name (auth.issuer)')
   .option('--audience <text>', 'the audience these tokens name (auth.audience)')
-  .option('--token <jwt>', 'a token of one viewer, where no key can be had: less can be checked')
+  .option('--token <@file>', 'a token of one viewer, where no key can be had: less can be checked')
   .option('--business <name>', 'the business to try (default the first of video, article, comic, audio that is configured)')
   .addOption(new Option('--conflict <rule>', 'the rule of this business').choices(CONFLICT_RULES).default('newest'))
   .option('--no-glance', 'this business takes no report for a glance (glanceMax: 0)')
@@ -102,7 +109,7 @@ program
   .option('--batch <number>', 'reports per call', wholeFrom(1, 500), 500)
   .option('--concurrency <number>', 'calls under way at once', wholeFrom(1, 256), 8)
   .option('--business <name>', 'business of rows that name none', 'video')
-  .option('--token <jwt>', 'a token with the scope progress:write-any; without it the headers of development are used')
+  .option('--token <@file>', 'a token with the scope progress:write-any; without it the headers of development are used')
   .option('--no-wait', 'do not wait until everything is in the record store')
   .option('--verify', "then compare every viewer's timeline with a sort of the file (in development)", false)
   .action(async (file: string, flags) => {

@@ -6,6 +6,7 @@
  * the key's path.
  */
 import { z } from 'zod'
+import { mistakesOf, type ConfigSource } from './config-mistakes.ts'
 import { TidemarkError } from './errors.ts'
 import { CONFLICT_RULES } from './merge.ts'
 
@@ -50,10 +51,13 @@ const redisSchema = z
       .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
       .min(1)
       .describe('TIDEMARK_REDIS_URL, separated by commas. Of a Cluster: some of its nodes.'),
-    cluster: z.boolean().optional().describe('True for a Redis Cluster; absent: whether more than one address is given.'),
-    username: z.string().optional(),
+    cluster: z
+      .boolean()
+      .optional()
+      .describe('TIDEMARK_REDIS_CLUSTER. True for a Redis Cluster; absent: whether more than one address is given.'),
+    username: z.string().optional().describe('TIDEMARK_REDIS_USERNAME.'),
     password: z.string().optional().describe('TIDEMARK_REDIS_PASSWORD; or {file: path}.'),
-    tls: tlsSchema.optional(),
+    tls: tlsSchema.optional().describe('TIDEMARK_REDIS_TLS: true, or the file of the authority to trust.'),
     prefix: z.string().min(1).max(32).default('tm').describe('What all keys begin with, for deployments that share a server.'),
   })
   .strict()
@@ -64,11 +68,11 @@ const kafkaSchema = z
       .array(z.string().regex(/^[^\s:]+:\d+$/, 'write host:port'))
       .min(1)
       .describe('TIDEMARK_KAFKA_BROKERS, separated by commas.'),
-    tls: tlsSchema.optional(),
+    tls: tlsSchema.optional().describe('TIDEMARK_KAFKA_TLS: true, or the file of the authority to trust.'),
     sasl: z
       .object({
-        mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).default('scram-sha-512'),
-        username: z.string().min(1),
+        mechanism: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).default('scram-sha-512').describe('TIDEMARK_KAFKA_MECHANISM.'),
+        username: z.string().min(1).describe('TIDEMARK_KAFKA_USERNAME.'),
         password: z.string().min(1).describe('TIDEMARK_KAFKA_PASSWORD; or {file: path}.'),
       })
       .strict()
@@ -78,10 +82,19 @@ const kafkaSchema = z
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'use letters, digits, dots, _ and -')
       .default('tidemark')
       .describe('What the names of the topics begin with.'),
-    groupId: z.string().min(1).default('tidemark-history').describe('The group of the jobs.'),
+    groupId: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The group of the jobs. Default: topicPrefix and "-history", so that deployments with topics of their own share no group.'),
     partitions: count(1, 10_000).default(12).describe('Partitions that `tidemark migrate` creates: the most jobs that can share the work.'),
+    replicationFactor: count(-1, 100)
+      .refine((copies) => copies !== 0, 'give the copies each partition has, or -1 for the default of the brokers')
+      .default(-1)
+      .describe('Copies of each partition that `tidemark migrate` creates. -1: what the brokers have as default.'),
   })
   .strict()
+  .transform((kafka) => ({ ...kafka, groupId: kafka.groupId ?? `${kafka.topicPrefix}-history` }))
 
 const mysqlSchema = z
   .object({
@@ -89,9 +102,9 @@ const mysqlSchema = z
       .string()
       .regex(/^mysql:\/\//, 'write mysql://user@host:port/database')
       .describe('TIDEMARK_MYSQL_URL.'),
-    user: z.string().optional(),
+    user: z.string().optional().describe('TIDEMARK_MYSQL_USER.'),
     password: z.string().optional().describe('TIDEMARK_MYSQL_PASSWORD; or {file: path}.'),
-    tls: tlsSchema.optional(),
+    tls: tlsSchema.optional().describe('TIDEMARK_MYSQL_TLS: true, or the file of the authority to trust.'),
     connectionsMax: count(1, 1_000).default(8).describe('Connections of one process.'),
   })
   .strict()
@@ -189,7 +202,7 @@ const configSchema = z
       .object({
         host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. 0.0.0.0 for all.'),
         port: count(0, 65_535).default(4000).describe('PORT, --port. 0 picks a free one.'),
-        workers: count(1, 64).default(1).describe('--workers. Processes that answer requests and share the data folder.'),
+        workers: count(1, 64).default(1).describe('TIDEMARK_WORKERS, --workers. Processes that answer requests and share the data folder.'),
         mode: z
           .enum(['development', 'production'])
           .default('development')
@@ -261,7 +274,9 @@ const configSchema = z
       .object({
         timelineCap: count(10, 100_000).default(1_000).describe('Entries the hot timeline keeps per viewer and business.'),
         retentionDays: z
-          .union([count(1, 36_500), z.literal('forever')])
+          .union([count(1, 36_500), z.literal('forever')], {
+            errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "forever"' }),
+          })
           .default(90)
           .describe('Days after its last write that a record is kept, or "forever".'),
         futureMaxMs: count(0, DAY)
@@ -290,22 +305,22 @@ const configSchema = z
   .strict()
 
 export type Config = z.infer<typeof configSchema>
+export type { ConfigSource }
 export type BusinessConfig = Config['businesses'][number]
-
-/** What a file, the environment and flags say, parsed but not validated; later ones win. */
-export type ConfigSource = { name: string; values: unknown }
 
 /** Validates the merged sources. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines. */
 export function makeConfig(sources: readonly ConfigSource[]): Config {
   const merged = sources.reduce<unknown>((result, source) => mergeValues(result, source.values), {})
   const parsed = configSchema.safeParse(merged)
-  const mistakes = parsed.success ? relationMistakes(parsed.data) : parsed.error.issues.flatMap(describeIssue)
+  const mistakes = parsed.success ? relationMistakes(parsed.data) : mistakesOf(parsed.error.issues, merged, sources)
   if (mistakes.length > 0 || !parsed.success) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
   return deepFreeze(parsed.data)
 }
 
 function mergeValues(below: unknown, above: unknown): unknown {
   if (above === undefined || above === null) return below
+  // A section may come from several sources; what is none below is a mistake to be told, and not to be covered.
+  if (isPlainObject(above) && below !== undefined && below !== null && !isPlainObject(below)) return below
   if (!isPlainObject(below) || !isPlainObject(above)) return above
   const merged: Record<string, unknown> = { ...below }
   for (const [key, value] of Object.entries(above)) merged[key] = mergeValues(below[key], value)
@@ -314,16 +329,6 @@ function mergeValues(below: unknown, above: unknown): unknown {
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function describeIssue(issue: z.ZodIssue): string[] {
-  const path = issue.path.join('.') || 'the configuration'
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map(
-      (key) => `${[...issue.path, key].join('.')} is not a setting: remove it, or see "Configuration" in README.md for the names`,
-    )
-  }
-  return [`${path}: ${issue.message}`]
 }
 
 /** Relations between values, each with its reason. */

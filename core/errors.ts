@@ -71,6 +71,20 @@ export class TidemarkError extends Error {
   }
 }
 
+/**
+ * What anybody may read: for what went wrong on our side, the table's sentence, since the message names servers and says what
+ * their drivers said. That is for operators, in the log.
+ */
+export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'message'>): string {
+  if (!OPERATORS_ONLY.has(code)) return message
+  return `${ERRORS[code].meaning}${ERRORS[code].retryable ? ' Try again.' : ''}`
+}
+
+const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
+  ...(['HOT_STORE_UNAVAILABLE', 'LOG_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL', 'TOPIC_MISSING'] as const),
+  ...(['DATA_INCOMPATIBLE', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
+])
+
 export function isTidemarkError(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError
 }

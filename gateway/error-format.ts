@@ -1,7 +1,8 @@
 /**
  * What a client may learn from an error. Everything that leaves the gateway as a GraphQL error passes here:
  *
- * - a `TidemarkError`, bare or as the cause of a field's error, keeps its message and gets `extensions.code` and, if the
+ * - a `TidemarkError`, bare or as the cause of a field's error, keeps its message (`publicMessage` of core/errors.ts: of what is
+ *   wrong with our stores the client learns that much only) and gets `extensions.code` and, if the
  *   same request may succeed later, `extensions.retryable`;
  * - a GraphQL error that somebody made on purpose (parse, validation, cost, a subgraph's answer) keeps message and code;
  * - anything else may tell what is nobody's business (an address, a statement): it is logged with its cause under an id,
@@ -13,7 +14,7 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from 'graphql'
 import type { Logger } from 'pino'
 import type { Config } from '../core/config.ts'
-import { ERRORS, isTidemarkError, type ErrorCode, type TidemarkError } from '../core/errors.ts'
+import { ERRORS, isTidemarkError, publicMessage, type ErrorCode, type TidemarkError } from '../core/errors.ts'
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
 
@@ -23,13 +24,23 @@ export type ErrorOrigin = 'request' | 'field'
 export type FormatError = (error: unknown, origin: ErrorOrigin) => GraphQLError
 
 export function makeFormatError(mode: Config['server']['mode'], log: Log): FormatError {
+  /** What a client does not learn of the error, the log has. */
+  function toldAs(error: Pick<TidemarkError, 'code' | 'message'>, err: unknown): string {
+    const message = publicMessage(error)
+    if (message !== error.message) log.warn({ err }, 'a request failed')
+    return message
+  }
+
   return function formatError(error, origin) {
     const located = asGraphQLError(error)
     const root = rootOf(error)
-    if (isTidemarkError(root)) return rebuild(located, root.message, extensionsOf(root.code))
+    if (isTidemarkError(root)) return rebuild(located, toldAs(root, root), extensionsOf(root.code))
     const code = codeOf(located)
-    if (located !== undefined && isForClients(root, code))
-      return rebuild(located, located.message, publicExtensions(located.extensions, origin))
+    if (located !== undefined && isForClients(root, code)) {
+      // What was text before has no class any more, and its message is as it was thrown.
+      const message = code !== undefined && isFormatted(root) ? toldAs({ code, message: located.message }, root) : located.message
+      return rebuild(located, message, publicExtensions(located.extensions, origin))
+    }
     const id = randomUUID()
     log.error({ err: root, id, path: located?.path?.join('.') }, 'internal error')
     const message =

@@ -5,7 +5,7 @@
  * may be repeated: what runs is left running, what was killed is started on its data. Servers of other folders, and
  * those of the machine, are never touched: a port that one of them holds is a complaint that names it.
  */
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTaken } from './servers/ask.ts'
@@ -20,6 +20,8 @@ import type { Server } from './servers/server.ts'
 const USAGE = 'usage: scripts/services up|down|status [redis] [cluster] [kafka] [mariadb]'
 const READY_MS = 60_000
 const HOME = join(import.meta.dirname, '..', '.services')
+/** The base of the ports of the last `up`. */
+const PORTS = join(HOME, 'ports')
 
 function makeServers(names: readonly ServerName[]): Server[] {
   const ports = portsFrom(portBase(process.env))
@@ -102,6 +104,18 @@ async function runCommand(command: string, servers: readonly Server[]): Promise<
   return results.every(Boolean)
 }
 
+/** Servers keep the ports they were started with; a command that has others in mind would find them dead. */
+function otherPorts(): string | undefined {
+  const base = portBase(process.env)
+  const started = existsSync(PORTS) ? Number(readFileSync(PORTS, 'utf8')) : base
+  if (started === base || !makeServers(SERVER_NAMES).some(runsInPart)) return undefined
+  return `TIDEMARK_SERVICES_PORTS differs: the servers of this folder were started with ${started}, and it is ${base} now; set it to ${started}, or run scripts/services down first`
+}
+
+function runsInPart(server: Server): boolean {
+  return server.listeners.some(({ folder }) => runningPid(folder) !== undefined)
+}
+
 async function main(args: readonly string[]): Promise<number> {
   const [command, ...names] = args
   const unknown = names.filter((name) => !SERVER_NAMES.some((known) => known === name))
@@ -109,10 +123,16 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${unknown.length > 0 ? `unknown server ${unknown.join(', ')}; ` : ''}${USAGE}\n`)
     return 2
   }
+  const sentence = otherPorts()
+  if (sentence !== undefined) process.stderr.write(`${sentence}\n`)
+  if (sentence !== undefined && command === 'up') return 1
   const servers = makeServers(names.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => names.includes(name)))
   mkdirSync(HOME, { recursive: true })
-  const work = () => runCommand(command, servers)
-  return (await (command === 'status' ? work() : withLock(join(HOME, 'lock'), work))) ? 0 : 1
+  const work = () => {
+    if (command === 'up') writeFileSync(PORTS, String(portBase(process.env)))
+    return runCommand(command, servers)
+  }
+  return (await (command === 'status' ? work() : withLock(join(HOME, 'lock.sqlite'), work))) ? 0 : 1
 }
 
 try {

@@ -5,21 +5,40 @@
 import { parseArgs } from 'node:util'
 import { simulate } from '../test/simulation/simulate.ts'
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '10000' },
-    first: { type: 'string', default: '1' },
-    subgraph: { type: 'string', default: 'history' },
-  },
-})
+const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--subgraph history]'
+const DIGITS = /^\d{1,9}$/
 
-if (values.subgraph !== 'history') {
-  console.error(`subgraph "${values.subgraph}" has no simulation: use history`)
+function complain(sentence: string): never {
+  console.error(`${sentence}\n${USAGE}`)
   process.exit(2)
 }
 
+function readArguments() {
+  try {
+    return parseArgs({
+      options: {
+        seeds: { type: 'string', default: '10000' },
+        first: { type: 'string', default: '1' },
+        subgraph: { type: 'string', default: 'history' },
+        help: { type: 'boolean', default: false },
+      },
+    }).values
+  } catch (error) {
+    return complain(error instanceof Error ? error.message : String(error))
+  }
+}
+
+const values = readArguments()
+if (values.help) {
+  console.log(USAGE)
+  process.exit(0)
+}
+if (values.subgraph !== 'history') complain(`subgraph "${values.subgraph}" has no simulation: use history`)
+const [seeds, first] = [wholeNumber('seeds', values.seeds), wholeNumber('first', values.first)]
+if (seeds === 0) complain('--seeds 0 simulates nothing: give at least 1')
+
 const began = performance.now()
-const report = await simulate({ first: wholeNumber('first', values.first), seeds: wholeNumber('seeds', values.seeds) })
+const report = await simulate({ first, seeds })
 const seconds = (performance.now() - began) / 1000
 const perSeed = Math.round(report.steps / report.seeds)
 console.log(
@@ -32,7 +51,6 @@ if (report.failure !== undefined) {
 }
 
 function wholeNumber(name: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text)
-  console.error(`--${name} ${text} is not a whole number: give digits, as in --${name} 1000`)
-  process.exit(2)
+  if (DIGITS.test(text)) return Number(text)
+  return complain(`--${name} ${text} is not a whole number: give digits, as in --${name} 1000`)
 }

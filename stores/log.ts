@@ -23,8 +23,8 @@ export type ConsumerHooks = {
    * again, later. Batches of one partition never overlap.
    */
   persist(batch: LogBatch): Promise<void>
-  /** A message that cannot be decoded was parked with this reason; the partition goes on. */
-  parked?(reason: string): void
+  /** A message that cannot be decoded was parked with this reason; where it stood and where it is now. The partition goes on. */
+  parked?(reason: string, where?: Record<string, string | number>): void
 }
 
 export type LogConsumer = {

@@ -4,8 +4,10 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { UNAVAILABLE, type StoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
-import { inspectTopics, migrateKafka } from './kafka/topics.ts'
+import { examineKafka } from './kafka/examine.ts'
+import { migrateKafka } from './kafka/topics.ts'
 import { kafkaConnection, type StoreLogger } from './open.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
 import { checkMysql } from './mysql/doctor.ts'
@@ -13,7 +15,7 @@ import { checkSchema, migrateMysql, printMigrations } from './mysql/schema-versi
 import { checkRedis } from './redis/check.ts'
 
 export type Finding = {
-  store: 'hotStore' | 'log' | 'recordStore'
+  store: StoreName
   /** wrong: it fails or loses data. doubtful: look at it. */
   level: 'good' | 'doubtful' | 'wrong'
   /** What was found; unless it is good, also what to do. */
@@ -47,21 +49,18 @@ export function printSchema(): string {
 export async function examineStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Finding[]> {
   const { redis, kafka, mysql } = serversOf(config)
   const examined = await Promise.all([
-    examine('hotStore', async () => {
+    examine('hotStore', redis.tls !== undefined || redis.urls.some((url) => url.startsWith('rediss:')), async () => {
       const findings = await checkRedis(redis, () => clock.now())
       return findings.map(({ severity, node, sentence }) => ({
         level: severity === 'wrong' ? 'wrong' : 'doubtful',
         sentence: `${node}: ${sentence}`,
       }))
     }),
-    examine('log', async () => {
-      const sentences = await inspectTopics(kafkaConnection(kafka), kafka, logger)
-      return [
-        ...sentences.map((sentence) => ({ level: 'wrong' as const, sentence })),
-        ...fewerPartitionsThanRegions(config, kafka.partitions),
-      ]
-    }),
-    examine('recordStore', () =>
+    examine('log', kafka.tls !== undefined, async () => [
+      ...(await examineKafka(kafkaConnection(kafka), kafka, logger)),
+      ...morePartitionsThanRegions(config, kafka.partitions),
+    ]),
+    examine('recordStore', mysql.tls !== undefined, () =>
       withDatabase(clock, mysql, async (database) => {
         const findings = await checkMysql(database, clock)
         await checkSchema(database, config.stores.regions)
@@ -72,7 +71,7 @@ export async function examineStores(config: Config, clock: Clock, logger: StoreL
   return examined.flat()
 }
 
-function fewerPartitionsThanRegions(config: Config, partitions: number): Omit<Finding, 'store'>[] {
+function morePartitionsThanRegions(config: Config, partitions: number): Omit<Finding, 'store'>[] {
   const { regions } = config.stores
   if (partitions <= regions) return []
   return [
@@ -83,16 +82,20 @@ function fewerPartitionsThanRegions(config: Config, partitions: number): Omit<Fi
   ]
 }
 
-async function examine(store: Finding['store'], look: () => Promise<Omit<Finding, 'store'>[]>): Promise<Finding[]> {
+async function examine(store: Finding['store'], tls: boolean, look: () => Promise<Omit<Finding, 'store'>[]>): Promise<Finding[]> {
   try {
     const findings = await look()
     if (findings.every(({ level }) => level === 'good')) return [{ store, level: 'good', sentence: 'is fit' }]
     return findings.filter(({ level }) => level !== 'good').map((finding) => ({ store, ...finding }))
   } catch (error) {
     if (!isTidemarkError(error)) throw error
-    return [{ store, level: 'wrong', sentence: error.message }]
+    const isDown = error.code === UNAVAILABLE[store]
+    return [{ store, level: 'wrong', sentence: `${error.message}${tls && isDown && !error.message.includes('TLS') ? MAYBE_TLS : ''}` }]
   }
 }
+
+/** A server without TLS mostly just hangs up, or waits for more. */
+const MAYBE_TLS = '; tls is set: if the server runs, most likely it speaks no TLS at this address, or its certificate does not fit'
 
 async function withDatabase<T>(clock: Clock, mysql: Servers['mysql'], work: (database: Database) => Promise<T>): Promise<T> {
   const database = openDatabase(clock, mysql)

@@ -10,7 +10,7 @@ import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, ty
 import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Readable } from 'node:stream'
-import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { ERRORS, TidemarkError, isTidemarkError, publicMessage } from '../core/errors.ts'
 
 export type StandaloneOptions = {
   host: string
@@ -46,7 +46,11 @@ export async function startStandalone<Context extends object & { degraded?: Read
     plugins: [ApolloServerPluginInlineTraceDisabled(), degradedPlugin<Context>(), limitsPlugin<Context>(options.judge)],
     formatError(formatted, error) {
       const cause = unwrapResolverError(error)
-      if (isTidemarkError(cause)) return { ...formatted, message: cause.message, extensions: { code: cause.code } }
+      if (isTidemarkError(cause)) {
+        const message = publicMessage(cause)
+        if (message !== cause.message) onError(cause)
+        return { ...formatted, message, extensions: { code: cause.code } }
+      }
       const code = formatted.extensions?.['code']
       if (code !== 'INTERNAL_SERVER_ERROR') return formatted
       onError(cause)
@@ -125,7 +129,9 @@ function limitsPlugin<Context extends object>(judge: StandaloneOptions['judge'])
   return {
     requestDidStart: () =>
       Promise.resolve({
-        didResolveOperation({ document, request }) {
+        didResolveOperation({ document, operation, request }) {
+          if (operation?.operation === 'subscription')
+            throw new TidemarkError('BAD_REQUEST', 'this address serves no subscriptions: use the gateway')
           const [refusal] = judge(document, request.operationName ?? undefined)
           if (refusal !== undefined) throw refusal
           for (const value of Object.values(request.variables ?? {})) {

@@ -1,42 +1,31 @@
 /**
- * One `up` or `down` at a time per folder, since test files start servers side by side. The lock is a file that holds
- * the owner's pid; one whose owner is gone is taken over.
+ * One `up` or `down` at a time per folder, since test files start servers side by side. The lock is SQLite's on a file: the
+ * kernel gives it back however its owner ends, so nobody has to judge whether one is dead, and two can never both have it.
  */
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const WAIT_MS = 300_000
+const SQLITE_BUSY = 5
 
-export async function withLock<T>(file: string, work: () => Promise<T>): Promise<T> {
-  for (const end = Date.now() + WAIT_MS; !tryLock(file); await sleep(100)) {
-    if (Date.now() > end)
-      throw new Error(`another scripts/services has held ${file} for ${WAIT_MS / 60_000} minutes: remove the file if none runs`)
-  }
+export async function withLock<T>(file: string, work: () => Promise<T>, waitMs: number = WAIT_MS): Promise<T> {
+  const database = new DatabaseSync(file)
   try {
+    for (const end = Date.now() + waitMs; !tryLock(database); await sleep(100)) {
+      if (Date.now() > end) throw new Error(`another scripts/services has held ${file} for ${waitMs / 60_000} minutes: see what it does`)
+    }
     return await work()
   } finally {
-    rmSync(file, { force: true })
+    database.close()
   }
 }
 
-function tryLock(file: string): boolean {
+function tryLock(database: DatabaseSync): boolean {
   try {
-    writeFileSync(file, String(process.pid), { flag: 'wx' })
-    return true
-  } catch {
-    if (!ownerLives(file)) rmSync(file, { force: true })
-    return false
-  }
-}
-
-function ownerLives(file: string): boolean {
-  try {
-    const pid = Number(readFileSync(file, 'utf8'))
-    // Empty for the moment between creating and writing it.
-    if (pid === 0) return true
-    process.kill(pid, 0)
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
     return true
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
+    if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return false
+    throw error
   }
 }

@@ -51,6 +51,8 @@ export function makeClient(connection: KafkaConnection, logger: KafkaLogger): Ka
 
 const REPEAT_MS = 10_000
 const KEPT_MAX = 100
+/** That a connection failed is what its callers get as an error, and say in their own words. */
+const CONNECTIONS = 'Connection'
 
 /**
  * kafkajs calls nearly everything an error, and repeats it at each retry. What is an error is for its callers here to
@@ -62,7 +64,7 @@ function makeLogRouter(logger: KafkaLogger): (entry: LogEntry) => void {
   return ({ level, namespace, log }) => {
     const { message, timestamp: _, logger: __, stack: ___, ...fields } = log
     const text = `kafkajs ${namespace}: ${message}`
-    if (level !== logLevel.ERROR || isRetried(message, fields)) {
+    if (level !== logLevel.ERROR || namespace === CONNECTIONS || isRetried(message, fields)) {
       logger.debug(fields, text)
       return
     }

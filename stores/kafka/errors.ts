@@ -1,5 +1,6 @@
 /** What kafkajs throws, as errors of ours: one sentence that says what to do, the original kept as its cause. */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { reasonsOf } from '../reasons.ts'
 
 /** kafkajs wraps errors in errors; the protocol's name of a failure (`type`) stands on one of them. */
 type Link = { name?: string; type?: string; message?: string; cause?: unknown; originalError?: unknown }
@@ -37,7 +38,7 @@ export function logError(connection: Address, cause: unknown): TidemarkError {
       `Kafka at ${where} does not allow this user to use the log (${errors[0]?.message ?? ''}): grant it the topics and the group`,
       cause,
     )
-  const reason = errors.at(-1)?.message ?? errors[0]?.message ?? String(cause)
+  const reason = reasonsOf(errors.at(-1)?.message ?? errors[0]?.message ?? String(cause))
   return unavailable(`Kafka at ${where} does not answer as it should (${reason}): check that it runs and can be reached`, cause)
 }
 

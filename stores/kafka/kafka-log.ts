@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import { encodeReward } from '../../core/record-codec.ts'
 import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import type { Log, LogConsumer } from '../log.ts'
+import type { ConsumerHooks, Log, LogConsumer } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
 import { encodePieces, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
@@ -24,7 +24,7 @@ export type KafkaLogOptions = {
   regions: number
   /** What the topics' names begin with. Default "tidemark". */
   topicPrefix?: string
-  /** The persisting group. Default "tidemark-history". */
+  /** The persisting group. Default: the prefix and "-history". */
   groupId?: string
   /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
@@ -57,8 +57,9 @@ const START_MAX_MS = 15_000
 export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): Promise<KafkaLog> {
   const { connection, regions } = options
   const requestMaxMs = connection.requestMaxMs ?? REQUEST_MAX_MS
-  const names = topicNames(options.topicPrefix ?? 'tidemark')
-  const groupId = options.groupId ?? 'tidemark-history'
+  const topicPrefix = options.topicPrefix ?? 'tidemark'
+  const names = topicNames(topicPrefix)
+  const groupId = options.groupId ?? `${topicPrefix}-history`
   const kafka = makeClient(connection, logger)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,
@@ -119,7 +120,11 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
 
   async function consumeFlushes(hooks: Parameters<Log['consumeFlushes']>[0]): Promise<LogConsumer> {
     const collaborators = { park, countPartitions: () => withAdmin((connected) => countPartitions(connection, connected, names)) }
-    const consumer = await superviseConsumer(kafka, connection, collaborators, hooks, clock, logger, {
+    const told: ConsumerHooks = {
+      persist: (batch) => hooks.persist(batch),
+      parked: (reason, where) => hooks.parked?.(reason, { ...where, deadLetters: names.dead }),
+    }
+    const consumer = await superviseConsumer(kafka, connection, collaborators, told, clock, logger, {
       topic: names.flushes,
       groupId,
       regions,

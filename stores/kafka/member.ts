@@ -146,7 +146,7 @@ export function makeMember(
 
   async function parkAll(partition: number, undecodable: readonly Undecodable[]): Promise<void> {
     await park(partition, undecodable)
-    for (const { reason } of undecodable) hooks.parked?.(reason)
+    for (const { message, reason } of undecodable) hooks.parked?.(reason, { topic: options.topic, partition, offset: message.offset })
   }
 
   function track<T>(work: Promise<T>): Promise<T> {

@@ -16,10 +16,10 @@
  *
  * Keys and values are bytes. Local disks only: LMDB does not work on network file systems.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type Database, type RootDatabase } from 'lmdb'
 import { TidemarkError } from '../../core/errors.ts'
+import { makeDataFolder } from './make-folder.ts'
 import { makeRoomCheck } from './room.ts'
 
 export type EnvironmentOptions = {
@@ -56,7 +56,7 @@ const READERS_MAX = 512
 
 /** Throws DATA_INCOMPATIBLE if the folder was written with another region count or format. */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
-  mkdirSync(folder, { recursive: true })
+  makeDataFolder(folder)
   const bytesMax = Math.ceil(options.sizeMaxGb * 2 ** 30)
   const root: RootDatabase<Buffer, Buffer> = open({
     path: join(folder, FILE),

@@ -5,10 +5,10 @@
  *
  * Node has no file locks; its SQLite has: a transaction that holds the database file exclusively. Nothing is written.
  */
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TidemarkError } from '../../core/errors.ts'
+import { makeDataFolder, unusableFolder } from './make-folder.ts'
 
 export type FolderLock = { release(): void }
 
@@ -24,7 +24,7 @@ export function lockDataFolder(folder: string): FolderLock {
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE')
   } catch (error) {
     database.close()
-    if (!isBusy(error)) throw error
+    if (!isBusy(error)) throw unusableFolder(folder, error)
     throw new TidemarkError(
       'DATA_IN_USE',
       `another tidemark uses the data folder ${folder}: stop it, or choose another folder with --data or TIDEMARK_DATA`,
@@ -43,16 +43,11 @@ export function lockDataFolder(folder: string): FolderLock {
 }
 
 function openLockFile(folder: string): DatabaseSync {
+  makeDataFolder(folder)
   try {
-    mkdirSync(folder, { recursive: true })
     return new DatabaseSync(join(folder, FILE))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `the data folder ${folder} cannot be used (${reason}): name a folder this user may write with --data or TIDEMARK_DATA`,
-      { cause: error },
-    )
+    throw unusableFolder(folder, error)
   }
 }
 

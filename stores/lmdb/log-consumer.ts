@@ -83,7 +83,7 @@ export function consume(
       appendAll(tables.dead, tables.counters, 'dead', undecodable.map(describeParked), PARKED_MAX)
       for (const { key } of undecodable) void tables.flushes.remove(key)
     })
-    for (const { reason } of undecodable) hooks.parked?.(reason)
+    for (const { reason } of undecodable) hooks.parked?.(reason, { table: 'dead', folder: 'the data folder' })
   }
 
   /** Ends early when the consumer stops, and, if `untilAppended`, with an append. */

@@ -143,7 +143,16 @@ function parseUrl(options: MysqlOptions): Address {
     new TidemarkError('CONFIG_INVALID', `the url of the record store ${what}: use mysql://user:password@host:3306/database`)
   if (!URL.canParse(options.url)) throw wrong('is not a url')
   const url = new URL(options.url)
-  const database = decodeURIComponent(url.pathname.slice(1))
+  const decoded = (text: string, part: string): string => {
+    try {
+      return decodeURIComponent(text)
+    } catch {
+      throw wrong(
+        `has a % in its ${part} that begins no code (write % as %25, or give it as a setting of its own, TIDEMARK_MYSQL_PASSWORD)`,
+      )
+    }
+  }
+  const database = decoded(url.pathname.slice(1), 'database')
   if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') throw wrong(`begins with ${url.protocol}`)
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (host === '') throw wrong('names no host')
@@ -152,8 +161,8 @@ function parseUrl(options: MysqlOptions): Address {
   // The driver would compare an address with nothing, and take a certificate of "localhost" for it.
   if (options.tls !== undefined && options.tls !== false && isIP(host) !== 0)
     throw wrong(`names the address ${host}, and tls needs the name that the certificate has`)
-  const user = options.user ?? decodeURIComponent(url.username)
-  const password = options.password ?? decodeURIComponent(url.password)
+  const user = options.user ?? decoded(url.username, 'user')
+  const password = options.password ?? decoded(url.password, 'password')
   return {
     host,
     port: url.port === '' ? 3306 : Number(url.port),

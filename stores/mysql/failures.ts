@@ -3,6 +3,7 @@
  * here. The statement is cut out of the cause: it holds what viewers watched, and it is long.
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { reasonsOf } from '../reasons.ts'
 
 type DriverError = Error & { code?: string; errno?: number; sqlMessage?: string; sql?: string; fatal?: boolean }
 
@@ -77,7 +78,7 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
   if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {
-    return unavailable(`${server} does not answer (${cause.code ?? said}): see that it runs and can be reached`)
+    return unavailable(`${server} does not answer (${reasonsOf(cause.code ?? said)}): see that it runs and can be reached`)
   }
   if (said === 'Pool is closed.') return unavailable(`the connection to ${server} was closed`)
   return new TidemarkError('INTERNAL', `a statement for ${server} failed (${number ?? cause.name}: ${said})`, { cause })

@@ -69,7 +69,8 @@ export function migrateMysql(database: Database, clock: Clock = systemClock): Pr
       try {
         return await applyMissing(database, session, clock)
       } finally {
-        await session.send(GIVE_MIGRATION_LOCK)
+        // The lock ends with its connection anyway: one that is broken must not hide why.
+        await session.send(GIVE_MIGRATION_LOCK).catch(() => undefined)
       }
     }),
   )

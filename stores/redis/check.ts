@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis'
 import { connect } from './connection.ts'
 import type { RedisConnectionOptions } from './clients.ts'
+import { isPassing } from './failures.ts'
 
 export type RedisFinding = {
   /** `wrong`: it will fail or lose what was acknowledged. `risky`: it may, under some circumstance. */
@@ -21,7 +22,12 @@ export async function checkRedis(options: RedisConnectionOptions, now: () => num
   const connection = connect(options)
   try {
     const findings: RedisFinding[] = []
-    for (const node of await connection.masters()) {
+    const masters = await connection.masters().catch(async (error: unknown) => {
+      if (connection.isCluster && (await isNoCluster(options))) return undefined
+      throw error
+    })
+    if (masters === undefined) return [{ severity: 'wrong', node: connection.address, sentence: NO_CLUSTER }]
+    for (const node of masters) {
       const facts = await connection.insist(() => readFacts(node, now))
       const name = `${node.options.host}:${node.options.port}`
       findings.push(...judge(facts, connection.isCluster).map((finding) => ({ ...finding, node: name })))
@@ -32,12 +38,32 @@ export async function checkRedis(options: RedisConnectionOptions, now: () => num
   }
 }
 
+const NO_CLUSTER = 'this server is no Cluster: unset stores.redis.cluster, and name one address'
+
+/** A server that is none refuses what a Cluster's client asks first, and the client then says only that it got no answer. */
+async function isNoCluster(options: RedisConnectionOptions): Promise<boolean> {
+  const connection = connect({ ...options, urls: options.urls.slice(0, 1), cluster: false })
+  try {
+    const [node] = await connection.masters()
+    return node !== undefined && parseInfo(await connection.insist(() => node.info('cluster'))).get('cluster_enabled') === '0'
+  } catch {
+    return false
+  } finally {
+    connection.close()
+  }
+}
+
 type Facts = { info: Map<string, string>; config: Map<string, string>; skewMs: number }
 
 async function readFacts(node: Redis, now: () => number): Promise<Facts> {
   const info = parseInfo(await node.info())
   // Managed servers often refuse CONFIG: then only what INFO tells is judged.
-  const settings = await node.call('CONFIG', 'GET', 'appendfsync', 'cluster-require-full-coverage').catch(() => [])
+  const settings = await node
+    .call('CONFIG', 'GET', 'appendfsync', 'min-replicas-to-write', 'cluster-require-full-coverage')
+    .catch((error: unknown) => {
+      if (isPassing(error)) throw error
+      return []
+    })
   const flat = (Array.isArray(settings) ? settings : Object.entries(settings as object).flat()).map(String)
   const config = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])))
   const asked = now()
@@ -60,11 +86,22 @@ function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisF
   if (info.get('aof_last_write_status') === 'err') say('wrong', 'the last write to the append-only file failed: free space on its disk')
   if (info.get('role') === 'slave') say('wrong', 'this is a replica and takes no writes: name its master')
   if (!isCluster && info.get('cluster_enabled') === '1') say('wrong', 'this server is a node of a Cluster: set stores.redis.cluster')
-  if (isCluster && info.get('cluster_enabled') === '0')
-    say('wrong', 'this server is no Cluster: unset stores.redis.cluster, and name one address')
+  if (isCluster && info.get('cluster_enabled') === '0') say('wrong', NO_CLUSTER)
   if (config.get('appendfsync') === 'everysec') {
     say('risky', 'appendfsync is everysec: a crash may lose the last two seconds of acknowledged writes; set always, or accept it')
   }
+  if (config.get('appendfsync') === 'no')
+    say(
+      'wrong',
+      'appendfsync is no: a crash of its machine may lose all that was acknowledged since the system last wrote to disk, half a minute or more; set always',
+    )
+  if (!config.has('appendfsync') && info.get('aof_enabled') === '1')
+    say('risky', 'it does not tell its appendfsync (CONFIG is refused): see that it is always')
+  if (Number(info.get('connected_slaves') ?? 0) > 0 && Number(config.get('min-replicas-to-write') ?? 0) === 0)
+    say(
+      'risky',
+      'min-replicas-to-write is 0: if this master is killed and a replica takes over, writes are lost that the replica had not got yet, also during a split of the network; set 1, with min-replicas-max-lag 1, which keeps that to about a second',
+    )
   if (isCluster && info.get('connected_slaves') === '0')
     say('risky', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
   if (isCluster && config.get('cluster-require-full-coverage') === 'yes')

@@ -125,8 +125,17 @@ function placeOf(text: string): Place {
     port: url.port === '' ? 6379 : Number(url.port),
     db,
     tls: url.protocol === 'rediss:',
-    username: url.username === '' ? undefined : decodeURIComponent(url.username),
-    password: url.password === '' ? undefined : decodeURIComponent(url.password),
+    username: decoded(url.username, text),
+    password: decoded(url.password, text),
+  }
+}
+
+function decoded(part: string, address: string): string | undefined {
+  try {
+    return part === '' ? undefined : decodeURIComponent(part)
+  } catch {
+    const sentence = `stores.redis: the credentials in the address of ${addressOf(address)} have a % that begins no code`
+    throw new TidemarkError('CONFIG_INVALID', `${sentence}: write % as %25, or set TIDEMARK_REDIS_PASSWORD`)
   }
 }
 

@@ -3,6 +3,7 @@
  * code. The texts are those of the Redis server (`MOVED`, `LOADING` …), of Node's sockets and of ioredis 6.
  */
 import { TidemarkError } from '../../core/errors.ts'
+import { reasonsOf } from '../reasons.ts'
 
 /** States that pass: a failover, a slot on its way, a server that is just starting, a connection that is being made again. */
 const PASSING = [
@@ -36,7 +37,7 @@ export function isPassing(error: unknown): boolean {
 export function toTidemarkError(error: unknown, address: string, account: Account, detail: string | undefined): TidemarkError {
   if (error instanceof TidemarkError) return error
   const message = messageOf(error)
-  const said = detail === undefined || detail === message ? message : `${message}; ${detail}`
+  const said = reasonsOf(message, detail)
   if (FULL.test(message)) {
     return new TidemarkError('STORE_FULL', `Redis at ${address} takes no more data (${message}): give it more memory (maxmemory) or disk`, {
       cause: error,

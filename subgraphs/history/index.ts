@@ -16,6 +16,7 @@ import { openChangeStream } from './change-stream.ts'
 import { makeFlusher, type Flusher, type FlusherFigures } from './flusher.ts'
 import { startHistoryJob, type HistoryJob } from './job.ts'
 import { makeJournaling, type JournalFigures, type Journaling } from './journaling.ts'
+import { makeOutageNotices, noticeReplays, noticesOf, type HistoryNotices } from './notices.ts'
 import { makeReplay } from './replay.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
@@ -59,13 +60,17 @@ export function makeHistorySubgraph(
   clock: Clock,
   stores: HistoryStores,
   config: Config,
-  onError: (error: unknown) => void,
+  report: HistoryNotices | ((error: unknown) => void),
   guardOptions: GuardOptions = {},
 ): HistorySubgraph {
+  const notices = noticesOf(report)
+  const outages = makeOutageNotices(clock, notices)
+  const onError = outages.failed
   const { hot, log, records } = stores
   const { history } = config
   const { timelineCap } = history
-  const guarded = guardStores(clock, stores, guardOptions, onError)
+  const guarded = guardStores(clock, stores, guardOptions, outages.opened)
+  outages.follow(guarded)
   const businesses = makeBusinesses(config.businesses)
   const persist = (keys: readonly ProgressKey[]): Promise<PersistReport> =>
     persistKeys(hot, records, keys, { timelineCap, purgeRowsMax: PURGE_ROWS_MAX })
@@ -84,7 +89,15 @@ export function makeHistorySubgraph(
   const journaling =
     stores.journals === undefined
       ? undefined
-      : startJournaling(clock, guarded, stores.journals, aggregator, flusher, { timelineCap, regions: config.stores.regions }, onError)
+      : startJournaling(
+          clock,
+          guarded,
+          noticeReplays(clock, stores.journals, notices),
+          aggregator,
+          flusher,
+          { timelineCap, regions: config.stores.regions },
+          onError,
+        )
   const writes =
     journaling === undefined
       ? makeDirectWrites(guarded.hot, guarded.records, timelineCap)
@@ -128,6 +141,7 @@ export function makeHistorySubgraph(
           purgeEveryMs: history.purgeEveryMs,
         },
         onError,
+        notices.parked,
       ),
     async drain() {
       await journaling?.stop()

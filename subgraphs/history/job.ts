@@ -7,7 +7,7 @@ import type { ProgressKey } from '../../core/domain.ts'
 import { makeSweeper } from '../../core/sweeper.ts'
 import type { PersistReport } from '../../core/persist.ts'
 import type { HotStore } from '../../stores/hot-store.ts'
-import type { Log, LogBatch, LogConsumer } from '../../stores/log.ts'
+import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 
 export type HistoryJobOptions = {
@@ -48,6 +48,7 @@ export async function startHistoryJob(
   persist: (keys: readonly ProgressKey[]) => Promise<PersistReport>,
   options: HistoryJobOptions,
   onError: (error: unknown) => void,
+  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
 ): Promise<HistoryJob> {
   const figures: HistoryJobFigures = { messages: 0, steps: 0, rows: 0, missing: 0, swept: 0, expired: 0, parked: 0 }
 
@@ -67,9 +68,9 @@ export async function startHistoryJob(
 
   const consumer: LogConsumer = await log.consumeFlushes({
     persist: persistBatch,
-    parked(reason) {
+    parked(reason, where) {
       figures.parked++
-      onError(new Error(reason))
+      onParked(reason, where)
     },
   })
 

@@ -1,6 +1,6 @@
 /** The commands beside `start`, run as a user runs them. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -127,6 +127,13 @@ describe('replay', () => {
     expect(status).toBe(1)
   })
 
+  test('says why a report was rejected, once', async () => {
+    const { status, out } = await run('replay', path, '--url', service.url, '--no-wait', '--business', 'nope')
+    expect(out).toMatch(/300 REJECTED/)
+    expect(out.match(/first rejected {2}BUSINESS_UNKNOWN: business "nope" is not configured/g)).toHaveLength(1)
+    expect(status).toBe(1)
+  })
+
   test('a service that is not there and a file that is not there end with a sentence', async () => {
     expect((await run('replay', path, '--url', 'http://127.0.0.1:1/graphql')).error).toMatch(/does not answer: start the service/)
     const missing = await run('replay', 'missing.tsv', '--url', service.url)
@@ -146,8 +153,65 @@ describe('inspect', () => {
     expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/record store +\d+ rows/)
   })
 
+  test('a folder that does not exist is refused and not made', async () => {
+    const { status, error } = await run('inspect', 'stores', '--data', 'mistyped')
+    expect([status, error]).toEqual([1, expect.stringContaining('mistyped does not exist')])
+    expect(existsSync(join(files, 'mistyped'))).toBe(false)
+  })
+
   test('what it does not know it says', async () => {
     expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
     expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
   })
+})
+
+describe('arguments that are none', () => {
+  const script = (file: string, ...args: string[]) =>
+    new Promise<{ status: number; error: string }>((resolve) => {
+      execFile(process.execPath, [join(COMMAND, '..', '..', file), ...args], { cwd: files }, (failure, _, error) =>
+        resolve({ status: failure === null ? 0 : Number(failure.code), error }),
+      )
+    })
+
+  test.each([
+    ['scripts/simulate.ts', ['--seeds', '-1']],
+    ['scripts/simulate.ts', ['--seeds']],
+    ['scripts/simulate.ts', ['--seeds', '0']],
+    ['scripts/simulate.ts', ['--frst', '1']],
+    ['scripts/simulate.ts', ['foo']],
+    ['bench/run.ts', ['chaos', '--bogus']],
+    ['bench/run.ts', ['nothing']],
+  ])('%s %j ends with a sentence, the usage and status 2', async (file, args) => {
+    const { status, error } = await script(file, ...args)
+    expect(status).toBe(2)
+    expect(error).toContain('usage: npm run')
+    expect(error).not.toContain('    at ')
+  })
+
+  test.each([['scripts/simulate.ts'], ['bench/run.ts']])('%s --help is no mistake', async (file) => {
+    expect(await script(file, '--help')).toEqual({ status: 0, error: '' })
+  })
+})
+
+describe('a data folder that cannot be made', () => {
+  test.each([['start'], ['gateway']])(
+    'ends %s with a sentence, and in time',
+    async (command) => {
+      const { status, error } = await new Promise<{ status: number; error: string }>((resolve) => {
+        const stores = {
+          TIDEMARK_REDIS_URL: 'redis://127.0.0.1:1',
+          TIDEMARK_KAFKA_BROKERS: '127.0.0.1:1',
+          TIDEMARK_MYSQL_URL: 'mysql://tidemark@127.0.0.1:1/tidemark',
+        }
+        const env = { ...process.env, ...(command === 'start' ? {} : stores) }
+        const args = [COMMAND, command, '--port', '0', '--data', '/proc/nope/data']
+        execFile(process.execPath, args, { cwd: files, env, timeout: 30_000 }, (failure, _, said) =>
+          resolve({ status: failure === null ? 0 : Number(failure.code), error: said }),
+        )
+      })
+      expect(error).toMatch(/CONFIG_INVALID: the data folder \/proc\/nope\S* cannot be used/)
+      expect(status).toBe(1)
+    },
+    40_000,
+  )
 })

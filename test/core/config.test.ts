@@ -44,11 +44,11 @@ describe('configuration', () => {
     [{ history: { aggregatorKeysMax: 10 } }, 'no flush is ever full'],
     [{ server: { mode: 'production' } }, 'production needs auth.secret'],
     [{ auth: { secret: 'a'.repeat(32), publicKey: 'b' } }, 'auth: set one of auth.secret'],
-    [{ auth: { jwksUrl: 'http://id.example/keys' } }, 'auth.jwksUrl: write https://'],
+    [{ auth: { jwksUrl: 'http://id.example/keys' } }, 'write https://…, or http:// for this machine'],
     [{ auth: { secret: 'a'.repeat(32), identity: { secret: 'a'.repeat(32) } } }, 'auth.identity.secret must differ'],
     [{ auth: { identity: { secret: 'a'.repeat(32), publicKey: 'b' } } }, 'auth.identity: set either secret'],
     [{ server: { cors: { origins: ['*'], credentials: true } } }, 'server.cors: origins "*" with credentials'],
-    [{ server: { cors: { origins: ['https://a.example/path'] } } }, 'server.cors.origins.0: write https://'],
+    [{ server: { cors: { origins: ['https://a.example/path'] } } }, 'write https://host[:port] without a path'],
     [{ server: { forwardHeaders: ['tidemark-identity'] } }, 'server.forwardHeaders: tidemark-identity'],
     [{ limits: { abuse: { refusals: 1, perSeconds: 1, blockSeconds: 1 } } }, 'limits.abuse counts refusals'],
     [

@@ -383,6 +383,26 @@ describe('the subgraph alone', () => {
     expect((await ask(service.url, '1', '{ __typename }')).data.__typename).toBe('Query')
   })
 
+  test('refuses a subscription, which it cannot serve, in a sentence', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    const { errors } = await ask(service.url, '1', CHANGES)
+    expect(errors).toMatchObject([
+      { message: 'this address serves no subscriptions: use the gateway', extensions: { code: 'BAD_REQUEST' } },
+    ])
+  })
+
+  test('is not audited as if it were a gateway', async () => {
+    const service = await begin({ command: ['subgraph', 'history'] })
+    const child = spawn(process.execPath, [COMMAND, 'audit', service.url], { stdio: ['ignore', 'ignore', 'pipe'] })
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+    const [status] = (await once(child, 'exit')) as [number]
+    expect(said).toMatch(/is a subgraph alone, .*: give the address of the gateway/)
+    expect(status).toBe(1)
+  })
+
   test('says what is wrong with the codes of the gateway', async () => {
     const service = await begin({ command: ['subgraph', 'history'] })
     const { errors } = await ask(service.url, undefined, '{ viewerHistory { edges { cursor } } }')

@@ -133,7 +133,10 @@ describe('with the hot store down', () => {
     stores.set('hot', 'down')
     const one = await fetch(`${origin}/health/ready`)
     expect(one.status).toBe(200)
-    expect(await one.json()).toMatchObject({ ok: true, stores: { hotStore: "the model's hot is down", log: 'ok', recordStore: 'ok' } })
+    expect(await one.json()).toMatchObject({
+      ok: true,
+      stores: { hotStore: 'HOT_STORE_UNAVAILABLE: The hot store does not answer. Try again.', log: 'ok', recordStore: 'ok' },
+    })
     stores.set('records', 'down')
     expect((await fetch(`${origin}/health/ready`)).status).toBe(503)
   })

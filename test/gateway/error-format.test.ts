@@ -25,6 +25,13 @@ describe('in production', () => {
     })
   })
 
+  it('of a store that fails the client learns which it is, and the log where and why', () => {
+    const { lines, log } = makeLog()
+    const error = new TidemarkError('HOT_STORE_UNAVAILABLE', 'Redis at 10.0.0.7:6379 does not answer (not connected): try again')
+    expect(makeFormatError('production', log)(inField(error), 'field').message).toBe('The hot store does not answer. Try again.')
+    expect(lines).toMatchObject([{ fields: { err: error } }])
+  })
+
   it('an error that may pass later says so', () => {
     const format = makeFormatError('production', makeLog().log)
     const codes = Object.keys(ERRORS) as ErrorCode[]

@@ -49,7 +49,9 @@ export function forgetNotTested(): void {
 
 function runServices(...args: readonly string[]): Promise<{ status: number | null; complaint: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(ROOT, 'scripts', 'services.ts'), ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts', 'services.ts'), ...args], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
     let complaint = ''
     child.stderr.on('data', (chunk: Buffer) => {
       complaint += chunk.toString()

@@ -150,10 +150,13 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
     const other = await topics.open({ regions: REGIONS * 10 })
     await other.appendFlushes([flush(104, 'foreign')])
     await log.appendFlushes([flush(4, 'good')])
-    const [taken, reasons]: [FlushMessage[], string[]] = [[], []]
+    const [taken, reasons, places]: [FlushMessage[], string[], (object | undefined)[]] = [[], [], []]
     const consumer = await log.consumeFlushes({
       persist: async ({ messages }) => void taken.push(...messages),
-      parked: (reason) => reasons.push(reason),
+      parked: (reason, where) => {
+        reasons.push(reason)
+        places.push(where)
+      },
     })
     await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
     await consumer.stop()
@@ -162,6 +165,8 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
     const dead = await topics.readAll(topics.names.dead)
     expect(new Set(dead.map(({ headers }) => headers['reason']))).toEqual(new Set(reasons))
     expect(dead).toHaveLength(3)
+    const standing = dead.map(({ headers: { topic, partition, offset } }) => `${topic} ${partition} ${offset} ${topics.names.dead}`)
+    expect(places.map((at) => Object.values(at ?? {}).join(' ')).toSorted()).toEqual(standing.toSorted())
     expect(dead.every(({ headers }) => headers['topic'] === topics.names.flushes && /^\d+$/.test(headers['offset'] ?? ''))).toBe(true)
     expect(dead.some(({ value }) => value?.equals(Buffer.from([0xff, 0xff, 0xff])))).toBe(true)
     expect(reasons.some((reason) => reason.includes('region 104 is not one of the 100'))).toBe(true)

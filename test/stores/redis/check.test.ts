@@ -37,6 +37,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
     ['maxmemory-policy', 'allkeys-lru', 'noeviction', /^wrong: maxmemory-policy is allkeys-lru, .* set noeviction$/],
     ['appendonly', 'no', 'yes', /^wrong: the append-only file is off/],
     ['appendfsync', 'everysec', 'always', /^risky: appendfsync is everysec/],
+    ['appendfsync', 'no', 'always', /^wrong: appendfsync is no: .* half a minute or more; set always$/],
     ['maxmemory', '0', '100mb', /^risky: maxmemory is not set/],
   ])('finds that %s is %s', async (name, bad, good, sentence) => {
     await admin.config('SET', name, bad)
@@ -52,6 +53,15 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
   it('finds a single server where a Cluster is configured, and the other way round', async () => {
     const cluster = await startCluster([...GOOD, 'cluster-require-full-coverage no'])
     try {
+      const replicated = await checkRedis({ urls: cluster.urls })
+      expect(replicated.map(({ sentence }) => sentence)).toEqual(
+        Array(3).fill(expect.stringMatching(/^min-replicas-to-write is 0: .* set 1/)),
+      )
+      for (const url of cluster.urls) {
+        const node = new Redis(url)
+        await node.config('SET', 'min-replicas-to-write', '1')
+        node.disconnect()
+      }
       expect(await checkRedis({ urls: cluster.urls })).toEqual([])
       for (const value of ['yes', 'no']) {
         for (const port of cluster.ports) {
@@ -71,9 +81,14 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
     } finally {
       await cluster.stop()
     }
-    await expect(checkRedis({ urls: servers.urls, cluster: true, retryMaxMs: 300 })).rejects.toMatchObject({
-      code: 'HOT_STORE_UNAVAILABLE',
-    })
+    const [url] = servers.urls as [string]
+    const twice = await checkRedis({ urls: [url, url.replace('127.0.0.1', 'localhost')], retryMaxMs: 300 })
+    expect(twice).toEqual([
+      expect.objectContaining({
+        severity: 'wrong',
+        sentence: expect.stringMatching(/^this server is no Cluster: .* name one address$/) as string,
+      }),
+    ])
   })
 
   it('rejects where nothing answers', async () => {
@@ -114,7 +129,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
         expect(await trusting.getSettings('1')).toMatchObject({ paused: true })
         await expect(wary.check()).rejects.toMatchObject({
           code: 'HOT_STORE_UNAVAILABLE',
-          message: expect.stringContaining('self-signed certificate') as string,
+          message: expect.stringContaining('signed by nobody we trust: set tls.ca') as string,
         })
       } finally {
         await trusting.close()

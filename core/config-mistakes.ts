@@ -1,0 +1,99 @@
+/**
+ * What is wrong with a configuration, one sentence per mistake: the key's path, what stands there, what to give instead, and
+ * where it came from (a file, a variable, a flag), since that is where it must be corrected. Values are shown unless
+ * they may be secrets.
+ */
+import type { ZodIssue } from 'zod'
+
+/** What a file, the environment or flags say, parsed but not validated. */
+export type ConfigSource = {
+  /** Where its values stand, as in "set in …". */
+  name: string
+  values: unknown
+  /** Where a path is set, if more can be said than the name: the variable or the flag. */
+  places?: Readonly<Record<string, string>>
+}
+
+type Path = readonly (string | number)[]
+
+/** Of these the value is never shown; urls may hold a password. */
+const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls(\.\d+)?|token)$/
+const SHOWN_MAX = 60
+
+/** `merged` is what was validated; `sources` in the order in which later ones win. */
+export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources: readonly ConfigSource[]): string[] {
+  return issues.flatMap((issue) => {
+    if (issue.code === 'unrecognized_keys') {
+      return issue.keys.map((key) => {
+        const path = [...issue.path, key]
+        return `${path.join('.')} is not a setting: remove it, or see "Configuration" in README.md for the names${origin(path, sources)}`
+      })
+    }
+    const { path } = issue
+    const value = valueAt(merged, path)
+    const name = path.join('.') || 'the configuration'
+    if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
+    return [`${name}: ${shown(name, value)}${adviceOf(issue)}${origin(path, sources)}`]
+  })
+}
+
+/** What to give; where the schema has words of its own, those. */
+function adviceOf(issue: ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `give ${WANTED[issue.expected] ?? issue.expected}`
+    case 'too_small':
+      if (issue.type === 'string' && issue.minimum === 1) return 'give a text that is not empty'
+      return isWritten(issue.message) ? issue.message : `give ${issue.type === 'number' ? '' : 'something of '}at least ${issue.minimum}`
+    case 'too_big':
+      return `give at most ${issue.maximum}${issue.type === 'string' ? ' characters' : ''}`
+    case 'invalid_enum_value':
+      return `say ${issue.options.join(' or ')}`
+    default:
+      return issue.message
+  }
+}
+
+const WANTED: Readonly<Record<string, string>> = {
+  integer: 'a whole number',
+  number: 'a number',
+  string: 'a text',
+  boolean: 'true or false',
+  object: 'a mapping, "key: value" lines',
+  array: 'a list',
+}
+
+/** Words of ours: the ones of zod begin so. */
+function isWritten(message: string): boolean {
+  return !/^(String|Number|Array) must/.test(message)
+}
+
+function shown(name: string, value: unknown): string {
+  if (SECRET.test(name)) return ''
+  const text = typeof value === 'object' ? '' : JSON.stringify(value)
+  if (text === '') return Array.isArray(value) ? 'a list is not possible here: ' : 'a mapping is not possible here: '
+  return `${text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}…` : text} is not possible: `
+}
+
+function valueAt(values: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined),
+    values,
+  )
+}
+
+/** The source whose value won. */
+function origin(path: Path, sources: readonly ConfigSource[]): string {
+  const source = sources.findLast(({ values }) => valueAt(values, path) !== undefined)
+  if (source === undefined) return ''
+  for (let length = path.length; length > 0; length--) {
+    const place = source.places?.[path.slice(0, length).join('.')]
+    if (place !== undefined) return ` (set by ${place})`
+  }
+  return ` (set in ${source.name})`
+}
+
+function waysToSet(path: Path, sources: readonly ConfigSource[]): string {
+  const places = sources.flatMap(({ places: named }) => named?.[path.join('.')] ?? [])
+  return places.length === 0 ? '' : ` (${places.join(' or ')})`
+}

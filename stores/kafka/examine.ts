@@ -1,0 +1,68 @@
+/**
+ * What `tidemark doctor` asks Kafka: are the topics as configured, and how many copies of what was acknowledged are there?
+ * The protocol does not tell the version of a broker in a form that kafkajs reads, so it is not judged.
+ */
+import type { Admin } from 'kafkajs'
+import { type KafkaConnection, type KafkaLogger, bounded, makeClient } from './client.ts'
+import { type TopicSettings, inspectTopics, topicNames } from './topics.ts'
+
+export type KafkaFinding = {
+  /** `wrong`: it fails or loses data. `doubtful`: it may, under some circumstance. */
+  level: 'wrong' | 'doubtful'
+  sentence: string
+}
+
+/** An empty list is a clean bill. Rejects with LOG_UNAVAILABLE if no broker answers. */
+export async function examineKafka(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaFinding[]> {
+  const wrong = await inspectTopics(connection, settings, logger)
+  const copies = await inspectCopies(connection, settings, logger)
+  return [...wrong.map((sentence) => ({ level: 'wrong' as const, sentence })), ...copies]
+}
+
+const COPIES_MAX_MS = 15_000
+/** The number of "topic" among the kinds of things that have settings. */
+const TOPIC = 2
+
+async function inspectCopies(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaFinding[]> {
+  const admin = makeClient(connection, logger).admin()
+  try {
+    return await bounded(connection, COPIES_MAX_MS, async () => {
+      await admin.connect()
+      const existing = new Set(await admin.listTopics())
+      const { flushes, rewards } = topicNames(settings.topicPrefix ?? 'tidemark')
+      const topics = await Promise.all([flushes, rewards].filter((topic) => existing.has(topic)).map((topic) => readCopies(admin, topic)))
+      return topics.flatMap(judgeCopies)
+    })
+  } finally {
+    await admin.disconnect().catch(() => undefined)
+  }
+}
+
+type Copies = { topic: string; replicas: number; inSyncMin: number }
+
+/** The least of all partitions. */
+async function readCopies(admin: Admin, topic: string): Promise<Copies> {
+  const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+  const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: [{ type: TOPIC, name: topic }] })
+  const inSyncMin = resources[0]?.configEntries.find(({ configName }) => configName === 'min.insync.replicas')?.configValue
+  const replicas = Math.min(...(topics[0]?.partitions.map((partition) => partition.replicas.length) ?? []))
+  return { topic, replicas, inSyncMin: Number(inSyncMin ?? 1) }
+}
+
+/** What is in no topic is swept from the hot store, so a lost flush is late, not lost; a lost reward is lost. */
+export function judgeCopies({ topic, replicas, inSyncMin }: Copies): KafkaFinding[] {
+  const doubtful = (sentence: string): KafkaFinding[] => [{ level: 'doubtful', sentence: `topic ${topic} ${sentence}` }]
+  if (replicas === 1)
+    return doubtful(
+      'has one copy of each partition, so the loss of a broker loses its messages: give it three (a new deployment: stores.kafka.replicationFactor: 3)',
+    )
+  if (inSyncMin >= replicas)
+    return doubtful(
+      `has min.insync.replicas=${inSyncMin} and ${replicas} copies, so it takes nothing while one broker is down: set it to ${replicas - 1}`,
+    )
+  if (inSyncMin === 1)
+    return doubtful(
+      `has min.insync.replicas=1, so a message may be acknowledged that only one broker has, and be lost with it: set 2, with three copies`,
+    )
+  return []
+}

@@ -1,0 +1,33 @@
+/**
+ * Makes a folder and those above it, one by one. Node's own `recursive` never ends where the system says that a path is
+ * missing whose parent is there, as below /proc.
+ */
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { TidemarkError } from '../../core/errors.ts'
+
+/** Throws CONFIG_INVALID. */
+export function makeDataFolder(folder: string): void {
+  try {
+    makeFolder(resolve(folder))
+  } catch (error) {
+    throw unusableFolder(folder, error)
+  }
+}
+
+export function unusableFolder(folder: string, cause: unknown): TidemarkError {
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  const sentence = `the data folder ${folder} cannot be used (${reason}): name a folder this user may write with --data or TIDEMARK_DATA`
+  return new TidemarkError('CONFIG_INVALID', sentence, { cause })
+}
+
+function makeFolder(path: string): void {
+  if (existsSync(path)) return
+  makeFolder(dirname(path))
+  try {
+    mkdirSync(path)
+  } catch (error) {
+    // Another process may have been quicker.
+    if (!existsSync(path)) throw error
+  }
+}

@@ -1,0 +1,24 @@
+/**
+ * What drivers say when a server does not answer, in words that an operator can use. What is not known stays as it is. A leaf.
+ */
+const KNOWN: readonly (readonly [RegExp, string])[] = [
+  [/before secure TLS connection|wrong version number|packet length too long/, 'the server at this address seems to speak no TLS'],
+  [/self[- ]signed certificate|unable to (get|verify)/, 'its certificate is signed by nobody we trust: set tls.ca'],
+  [/cluster support disabled/, 'it is no Cluster: unset stores.redis.cluster, and name one address'],
+  [/ECONNREFUSED/, 'nothing listens there: ECONNREFUSED'],
+  [/ENOTFOUND|EAI_AGAIN/, 'its name cannot be resolved'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'there is no way to its network'],
+  [/ETIMEDOUT|^Connection timeout/, 'no connection in time'],
+  [/^Command timed out|^Socket timeout/, 'no answer in time'],
+  [/ECONNRESET|ECONNABORTED|EPIPE|^Connection is closed|^Closed connection/, 'the connection was cut'],
+  [/^Stream isn't writeable|^Cluster isn't ready|^Cluster is ended/, 'not connected'],
+  [/^None of startup nodes is available|^Failed to refresh slots cache/, 'no node of the Cluster answers'],
+]
+
+/** One text for several, each once. */
+export function reasonsOf(...said: readonly (string | undefined)[]): string {
+  const words = said.flatMap((text) =>
+    text === undefined || text === '' ? [] : [KNOWN.find(([pattern]) => pattern.test(text))?.[1] ?? text],
+  )
+  return [...new Set(words)].join('; ')
+}

@@ -1,0 +1,98 @@
+/**
+ * What the history subgraph tells whoever runs it. A store that is down is told when it goes and when it is back, not with every
+ * step that fails in between because of it.
+ */
+import { saysDown, type StoreName } from '../../core/degraded.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { GuardedStores } from '../../core/guarded-stores.ts'
+import type { Journal, Journals } from '../../stores/journal.ts'
+
+export type HistoryNotices = {
+  /** A step in the background failed, and will be repeated or made up for. */
+  failed(error: unknown): void
+  storeDown(store: StoreName, error: unknown): void
+  storeBack(store: StoreName, downMs: number): void
+  /** Nothing waits in the journal any more: how many entries were applied, and since when. */
+  replayed(entries: number, tookMs: number): void
+  /** A message of the log cannot be decoded and was set aside; where it stood, and where it is. */
+  parked(reason: string, where?: Record<string, string | number>): void
+}
+
+/** Of those who want no more than errors, everything that is wrong is one. */
+export function noticesOf(report: HistoryNotices | ((error: unknown) => void)): HistoryNotices {
+  if (typeof report !== 'function') return report
+  return {
+    failed: report,
+    storeDown: (_, error) => report(error),
+    storeBack() {},
+    replayed() {},
+    parked: (reason) => report(new Error(`a message of the log was set aside: ${reason}`)),
+  }
+}
+
+const STORES: readonly StoreName[] = ['hotStore', 'log', 'recordStore']
+
+export function makeOutageNotices(clock: Clock, notices: HistoryNotices) {
+  const downSince = new Map<StoreName, number>()
+  return {
+    /** What the breakers' `onOpen` calls. */
+    opened(error: unknown): void {
+      const store = STORES.find((name) => saysDown(error, name))
+      if (store === undefined) {
+        notices.failed(error)
+        return
+      }
+      // Of a store in parts, others may be down already: it is one outage.
+      if (downSince.has(store)) return
+      downSince.set(store, clock.now())
+      notices.storeDown(store, error)
+    },
+    /** A step failed: not told if it is because of a store that is known to be down. */
+    failed(error: unknown): void {
+      if (!STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
+    },
+    follow({ breakers }: GuardedStores): void {
+      for (const store of STORES) {
+        breakers[store].onClose(() => {
+          if (breakers[store].isOpen()) return
+          const since = downSince.get(store)
+          downSince.delete(store)
+          if (since !== undefined) notices.storeBack(store, clock.now() - since)
+        })
+      }
+    },
+  }
+}
+
+/** The same journals; tells when what waited was applied. */
+export function noticeReplays(clock: Clock, journals: Journals, notices: HistoryNotices): Journals {
+  function noticed(journal: Journal): Journal {
+    let applied = 0
+    let began: number | undefined
+    return {
+      ...journal,
+      leftUntil: journal.leftUntil,
+      async list(after, limit) {
+        const entries = await journal.list(after, limit)
+        if (entries.length > 0) began ??= clock.now()
+        return entries
+      },
+      async remove(numbers) {
+        await journal.remove(numbers)
+        applied += numbers.length
+        if ((await journal.count()).waiting > 0) return
+        notices.replayed(applied, clock.now() - (began ?? clock.now()))
+        applied = 0
+        began = undefined
+      },
+    }
+  }
+  return {
+    own: noticed(journals.own),
+    async adopt() {
+      const left = await journals.adopt()
+      return left === undefined ? undefined : noticed(left)
+    },
+    close: () => journals.close(),
+  }
+}

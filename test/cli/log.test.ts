@@ -1,0 +1,63 @@
+/** What stands in the log of a process, and how often. */
+import { describe, expect, test } from 'vitest'
+import { makeLog } from '../../cli/log.ts'
+import { TidemarkError } from '../../core/errors.ts'
+
+function makeLines() {
+  const lines: Record<string, unknown>[] = []
+  let at = 1_000_000
+  const destination = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) }
+  const log = makeLog({ destination, now: () => at })
+  return { lines, log, pass: (ms: number) => (at += ms) }
+}
+
+const down = () =>
+  new TidemarkError('LOG_UNAVAILABLE', 'Kafka does not answer', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })
+
+describe('an error', () => {
+  test('of ours is its code, its sentence and its cause, without stacks', () => {
+    const { lines, log } = makeLines()
+    log.error({ err: down() }, 'failed')
+    expect(lines[0]?.['err']).toEqual({
+      type: 'TidemarkError',
+      code: 'LOG_UNAVAILABLE',
+      message: 'Kafka does not answer',
+      cause: { type: 'Error', code: 'ECONNREFUSED', message: 'refused' },
+    })
+  })
+
+  test('that nobody expected comes with its stack', () => {
+    const { lines, log } = makeLines()
+    log.error({ err: new TypeError('reading x of undefined') }, 'failed')
+    expect(JSON.stringify(lines[0])).toContain('log.test.ts')
+  })
+})
+
+describe('what is said again', () => {
+  test('within ten seconds is counted, and the next line has the count', () => {
+    const { lines, log, pass } = makeLines()
+    for (let i = 0; i < 300; i++) log.error({ err: down() }, 'failed')
+    expect(lines).toHaveLength(1)
+    pass(10_000)
+    log.error({ err: down() }, 'failed')
+    log.error({ err: down() }, 'failed')
+    expect(lines).toHaveLength(2)
+    expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 299])
+  })
+
+  test('about something else, or as news, is said', () => {
+    const { lines, log } = makeLines()
+    log.error({ err: down() }, 'failed')
+    log.error({ err: new TidemarkError('LOG_UNAVAILABLE', 'another Kafka does not answer') }, 'failed')
+    log.error({ err: down() }, 'failed elsewhere')
+    log.info({ store: 'log' }, 'a store is back')
+    log.info({ store: 'log' }, 'a store is back')
+    expect(lines).toHaveLength(5)
+  })
+})
+
+test('secrets are not written', () => {
+  const { lines, log } = makeLines()
+  log.warn({ auth: { secret: 's3cret' }, password: 's3cret' }, 'settings')
+  expect(JSON.stringify(lines)).not.toContain('s3cret')
+})
