@@ -41,4 +41,6 @@ async function startOurs(): Promise<void> {
 }
 
 await (kind.startsWith('ours') ? startOurs() : startFloor({ supergraph, port: Number(port), dedupe, urlOf }))
+// Ends by itself, so that --cpu-prof can write.
+process.once('SIGTERM', () => process.exit())
 console.log('ready')

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { CallReport } from '../../../gateway/transports/remote.ts'
 import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
+import type { Handler } from './http-subgraph.ts'
 
 const QUERY = '{ numbers }'
 const data = { data: { numbers: [1, 2] } }
@@ -226,11 +227,9 @@ describe('tries', () => {
   })
 
   test('a mutation is never tried again, whatever happens', async () => {
-    for (const handler of [
-      (_: unknown, __: unknown, socket: { destroy(): void }) => socket.destroy(),
-      (_: unknown, response: Parameters<typeof json>[0]) => json(response, '<', 503),
-    ]) {
-      const subgraph = await startSubgraph(handler as Parameters<typeof startSubgraph>[0])
+    const handlers: Handler[] = [(_, __, socket) => void socket.destroy(), (_, response) => json(response, '<', 503)]
+    for (const handler of handlers) {
+      const subgraph = await startSubgraph(handler)
       expect((await refusalOf(fetchOf(connectTo(subgraph), 'mutation { add }', 'mutation').run({}, {}))).code).toBe('SUBGRAPH_UNAVAILABLE')
       expect(subgraph.received).toHaveLength(1)
     }
