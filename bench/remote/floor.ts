@@ -11,19 +11,20 @@ import { NAMES, QUERY, remoteSchema } from './graph.ts'
 import type { RemoteName } from './graph.ts'
 
 type Call = { name: RemoteName; body: string; wave: number }
-export type FloorOptions = { supergraph: string; port: number; dedupe: boolean; urlOf(name: string): string }
+export type FloorOptions = { supergraph: string; port: number; dedupe: boolean; addresses: ReadonlyMap<string, string> }
 
-export async function startFloor({ supergraph, port, dedupe, urlOf }: FloorOptions): Promise<void> {
+export async function startFloor({ supergraph, port, dedupe, addresses }: FloorOptions): Promise<void> {
   const { calls, answer } = await recordCalls(supergraph)
   const waves = [...new Set(calls.map(({ wave }) => wave))].map((wave) => calls.filter((call) => call.wave === wave))
-  const pools = new Map(NAMES.map((name) => [name, new Pool(new URL(urlOf(name)).origin, { connections: 64 })]))
+  const urls = new Map([...addresses].map(([name, url]) => [name, new URL(url)]))
+  const pools = new Map([...urls].map(([name, url]) => [name, { pool: new Pool(url.origin, { connections: 64 }), path: url.pathname }]))
   const underWay = new Map<string, Promise<unknown>>()
 
   async function send({ name, body }: Call): Promise<unknown> {
-    const pool = pools.get(name)
-    if (pool === undefined) throw new Error(`there is no pool for ${name}`)
+    const subgraph = pools.get(name)
+    if (subgraph === undefined) throw new Error(`there is no pool for ${name}`)
     const headers = { 'content-type': 'application/json' }
-    const response = await pool.request({ method: 'POST', path: new URL(urlOf(name)).pathname, headers, body })
+    const response = await subgraph.pool.request({ method: 'POST', path: subgraph.path, headers, body })
     return JSON.parse(await response.body.text())
   }
 

@@ -10,21 +10,14 @@ import { pino } from 'pino'
 import { makeEngine } from '../../gateway/engine.ts'
 import { makeServer } from '../../gateway/server.ts'
 import { remoteTransport } from '../../gateway/transports/remote.ts'
-import { startFloor } from './floor.ts'
-import { NAMES } from './graph.ts'
 
 const [kind = '', file = '', port = ''] = process.argv.slice(2)
 const supergraph = readFileSync(file, 'utf8')
 const dedupe = !kind.endsWith('-apart')
-
-function urlOf(name: string): string {
-  const url = new RegExp(`name: "${name}", url: "([^"]+)"`).exec(supergraph)?.[1]
-  if (url === undefined) throw new Error(`the supergraph has no address for ${name}`)
-  return url
-}
+const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
 
 async function startOurs(): Promise<void> {
-  const subgraphs = NAMES.map((name) => ({ name, transport: remoteTransport({ name, url: urlOf(name), dedupe }) }))
+  const subgraphs = [...addresses].map(([name, url]) => ({ name, transport: remoteTransport({ name, url, dedupe }) }))
   const engine = makeEngine(supergraph, subgraphs, { compiledMax: 100, tokensMax: 5_000 })
   const server = makeServer(
     engine,
@@ -40,7 +33,12 @@ async function startOurs(): Promise<void> {
   await server.listen()
 }
 
-await (kind.startsWith('ours') ? startOurs() : startFloor({ supergraph, port: Number(port), dedupe, urlOf }))
+if (kind.startsWith('ours')) await startOurs()
+else {
+  // Not loaded beside the others: what it needs to record the calls would count as their memory.
+  const { startFloor } = await import('./floor.ts')
+  await startFloor({ supergraph, port: Number(port), dedupe, addresses })
+}
 // Ends by itself, so that --cpu-prof can write.
 process.once('SIGTERM', () => process.exit())
 console.log('ready')
