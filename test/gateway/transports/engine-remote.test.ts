@@ -126,6 +126,7 @@ describe('a subgraph that is broken costs its own fields only', () => {
       // What has no code gets SUBGRAPH_ERROR from the front.
       expect(errors?.[0]?.extensions?.['code']).toBe(name === 'errors without codes' ? undefined : 'SUBGRAPH_UNAVAILABLE')
       expect(errors?.[0]?.path).toEqual(['looseFeed'])
+      expect(errors?.[0]?.message).not.toMatch(/does not answer: the subgraph/)
     })
   }
 
@@ -171,13 +172,27 @@ describe('a subgraph that is broken costs its own fields only', () => {
     }
   })
 
-  test('objects that two subgraphs nest without end', async () => {
-    const nested = (count: number) => `${'{"position":'.repeat(count)}1${'}'.repeat(count)}`
+  test('objects that two subgraphs nest without end, the one into the other', async () => {
+    const nested = `${'{"position":'.repeat(200_000)}1${'}'.repeat(200_000)}`
     const { engine } = await openRemoteGraph({
-      history: (_, response) => json(response, `{"data":{"_entities":[{"viewerProgress":${nested(200_000)}},null,null]}}`),
+      catalog: (_, response) =>
+        json(response, `{"data":{"looseFeed":[{"__typename":"Video","id":"1","viewerProgress":${nested}}],"numbers":[1,2,3]}}`),
+      history: (_, response) => json(response, `{"data":{"_entities":[{"viewerProgress":${nested}}]}}`),
     })
-    const { data } = await ask(engine, FEED)
-    expect(data).toEqual(WITHOUT_PROGRESS)
+    const { data, errors } = await ask(engine, FEED)
+    expect(data).toEqual({ looseFeed: [{ id: '1', likeCount: 7, viewerProgress: null }], numbers: [1, 2, 3] })
+    expect(errors?.[0]?.extensions?.['code']).toBe('SUBGRAPH_UNAVAILABLE')
+  })
+
+  test('entities beside lists without end are fetched, and their errors placed', async () => {
+    const looseFeed = `[{"__typename":"Video","id":"1"},${deep(200_000)}]`
+    const { engine } = await openRemoteGraph({
+      catalog: (_, response) => json(response, `{"data":{"looseFeed":${looseFeed},"numbers":[1,2,3]}}`),
+      history: (_, response) => json(response, 'no', 500),
+    })
+    const { data, errors } = await ask(engine, FEED)
+    expect(data).toEqual({ looseFeed: [{ id: '1', likeCount: 7, viewerProgress: null }, null], numbers: [1, 2, 3] })
+    expect(errors?.map(({ path }) => path)).toContainEqual(['looseFeed', 0])
   })
 
   test('an error for each of a million things is answered in time', async () => {

@@ -79,6 +79,7 @@ describe('an answer that is none', () => {
     ['JSON null', 200, 'application/json', 'null'],
     ['JSON that is no GraphQL result', 200, 'application/json', '{"hello":"world"}'],
     ['data that is a text', 200, 'application/json', '{"data":"numbers"}'],
+    ['data that is a text beside errors', 200, 'application/json', '{"data":"numbers","errors":[{"message":"x"}]}'],
     ['data that is a list', 200, 'application/json', '{"data":[1]}'],
     ['data null without errors', 200, 'application/json', '{"data":null}'],
     ['errors that are no list', 200, 'application/json', '{"data":{"a":1},"errors":{"message":"x"}}'],
@@ -249,6 +250,17 @@ describe('tries', () => {
     const subgraph = await startSubgraph((_, response) => void setTimeout(() => json(response, '<', 503), 40))
     const { ms } = await refusalOf(fetchOf(connectTo(subgraph, { timeoutMs: 100, retries: 100 }), QUERY).run({}, {}))
     expect(ms).toBeLessThan(300)
+  })
+
+  test('a try has only the time that the tries before it left', async () => {
+    let calls = 0
+    const subgraph = await startSubgraph((_, response) => {
+      calls += 1
+      if (calls === 1) setTimeout(() => json(response, '<', 503), 350)
+    })
+    const { ms } = await refusalOf(fetchOf(connectTo(subgraph, { timeoutMs: 400 }), QUERY).run({}, {}))
+    expect(calls).toBe(2)
+    expect(ms).toBeLessThan(650)
   })
 
   test('a dead host is told at once, with the address in the cause only', async () => {
