@@ -14,8 +14,8 @@ import type { FetchError, FetchResult } from './transport.ts'
 const ERRORS_MAX = 1_000
 
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is no GraphQL result. */
-export function readAnswer(subgraph: string, { status, contentType, text }: HttpAnswer): FetchResult {
-  const result = resultOf(text)
+export function readAnswer(subgraph: string, { status, contentType, bytes }: HttpAnswer): FetchResult {
+  const result = resultOf(bytes.toString())
   if (result !== undefined) return result
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(

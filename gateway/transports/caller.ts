@@ -14,6 +14,8 @@ import { readAnswer, resultOf } from './answer.ts'
 import { openEventStream } from './event-stream.ts'
 import { CallFailure, post } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
+import type { Read } from './remembered.ts'
+import { makeRemembered, ownResult } from './remembered.ts'
 import { makeSubgraphBreaker } from './subgraph-breaker.ts'
 import type { FetchOperation, FetchResult } from './transport.ts'
 
@@ -45,7 +47,7 @@ export type CallerOptions = {
 
 export type Caller = {
   /** Rejects with SUBGRAPH_UNAVAILABLE only. */
-  send(kind: Kind, call: HttpCall): Promise<FetchResult>
+  send(kind: Kind, call: HttpCall): Promise<Read>
   /** Opens a subscription. */
   open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>>
   isDown(): boolean
@@ -60,6 +62,7 @@ const RETRIED_STATUS: ReadonlySet<number> = new Set([502, 503, 504])
 export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCall, options: CallerOptions): Caller {
   const { name, clock, random, timeoutMs } = options
   const bounds = { timeoutMs, bytesMax: options.bodyBytesMax }
+  const remembered = makeRemembered()
   const breaker = makeSubgraphBreaker(clock, check, options)
 
   return { send, open, isDown: () => breaker.isOpen, stop: breaker.stop }
@@ -68,7 +71,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     if (saysDown(await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')
   }
 
-  async function send(kind: Kind, call: HttpCall): Promise<FetchResult> {
+  async function send(kind: Kind, call: HttpCall): Promise<Read> {
     const begun = clock.now()
     const deadline = begun + timeoutMs
     const triesMax = kind === 'query' ? options.retries + 1 : 1
@@ -78,9 +81,9 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
         tries < triesMax && (outcome instanceof CallFailure ? outcome.reason === 'unreachable' : RETRIED_STATUS.has(outcome.status))
       if (again && (await pause(tries, deadline))) continue
       try {
-        const result = readOutcome(outcome)
+        const read = readOutcome(outcome, call.body)
         report({ kind, outcome: 'answered', durationMs: clock.now() - begun, tries })
-        return result
+        return read
       } catch (error) {
         throw failed(error, kind, begun, tries)
       }
@@ -106,7 +109,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
   }
 
   /** Also tells the breaker. */
-  function readOutcome(outcome: HttpAnswer | CallFailure): FetchResult {
+  function readOutcome(outcome: HttpAnswer | CallFailure, body: string): Read {
     if (outcome instanceof CallFailure) {
       if (outcome.reason === 'unreachable' || outcome.reason === 'late') breaker.failed()
       else if (outcome.reason === 'too large') breaker.answered()
@@ -114,7 +117,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
     if (saysDown(outcome)) breaker.failed()
     else breaker.answered()
-    return readAnswer(name, outcome)
+    return remembered(body, outcome.bytes, () => readAnswer(name, outcome))
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {
@@ -122,7 +125,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     try {
       if (breaker.isOpen) throw new CallFailure('down')
       const opened = await openEventStream(streams, call, bounds, clock)
-      const result = 'next' in opened ? worded(opened) : readOutcome(opened)
+      const result = 'next' in opened ? worded(opened) : ownResult(readOutcome(opened, call.body))
       report({ kind: 'subscription', outcome: 'answered', durationMs: clock.now() - begun, tries: 1 })
       return result
     } catch (error) {
@@ -173,8 +176,8 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
 }
 
 /** A proxy's way to say that nobody is there; a subgraph that says so in GraphQL is there. */
-function saysDown({ status, text }: HttpAnswer): boolean {
-  return RETRIED_STATUS.has(status) && resultOf(text) === undefined
+function saysDown({ status, bytes }: HttpAnswer): boolean {
+  return RETRIED_STATUS.has(status) && resultOf(bytes.toString()) === undefined
 }
 
 function asFailure(thrown: unknown): CallFailure {

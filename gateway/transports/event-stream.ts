@@ -71,7 +71,7 @@ export function openEventStream(
         },
         onResponseEnd() {
           timer.cancel()
-          if (answer !== undefined) resolve(answer)
+          if (answer !== undefined) resolve({ ...answer, bytes: Buffer.from(answer.text) })
           events?.end(new CallFailure('unreachable', { cause: new Error('the stream ended without "complete"') }))
         },
         onResponseError(_, error) {

@@ -22,7 +22,7 @@ export type HttpCall = {
 
 export type HttpBounds = { readonly timeoutMs: number; readonly bytesMax: number }
 
-export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly text: string }
+export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly bytes: Buffer }
 
 /**
  * `unreachable`: no connection, or it broke; the only one that is worth another try. `refused`: the call itself is wrong.
@@ -84,7 +84,7 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
           if (settled !== undefined) return
           settled = true
           timer.cancel()
-          resolve({ status, contentType, text: textOf(first, rest) })
+          resolve({ status, contentType, bytes: bytesOf(first, rest) })
         },
         onResponseError(_, error) {
           fail(new CallFailure((error as { code?: unknown }).code === 'UND_ERR_INVALID_ARG' ? 'refused' : 'unreachable', { cause: error }))
@@ -94,7 +94,9 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
   })
 }
 
-function textOf(first: Buffer | undefined, rest: readonly Buffer[] | undefined): string {
-  if (first === undefined) return ''
-  return rest === undefined ? first.toString() : Buffer.concat([first, ...rest]).toString()
+const NO_BYTES = Buffer.alloc(0)
+
+function bytesOf(first: Buffer | undefined, rest: readonly Buffer[] | undefined): Buffer {
+  if (first === undefined) return NO_BYTES
+  return rest === undefined ? first : Buffer.concat([first, ...rest])
 }

@@ -4,6 +4,7 @@
  *   caller.ts            one call: its tries, its breaker, its errors
  *   http-call.ts         one request, bounded in time and bytes
  *   answer.ts            what came back, if it is a GraphQL result
+ *   remembered.ts        bytes that came before are not parsed again
  *   sharing.ts           identical queries under way are one call; a mutation ends that
  *   subgraph-breaker.ts  a subgraph that is down is not waited for
  *   event-stream.ts      subscriptions, over server-sent events
@@ -24,6 +25,8 @@ import { makeLru } from '../lru.ts'
 import { isPromise } from '../run.ts'
 import { makeCaller } from './caller.ts'
 import type { CallReport } from './caller.ts'
+import type { Read } from './remembered.ts'
+import { ownResult } from './remembered.ts'
 import { makeSharing } from './sharing.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, Transport } from './transport.ts'
 
@@ -116,12 +119,12 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
 
     function sendWith(body: string, headers: Headers, context: object): Promise<FetchResult> {
       const keyed = flat(headers)
-      const begin = (): Promise<FetchResult> => {
+      const begin = (): Promise<Read> => {
         const traced = options.traceHeaders === undefined ? keyed : [...keyed, ...flat(options.traceHeaders(context))]
         return caller.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
       }
-      if (!isQuery) return begin().finally(sharing.nextGeneration)
-      if (!options.dedupe) return begin()
+      if (!isQuery) return begin().finally(sharing.nextGeneration).then(ownResult)
+      if (!options.dedupe) return begin().then(ownResult)
       return sharing.join(keyed.length === 0 ? body : `${body}\n${keyed.join('\n')}`, begin, () => (joined += 1))
     }
 

@@ -7,14 +7,15 @@
  * so a mutation ends a generation when it is acknowledged, and a query joins only calls of its own generation. Those of
  * the generation before run on for the ones who wait for them.
  */
-import { copyOf } from './copy.ts'
+import type { Read } from './remembered.ts'
+import { ownResult } from './remembered.ts'
 import type { FetchResult } from './transport.ts'
 
-type Flight = { readonly answer: Promise<FetchResult>; readonly generation: number; takers: number }
+type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
 
 export type Sharing = {
   /** Joins the call with this key, or begins it. `joined` tells which. */
-  join(key: string, begin: () => Promise<FetchResult>, joined: () => void): Promise<FetchResult>
+  join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<FetchResult>
   /** From now on nobody joins what has begun before. */
   nextGeneration(): void
   readonly size: number
@@ -25,10 +26,10 @@ export function makeSharing(): Sharing {
   let generation = 0
 
   async function take(flight: Flight): Promise<FetchResult> {
-    const result = await flight.answer
+    const { result, kept } = await flight.answer
     flight.takers -= 1
-    // The last one may have the original: nobody copies it after him.
-    return flight.takers === 0 || result.data == null ? result : { ...result, data: copyOf(result.data) }
+    // The last one may have the original, unless it is remembered: nobody copies it after him.
+    return ownResult({ result, kept: kept || flight.takers > 0 })
   }
 
   return {
