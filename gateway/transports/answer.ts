@@ -7,6 +7,7 @@
  */
 import { TidemarkError } from '../../core/errors.ts'
 import { isRecord } from '../run.ts'
+import { textOf } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
 import type { FetchError, FetchResult } from './transport.ts'
 
@@ -14,8 +15,8 @@ import type { FetchError, FetchResult } from './transport.ts'
 const ERRORS_MAX = 1_000
 
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is no GraphQL result. */
-export function readAnswer(subgraph: string, { status, contentType, bytes }: HttpAnswer): FetchResult {
-  const result = resultOf(bytes.toString())
+export function readAnswer(subgraph: string, { status, contentType, body }: HttpAnswer): FetchResult {
+  const result = resultOf(textOf(body))
   if (result !== undefined) return result
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(

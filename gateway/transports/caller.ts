@@ -12,7 +12,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
 import { readAnswer, resultOf } from './answer.ts'
 import { openEventStream } from './event-stream.ts'
-import { CallFailure, post } from './http-call.ts'
+import { CallFailure, post, textOf } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
 import type { Read } from './remembered.ts'
 import { makeRemembered, ownResult } from './remembered.ts'
@@ -117,7 +117,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
     if (saysDown(outcome)) breaker.failed()
     else breaker.answered()
-    return remembered(body, outcome.bytes, () => readAnswer(name, outcome))
+    return remembered(body, outcome.body, () => readAnswer(name, outcome))
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {
@@ -176,8 +176,8 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
 }
 
 /** A proxy's way to say that nobody is there; a subgraph that says so in GraphQL is there. */
-function saysDown({ status, bytes }: HttpAnswer): boolean {
-  return RETRIED_STATUS.has(status) && resultOf(bytes.toString()) === undefined
+function saysDown({ status, body }: HttpAnswer): boolean {
+  return RETRIED_STATUS.has(status) && resultOf(textOf(body)) === undefined
 }
 
 function asFailure(thrown: unknown): CallFailure {

@@ -71,7 +71,7 @@ export function openEventStream(
         },
         onResponseEnd() {
           timer.cancel()
-          if (answer !== undefined) resolve({ ...answer, bytes: Buffer.from(answer.text) })
+          if (answer !== undefined) resolve({ ...answer, body: bodyOf(answer.text) })
           events?.end(new CallFailure('unreachable', { cause: new Error('the stream ended without "complete"') }))
         },
         onResponseError(_, error) {
@@ -80,6 +80,11 @@ export function openEventStream(
       },
     )
   })
+}
+
+function bodyOf(text: string): HttpAnswer['body'] {
+  const bytes = Buffer.from(text)
+  return { chunks: [bytes], length: bytes.length }
 }
 
 type Events = {

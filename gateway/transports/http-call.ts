@@ -22,7 +22,10 @@ export type HttpCall = {
 
 export type HttpBounds = { readonly timeoutMs: number; readonly bytesMax: number }
 
-export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly bytes: Buffer }
+/** A body as it came from the network; put together only where somebody needs it whole. */
+export type Body = { readonly chunks: readonly Buffer[]; readonly length: number }
+
+export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly body: Body }
 
 /**
  * `unreachable`: no connection, or it broke; the only one that is worth another try. `refused`: the call itself is wrong.
@@ -45,15 +48,14 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
     let settled: CallFailure | true | undefined
     let status = 0
     let contentType = ''
-    let first: Buffer | undefined
-    let rest: Buffer[] | undefined
-    let bytes = 0
+    let chunks: Buffer[] = []
+    let length = 0
 
     function fail(failure: CallFailure): void {
       if (settled !== undefined) return
       settled = failure
       timer.cancel()
-      first = rest = undefined
+      chunks = []
       reject(failure)
       controller?.abort(failure)
     }
@@ -69,22 +71,21 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
         },
         onResponseStart(_, statusCode, headers) {
           status = statusCode
-          const { 'content-type': type, 'content-length': length } = headers
+          const { 'content-type': type, 'content-length': announced } = headers
           if (typeof type === 'string') contentType = type
-          if (typeof length === 'string' && Number(length) > bounds.bytesMax) fail(new CallFailure('too large'))
+          if (typeof announced === 'string' && Number(announced) > bounds.bytesMax) fail(new CallFailure('too large'))
         },
         onResponseData(_, chunk) {
           if (settled !== undefined) return
-          bytes += chunk.length
-          if (bytes > bounds.bytesMax) return fail(new CallFailure('too large'))
-          if (first === undefined) first = chunk
-          else (rest ??= []).push(chunk)
+          length += chunk.length
+          if (length > bounds.bytesMax) return fail(new CallFailure('too large'))
+          chunks.push(chunk)
         },
         onResponseEnd() {
           if (settled !== undefined) return
           settled = true
           timer.cancel()
-          resolve({ status, contentType, bytes: bytesOf(first, rest) })
+          resolve({ status, contentType, body: { chunks, length } })
         },
         onResponseError(_, error) {
           fail(new CallFailure((error as { code?: unknown }).code === 'UND_ERR_INVALID_ARG' ? 'refused' : 'unreachable', { cause: error }))
@@ -94,9 +95,8 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
   })
 }
 
-const NO_BYTES = Buffer.alloc(0)
-
-function bytesOf(first: Buffer | undefined, rest: readonly Buffer[] | undefined): Buffer {
-  if (first === undefined) return NO_BYTES
-  return rest === undefined ? first : Buffer.concat([first, ...rest])
+export function textOf({ chunks }: Body): string {
+  const [first, ...rest] = chunks
+  if (first === undefined) return ''
+  return rest.length === 0 ? first.toString() : Buffer.concat(chunks).toString()
 }
