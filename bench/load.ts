@@ -16,9 +16,10 @@ export type LoadOptions = {
   check?(body: string): void
 }
 
-export type LoadReport = { requests: number; seconds: number; perSecond: number; p50Ms: number; p99Ms: number }
+export type LoadReport = { requests: number; seconds: number; perSecond: number; p50Ms: number; p95Ms: number; p99Ms: number }
 
 const HEADER_END = Buffer.from('\r\n\r\n')
+const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n')
 
 export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const latencies: number[] = []
@@ -28,7 +29,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
   const seconds = (performance.now() - begun) / 1_000
   latencies.sort((a, b) => a - b)
   const at = (quantile: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * quantile))] ?? 0
-  return { requests: latencies.length, seconds, perSecond: latencies.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
+  return { requests: latencies.length, seconds, perSecond: latencies.length / seconds, p50Ms: at(0.5), p95Ms: at(0.95), p99Ms: at(0.99) }
 }
 
 function runConnection(options: LoadOptions, until: number, latencies: number[]): Promise<void> {
@@ -83,14 +84,18 @@ function runConnection(options: LoadOptions, until: number, latencies: number[])
   })
 }
 
-/** The answer if it is whole. Every answer of the service has a content-length. */
+/** The answer if it is whole. A body in chunks is given as it came, with their lengths. */
 function readAnswer(received: Buffer): { status: number; body: string } | undefined {
   const end = received.indexOf(HEADER_END)
   if (end < 0) return undefined
   const head = received.toString('latin1', 0, end)
-  const length = /content-length: (\d+)/i.exec(head)
-  if (length === null) throw new Error(`an answer without content-length: ${head}`)
   const bodyStart = end + HEADER_END.length
+  const status = Number(head.slice(9, 12))
+  const length = /content-length: (\d+)/i.exec(head)
+  if (length === null) {
+    if (!/transfer-encoding: chunked/i.test(head)) throw new Error(`an answer without a length: ${head}`)
+    return received.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK) ? { status, body: received.toString('utf8', bodyStart) } : undefined
+  }
   if (received.length < bodyStart + Number(length[1])) return undefined
-  return { status: Number(head.slice(9, 12)), body: received.toString('utf8', bodyStart, bodyStart + Number(length[1])) }
+  return { status, body: received.toString('utf8', bodyStart, bodyStart + Number(length[1])) }
 }

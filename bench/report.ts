@@ -17,6 +17,8 @@ export type BenchOptions = {
   quick: boolean
   /** Recorded interactions to replay, if any are named. */
   file?: string | undefined
+  /** The binary of Hive Router, for the benchmark that compares with it. */
+  hiveRouter?: string | undefined
   progress: (text: string) => void
 }
 

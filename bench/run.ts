@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
- * recorded interactions, for the benchmarks that replay some.
+ * recorded interactions, for the benchmarks that replay some; `--hive-router PATH` the binary to compare with.
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -22,7 +22,13 @@ function readArguments() {
   try {
     return parseArgs({
       allowPositionals: true,
-      options: { quick: { type: 'boolean' }, json: { type: 'boolean' }, file: { type: 'string' }, help: { type: 'boolean' } },
+      options: {
+        quick: { type: 'boolean' },
+        json: { type: 'boolean' },
+        file: { type: 'string' },
+        'hive-router': { type: 'string' },
+        help: { type: 'boolean' },
+      },
     })
   } catch (error) {
     return complain(error instanceof Error ? error.message : String(error))
@@ -41,7 +47,9 @@ if (values.help) {
 } else {
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const results = (await bench({ quick: values.quick ?? false, file: values.file, progress })).map(resultOf)
+  const results = (await bench({ quick: values.quick ?? false, file: values.file, hiveRouter: values['hive-router'], progress })).map(
+    resultOf,
+  )
   if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
   else console.log(tableOf(results))
   if (results.some((each) => !each.ok)) process.exitCode = 1

@@ -196,6 +196,20 @@ const persistedSchema = z
   })
   .strict()
 
+const remoteSchema = z
+  .object({
+    timeoutMs: count(1, 600_000)
+      .default(5_000)
+      .describe('Milliseconds until an answer of a remote subgraph must be whole, all tries included.'),
+    retries: count(0, 10).default(2).describe('Further tries of a query that got no answer. Mutations are never tried again.'),
+    bodyBytesMax: count(1_024, 1_073_741_824).default(8_388_608).describe('Bytes an answer of a remote subgraph may have, or one event.'),
+    connectionsMax: count(1, 10_000).default(64).describe('Connections to one remote subgraph, without those of subscriptions.'),
+    dedupe: z.boolean().default(true).describe('Identical queries that are under way at the same time are one call.'),
+    failuresMax: count(1, 1_000).default(5).describe('Calls in a row without an answer after which a remote subgraph counts as down.'),
+    checkEveryMs: count(1, 600_000).default(1_000).describe('Milliseconds between two questions whether it is back.'),
+  })
+  .strict()
+
 const configSchema = z
   .object({
     server: z
@@ -270,6 +284,7 @@ const configSchema = z
         { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
       ])
       .describe('The tenants. Adding one is a change here and a restart.'),
+    remote: remoteSchema.default({}).describe('What remote subgraphs may take; see gateway/transports/remote.ts.'),
     history: z
       .object({
         timelineCap: count(10, 100_000).default(1_000).describe('Entries the hot timeline keeps per viewer and business.'),

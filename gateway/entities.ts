@@ -12,8 +12,8 @@ import type { Merge } from './merge.ts'
 import { compileMerge, mergeObjects } from './merge.ts'
 import { fragmentsOf } from './plan-document.ts'
 import type { PossibleTypes } from './planner.ts'
-import type { Represent, Representation } from './representations.ts'
-import { compileRequires } from './representations.ts'
+import type { Representation, Requires, TypeRequires } from './representations.ts'
+import { NO_KEY, compileRequires } from './representations.ts'
 import type { Rewrite } from './rewrites.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
 import type { DataPath, Run } from './run.ts'
@@ -41,7 +41,7 @@ export type EntityList = {
 
 export function compileEntityList(node: EntityBatchAlias, document: DocumentNode, remote: boolean, possible: PossibleTypes): EntityList {
   const flattens = node.paths.map((path) => compileFlatten(path, possible))
-  const represent = compileRequires(node.requires, possible)
+  const requires = compileRequires(node.requires, possible)
   const rewriteInput = compileRewrites(node.inputRewrites, possible)
   const rewriteOutput = compileRewrites(node.outputRewrites, possible)
   const merge = rewriteOutput === undefined ? mergeOf(document, node.alias) : mergeObjects
@@ -49,7 +49,7 @@ export function compileEntityList(node: EntityBatchAlias, document: DocumentNode
   return {
     alias: node.alias,
     variable: node.representationsVariableName,
-    collect: (run) => collectBatch(run, flattens, represent, rewriteInput, remote),
+    collect: (run) => collectBatch(run, flattens, requires, rewriteInput, remote),
     merge: (batch, answer) => mergeEntities(batch, answer[node.alias], merge, rewriteOutput),
     fail: (run, batch, error) => failEntity(run, batch, error, flattens, renamed),
     locate: (run, batch) => locateAll(run, batch.targets, flattens),
@@ -63,33 +63,66 @@ function mergeOf(document: DocumentNode, alias: string): Merge {
   return field?.selectionSet === undefined ? mergeObjects : compileMerge(field.selectionSet, fragmentsOf(document))
 }
 
-function collectBatch(run: Run, flattens: readonly Flatten[], represent: Represent, rewrite: Rewrite | undefined, remote: boolean): Batch {
+function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires, rewrite: Rewrite | undefined, remote: boolean): Batch {
   const targets: Target[] = []
   const representations: Representation[] = []
   const places: number[] = []
   const dedupes = flattens.some(({ repeats }) => repeats || remote)
   for (const flatten of flattens) {
     // Per path: what is fetched once becomes one object in several places, and those of one path get the same fields later on.
-    const known = new Map<string, number>()
+    const known: Known = new Map()
     for (const target of flatten.collect(run.data)) {
-      const representation = represent(target, run.variables)
-      if (representation === undefined) continue
-      rewrite?.(representation)
+      const type = requires(target)
+      if (type === undefined) continue
+      if (dedupes) {
+        const place = placeOf(target, type, known, representations, run, rewrite)
+        if (place === undefined) continue
+        places.push(place)
+      } else {
+        const representation = type.represent(target, run.variables)
+        if (representation === undefined) continue
+        rewrite?.(representation)
+        representations.push(representation)
+      }
       targets.push(target)
-      if (!dedupes) {
-        representations.push(representation)
-        continue
-      }
-      const key = JSON.stringify(representation)
-      const place = known.get(key) ?? representations.length
-      if (place === representations.length) {
-        representations.push(representation)
-        known.set(key, place)
-      }
-      places.push(place)
     }
   }
   return { targets, representations, places: targets.length === representations.length ? undefined : places }
+}
+
+/** By type, or by nothing for representations that are compared as a whole: keys to places. */
+type Known = Map<TypeRequires | undefined, Map<unknown, number>>
+
+/** Where the representation of the target is among all; it is made only if it is not there yet. */
+function placeOf(
+  target: Target,
+  type: TypeRequires,
+  known: Known,
+  representations: Representation[],
+  run: Run,
+  rewrite: Rewrite | undefined,
+): number | undefined {
+  let key = type.keyOf(target)
+  if (key === undefined) return undefined
+  let group: TypeRequires | undefined = type
+  let representation: Representation | undefined
+  if (key === NO_KEY) {
+    representation = type.represent(target, run.variables)
+    if (representation === undefined) return undefined
+    key = JSON.stringify(representation)
+    group = undefined
+  }
+  let places = known.get(group)
+  if (places === undefined) known.set(group, (places = new Map()))
+  let place = places.get(key)
+  if (place !== undefined) return place
+  representation ??= type.represent(target, run.variables)
+  if (representation === undefined) return undefined
+  rewrite?.(representation)
+  place = representations.length
+  places.set(key, place)
+  representations.push(representation)
+  return place
 }
 
 function mergeEntities(batch: Batch, entities: unknown, merge: Merge, rewrite: Rewrite | undefined): boolean {

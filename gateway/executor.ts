@@ -17,7 +17,7 @@ import type { PossibleTypes } from './planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
 import type { DataPath, Run } from './run.ts'
 import { isPromise, loseTargets } from './run.ts'
-import { unavailable } from './subgraph-errors.ts'
+import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
 import type { CompiledFetch, FetchResult, FetchVariables, Transport } from './transports/transport.ts'
 
 export type Step = (run: Run) => void | Promise<void>
@@ -138,7 +138,15 @@ function send(
   } catch (thrown) {
     return fail(thrown)
   }
-  return isPromise(result) ? result.then(take, fail) : take(result)
+  const takeOrFail = (taken: FetchResult): void => {
+    try {
+      take(taken)
+    } catch (thrown) {
+      if (!isTooDeep(thrown)) throw thrown
+      fail(tooDeep(fetch.subgraph, thrown))
+    }
+  }
+  return isPromise(result) ? result.then(takeOrFail, fail) : takeOrFail(result)
 }
 
 function compileRootFetch(node: FetchNode, around: Surroundings): Step {
@@ -223,7 +231,7 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
   const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, around.possible))
   return (run) => {
-    const batches = lists.map((list) => list.collect(run))
+    const batches = collectAll(lists, run, fetch.subgraph)
     if (batches.every(({ targets }) => targets.length === 0)) return
     return send(
       fetch,
@@ -232,6 +240,17 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
       (result) => takeAnswer(run, lists, batches, result),
       (thrown) => failLists(run, lists, batches, unavailable(fetch.subgraph, thrown)),
     )
+  }
+}
+
+/** Nothing is sent for objects that cannot be made representations of, because a subgraph nested them without end. */
+function collectAll(lists: readonly EntityList[], run: Run, subgraph: string): readonly Batch[] {
+  try {
+    return lists.map((list) => list.collect(run))
+  } catch (thrown) {
+    if (!isTooDeep(thrown)) throw thrown
+    run.failures.push({ error: unavailable(subgraph, tooDeep(subgraph, thrown)), path: undefined })
+    return []
   }
 }
 

@@ -59,9 +59,15 @@ function compileVisit(path: FlattenPath, possible: PossibleTypes): Visit {
   }
 }
 
-const collectObjects: Visit = (value, found) => {
-  if (Array.isArray(value)) for (const item of value) collectObjects(item, found)
-  else if (typeof value === 'object' && value !== null) found.push(value as Target)
+/** Lists of lists that are entered. No type is nested like this; what a subgraph sends may be, without end. */
+const LISTS_MAX = 32
+
+const collectObjects: Visit = (value, found) => collectWithin(value, found, 0)
+
+function collectWithin(value: unknown, found: Target[], depth: number): void {
+  if (Array.isArray(value)) {
+    if (depth < LISTS_MAX) for (const item of value) collectWithin(item, found, depth + 1)
+  } else if (typeof value === 'object' && value !== null) found.push(value as Target)
 }
 
 /** The root has no name in the data, and passes; an entity without one has no representation anyway. */
@@ -80,10 +86,12 @@ function locateIn(
   place: DataPath,
   possible: PossibleTypes,
   found: (target: Target, place: DataPath) => void,
+  depth = 0,
 ): void {
   const [segment, ...rest] = path
   if (Array.isArray(value) && (segment === undefined || segment === '@')) {
-    value.forEach((item, index) => locateIn(item, rest, [...place, index], possible, found))
+    if (depth < LISTS_MAX)
+      value.forEach((item, index) => locateIn(item, rest, [...place, index], possible, found, segment === undefined ? depth + 1 : 0))
   } else if (isRecord(value)) {
     if (segment === undefined) found(value, place)
     else if (segment === '@') return

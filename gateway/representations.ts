@@ -10,27 +10,59 @@ import { isRecord } from './run.ts'
 
 export type Representation = Record<string, unknown>
 type Variables = Readonly<Record<string, unknown>>
-export type Represent = (entity: Record<string, unknown>, variables: Variables) => Representation | undefined
+type Entity = Readonly<Record<string, unknown>>
+type Represent = (entity: Entity, variables: Variables) => Representation | undefined
 
-export function compileRequires(requires: readonly RequiresSelection[], possible: PossibleTypes): Represent {
-  const byType = new Map<string, Represent>()
-  return (entity, variables) => {
+/** How objects of one type become representations. */
+export type TypeRequires = {
+  readonly represent: Represent
+  /**
+   * Equal for entities with equal representations, and much cheaper than those. Undefined: the entity has none. No symbol
+   * but NO_KEY comes back, which says that the representation itself must be looked at.
+   */
+  readonly keyOf: (entity: Entity) => unknown
+}
+
+/** Undefined for an object that does not say its type. */
+export type Requires = (entity: Entity) => TypeRequires | undefined
+
+export const NO_KEY = Symbol('no key')
+
+export function compileRequires(requires: readonly RequiresSelection[], possible: PossibleTypes): Requires {
+  const byType = new Map<string, TypeRequires>()
+  return (entity) => {
     const typename = entity['__typename']
     if (typeof typename !== 'string') return undefined
-    let represent = byType.get(typename)
-    if (represent === undefined) {
-      represent = compileForType(requires, typename, possible)
-      byType.set(typename, represent)
+    let known = byType.get(typename)
+    if (known === undefined) {
+      known = compileForType(requires, typename, possible)
+      byType.set(typename, known)
     }
-    return represent(entity, variables)
+    return known
   }
 }
 
-function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): Represent {
+function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): TypeRequires {
   const fields = flatFields(requires, typename, possible)
-  if (fields === undefined) return (entity, variables) => selectedOf(requires, entity, variables, possible)
-  if (fields.length === 0) return () => undefined
-  return compileFlat(fields)
+  if (fields === undefined)
+    return { represent: (entity, variables) => selectedOf(requires, entity, variables, possible), keyOf: () => NO_KEY }
+  if (fields.length === 0) return { represent: () => undefined, keyOf: () => undefined }
+  return { represent: compileFlat(fields), keyOf: compileKey(fields) }
+}
+
+/**
+ * The values that tell entities of one type apart. A single one is its own key: a Map tells 1 and "1" apart. Several are
+ * joined, each text with its length before it, so that no text can pretend to be two.
+ */
+function compileKey(fields: readonly FieldRequiresNode[]): (entity: Entity) => unknown {
+  const names = [...new Set(fields.map(({ name }) => name))].filter((name) => name !== '__typename')
+  if (names.length === 0) return () => ''
+  const reads = names.map(
+    (name, index) =>
+      `const v${index} = ${read('entity', name)}; if (v${index} === undefined) return undefined; if (typeof v${index} === 'object' && v${index} !== null) return NO_KEY;`,
+  )
+  const parts = names.map((_, index) => `(typeof v${index} === 'string' ? v${index}.length + ':' + v${index} : v${index} + ';')`)
+  return makeFunction(['entity'], `${reads.join(' ')} return ${names.length === 1 ? 'v0' : parts.join(' + ')}`, { NO_KEY })
 }
 
 /** The fields of a type if all are leaves without conditions, which is nearly always so; else undefined. */

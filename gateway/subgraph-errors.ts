@@ -1,6 +1,6 @@
 /** Errors on their way out of subgraphs: every one gets a code, and keeps what was thrown for the log of the front. */
 import { GraphQLError } from 'graphql'
-import { isTidemarkError } from '../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { DataPath } from './run.ts'
 import type { FetchError } from './transports/transport.ts'
 
@@ -8,9 +8,30 @@ import type { FetchError } from './transports/transport.ts'
 export function unavailable(subgraph: string, thrown: unknown): FetchError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const extensions = { code: 'SUBGRAPH_UNAVAILABLE', ...extensionsOf(error) }
+  // Who gave it a code has worded it for clients.
   const message =
-    extensions.code === 'SUBGRAPH_UNAVAILABLE' ? `The subgraph "${subgraph}" does not answer: ${error.message}` : error.message
+    extensions.code === 'SUBGRAPH_UNAVAILABLE' && !isTidemarkError(error)
+      ? `The subgraph "${subgraph}" does not answer: ${error.message}`
+      : error.message
   return { message, extensions, originalError: error }
+}
+
+/**
+ * Lists in lists in lists, a million deep, are valid JSON, and parsed without ado. What walks them runs out of stack; that is
+ * found out when it happens, since to measure every answer would cost each of them.
+ */
+export function isTooDeep(thrown: unknown): boolean {
+  return thrown instanceof RangeError
+}
+
+export function tooDeep(subgraph: string, cause: unknown): TidemarkError {
+  return new TidemarkError(
+    'SUBGRAPH_UNAVAILABLE',
+    `the data for the subgraph "${subgraph}", or from it, is nested too deeply: see what it answers`,
+    {
+      cause,
+    },
+  )
 }
 
 /** As the client sees it: `path` in the client's words, no locations (they would be those of the subgraph's document). */

@@ -1,0 +1,181 @@
+/**
+ * What does a gateway cost when its subgraphs are remote? The workload of the public graphql-gateways-benchmark (one query,
+ * 7 calls of 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections), CPU of the gateway's process per request.
+ *
+ *   npm run bench -- gateway-remote [--quick] [--hive-router PATH]
+ *
+ * `ours` and `floor` come in two kinds: identical calls under way at the same time are one call (what 50 clients that ask
+ * the same make cheap), and `apart`, where every request makes all its calls. The floor is the least that JavaScript can do
+ * (bench/remote/floor.ts). `small` bounds the heap, as README.md says: less memory for more garbage collection. Others run if they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the
+ * PATH), and the gateways of bench/gateways after `npm ci` there.
+ *
+ * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
+ * of CPU per request counts, which waiting does not change.
+ */
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { runLoad } from './load.ts'
+import { QUERY, remoteSupergraph } from './remote/graph.ts'
+import { freePort, startProcess } from './remote/process.ts'
+import type { Command, Measured } from './remote/process.ts'
+import type { BenchOptions, Measure } from './report.ts'
+
+const CONNECTIONS = 50
+const BODY = JSON.stringify({ query: QUERY })
+const NODE_GATEWAY = join(import.meta.dirname, 'remote', 'gateway.ts')
+const OTHERS = join(import.meta.dirname, 'gateways')
+/** Ours costs at most this much of Hive gateway with the native planner. */
+const HIVE_SHARE_MAX = 0.25
+const MEMORY_MAX_MB = 200
+
+/** Left alone, V8 takes what the machine has: on 23 GB it lets garbage pile up to 400 MB before it looks. See README.md. */
+const SMALL_HEAP = '--max-old-space-size=256 --max-semi-space-size=16'
+
+type Peer = { readonly kind: string; command(supergraph: string, port: number, folder: string): Command }
+type Round = { cpuMs: number; perSecond: number; p95Ms: number; calls: number }
+
+export async function bench({ quick, hiveRouter, progress }: BenchOptions): Promise<Measure[]> {
+  const [rounds, durationMs] = quick ? [2, 1_500] : [5, 4_000]
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-remote-'))
+  const running: Measured[] = []
+  try {
+    const port = await freePort()
+    const subgraphs = await startProcess(
+      { file: process.execPath, args: [join(import.meta.dirname, 'remote', 'subgraphs.ts'), String(port)] },
+      port,
+    )
+    running.push(subgraphs)
+    const supergraph = join(folder, 'supergraph.graphql')
+    writeFileSync(supergraph, remoteSupergraph(`http://127.0.0.1:${port}`))
+    const callsSoFar = async () => Number(await (await fetch(`http://127.0.0.1:${port}/calls`)).text())
+    const gateways = new Map<string, Measured>()
+    for (const { kind, command } of peers(hiveRouter, progress)) {
+      const own = await freePort()
+      const gateway = await startProcess(command(supergraph, own, folder), own)
+      running.push(gateway)
+      gateways.set(kind, gateway)
+    }
+    await expectSameAnswers(gateways)
+    progress('gateway-remote: warming up')
+    for (const gateway of gateways.values()) await load(gateway, callsSoFar, quick ? 1_500 : 3_000)
+    const measured = new Map([...gateways.keys()].map((kind) => [kind, [] as Round[]]))
+    for (let round = 0; round < rounds; round += 1) {
+      progress(`gateway-remote: round ${round + 1} of ${rounds}`)
+      for (const [kind, gateway] of gateways) measured.get(kind)?.push(await load(gateway, callsSoFar, durationMs))
+    }
+    return measuresOf(measured, gateways)
+  } finally {
+    await Promise.all(running.map((each) => each.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function peers(hiveRouter: string | undefined, progress: (text: string) => void): Peer[] {
+  const own = ['floor', 'floor-apart', 'ours', 'ours-apart', 'ours-small', 'ours-small-apart'].map((kind): Peer => {
+    const env = { NODE_OPTIONS: kind.includes('small') ? SMALL_HEAP : '' }
+    return { kind, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
+  })
+  const router = hiveRouter ?? onPath('hive_router')
+  if (router === undefined) progress('gateway-remote: no hive_router on the PATH (say --hive-router PATH): left out')
+  const routers = router === undefined ? [] : [true, false].map((dedupe) => routerPeer(router, dedupe))
+  const serve = join(OTHERS, 'serve.mjs')
+  const isThere = existsSync(serve) && existsSync(join(OTHERS, 'node_modules'))
+  if (!isThere) progress('gateway-remote: bench/gateways is not installed (npm ci there): Hive gateway and @apollo/gateway are left out')
+  const others = isThere ? ['hive-native', 'hive-js', 'apollo'] : []
+  return [
+    ...own,
+    ...routers,
+    ...others.map((kind): Peer => ({ kind, command: (supergraph, port) => ({ ...node(serve, kind, supergraph, port), cwd: OTHERS }) })),
+  ]
+}
+
+function node(script: string, kind: string, supergraph: string, port: number): Command {
+  return { file: process.execPath, args: [script, kind, supergraph, String(port)] }
+}
+
+function routerPeer(file: string, dedupe: boolean): Peer {
+  const kind = dedupe ? 'hive-router' : 'hive-router-apart'
+  return {
+    kind,
+    command(supergraph, port, folder) {
+      const config = join(folder, `${kind}.yaml`)
+      const lines = [
+        `supergraph: { source: file, path: ${supergraph} }`,
+        `http: { host: 127.0.0.1, port: ${port} }`,
+        'log: { level: error }',
+        `traffic_shaping: { all: { dedupe_enabled: ${dedupe} } }`,
+      ]
+      writeFileSync(config, `${lines.join('\n')}\n`)
+      return { file, args: [], env: { ROUTER_CONFIG_FILE_PATH: config } }
+    },
+  }
+}
+
+function onPath(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((file) => existsSync(file))
+}
+
+/** A fast wrong answer is worth nothing. */
+async function expectSameAnswers(gateways: ReadonlyMap<string, Measured>): Promise<void> {
+  let expected: string | undefined
+  for (const [kind, { url }] of gateways) {
+    const answer = await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })).json()
+    const text = JSON.stringify(sorted(answer))
+    expected ??= text
+    if (text !== expected) throw new Error(`${kind} answers otherwise than the floor: ${text.slice(0, 200)}`)
+  }
+}
+
+/** The order of keys is not told by JSON, and not all gateways keep it. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  )
+}
+
+async function load(gateway: Measured, callsSoFar: () => Promise<number>, durationMs: number): Promise<Round> {
+  const [cpuBefore, callsBefore] = [gateway.cpuMs(), await callsSoFar()]
+  const { requests, perSecond, p95Ms } = await runLoad({ url: gateway.url, connections: CONNECTIONS, durationMs, body: () => BODY })
+  return { cpuMs: (gateway.cpuMs() - cpuBefore) / requests, calls: ((await callsSoFar()) - callsBefore) / requests, perSecond, p95Ms }
+}
+
+function measuresOf(measured: ReadonlyMap<string, readonly Round[]>, gateways: ReadonlyMap<string, Measured>): Measure[] {
+  const middle = (kind: string, of: (round: Round) => number): number | undefined => {
+    const values = (measured.get(kind) ?? []).map(of).sort((a, b) => a - b)
+    return values[Math.floor(values.length / 2)]
+  }
+  const cpu = (kind: string) => middle(kind, ({ cpuMs }) => cpuMs)
+  const hive = cpu('hive-native')
+  const limits = new Map([
+    ['ours', Math.min(cpu('hive-router') ?? Infinity, (hive ?? Infinity) * HIVE_SHARE_MAX)],
+    ['ours-apart', Math.min(cpu('hive-router-apart') ?? Infinity, (hive ?? Infinity) * HIVE_SHARE_MAX)],
+  ])
+  return [...measured.keys()].flatMap((kind): Measure[] => {
+    const limit = limits.get(kind)
+    return [
+      {
+        metric: `${kind}: CPU`,
+        value: cpu(kind) ?? NaN,
+        unit: 'ms per request',
+        ...(limit !== undefined && limit < Infinity ? { target: limit, atMost: true } : {}),
+      },
+      { metric: `${kind}: requests`, value: middle(kind, ({ perSecond }) => perSecond) ?? NaN, unit: 'per second' },
+      { metric: `${kind}: p95`, value: middle(kind, ({ p95Ms }) => p95Ms) ?? NaN, unit: 'ms' },
+      { metric: `${kind}: calls`, value: middle(kind, ({ calls }) => calls) ?? NaN, unit: 'per request' },
+      {
+        metric: `${kind}: peak memory`,
+        value: gateways.get(kind)?.peakMb() ?? NaN,
+        unit: 'MB',
+        ...(kind.includes('small') ? { target: MEMORY_MAX_MB, atMost: true } : {}),
+      },
+    ]
+  })
+}

@@ -1,0 +1,44 @@
+/**
+ * `node bench/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
+ * own; prints `ready` when it listens. KIND:
+ *   ours, ours-apart        the whole gateway as in production; identical calls under way are one, or each is made
+ *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
+ */
+import { readFileSync } from 'node:fs'
+import { Registry } from '@prometheus-io/client'
+import { pino } from 'pino'
+import { makeEngine } from '../../gateway/engine.ts'
+import { makeServer } from '../../gateway/server.ts'
+import { remoteTransport } from '../../gateway/transports/remote.ts'
+
+const [kind = '', file = '', port = ''] = process.argv.slice(2)
+const supergraph = readFileSync(file, 'utf8')
+const dedupe = !kind.endsWith('-apart')
+const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
+
+async function startOurs(): Promise<void> {
+  const subgraphs = [...addresses].map(([name, url]) => ({ name, transport: remoteTransport({ name, url, dedupe }) }))
+  const engine = makeEngine(supergraph, subgraphs, { compiledMax: 100, tokensMax: 5_000 })
+  const server = makeServer(
+    engine,
+    { host: '127.0.0.1', port: Number(port), mode: 'production', bodyBytesMax: 1_048_576, drainMaxMs: 0 },
+    {
+      identify: () => Promise.resolve(undefined),
+      makeContext: () => ({}),
+      ready: () => Promise.resolve({ ok: true, stores: {} }),
+      log: pino({ level: 'silent' }),
+      registry: new Registry(),
+    },
+  )
+  await server.listen()
+}
+
+if (kind.startsWith('ours')) await startOurs()
+else {
+  // Not loaded beside the others: what it needs to record the calls would count as their memory.
+  const { startFloor } = await import('./floor.ts')
+  await startFloor({ supergraph, port: Number(port), dedupe, addresses })
+}
+// Ends by itself, so that --cpu-prof can write.
+process.once('SIGTERM', () => process.exit())
+console.log('ready')

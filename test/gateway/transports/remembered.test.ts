@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest'
+import { makeRemembered, ownResult } from '../../../gateway/transports/remembered.ts'
+import { connectTo, fetchOf, json, startSubgraph } from './http-subgraph.ts'
+
+/** As a network might cut it. */
+function inChunks(text: string) {
+  const bytes = Buffer.from(text)
+  return { chunks: [bytes.subarray(0, 7), bytes.subarray(7, 8), bytes.subarray(8)], length: bytes.length }
+}
+
+function reading() {
+  const remembered = makeRemembered()
+  let parses = 0
+  const read = (call: string, body: unknown) => {
+    const text = JSON.stringify(body)
+    return ownResult(
+      remembered(call, inChunks(text), () => {
+        parses += 1
+        return JSON.parse(text) as { data: Record<string, unknown> }
+      }),
+    )
+  }
+  return { read, parses: () => parses }
+}
+
+describe('answers that come again', () => {
+  test('are parsed twice, and then no more', () => {
+    const { read, parses } = reading()
+    for (let time = 0; time < 5; time += 1) expect(read('a', { data: { x: 1 } })).toEqual({ data: { x: 1 } })
+    expect(parses()).toBe(2)
+  })
+
+  test('belong to each who asked: what one writes, no other sees', async () => {
+    const subgraph = await startSubgraph((_, response) => json(response, { data: { list: [{ id: '1', tags: ['a'] }] } }))
+    for (const dedupe of [true, false]) {
+      const fetch = fetchOf(connectTo(subgraph, { dedupe }), '{ list { id tags } }')
+      for (let time = 0; time < 4; time += 1) {
+        const results = await Promise.all([fetch.run({}, {}), fetch.run({}, {})])
+        for (const { data } of results) {
+          expect(data).toEqual({ list: [{ id: '1', tags: ['a'] }] })
+          const [first] = (data as { list: { id: string; tags: string[] }[] }).list
+          first?.tags.push('b')
+          Object.assign(first ?? {}, { id: '2', more: {} })
+        }
+      }
+    }
+  })
+
+  test('are what was sent, whatever was sent before, also of the same length and for another call', () => {
+    const { read } = reading()
+    for (const x of [1, 1, 1, 2, 2, 1, 3, 3, 3, 1, 22, 22, 22, 1]) {
+      expect(read('a', { data: { x } })).toEqual({ data: { x } })
+      expect(read('b', { data: { x: x + 1 } })).toEqual({ data: { x: x + 1 } })
+    }
+  })
+
+  test('with errors, and long ones, are parsed each time', () => {
+    const { read, parses } = reading()
+    const long = 'x'.repeat(200_000)
+    for (let time = 0; time < 4; time += 1) {
+      read('a', { data: { x: 1 }, errors: [{ message: 'no' }] })
+      read('b', { data: { long } })
+    }
+    expect(parses()).toBe(8)
+  })
+})
