@@ -36,7 +36,7 @@ describe('keys', () => {
       },
       stock: {
         sdl: 'type Item @key(fields: "code") { code: ID! left: Int! }',
-        resolvers: { Item: { left: ({ code }) => (code === 'c1' ? 7 : 0) } },
+        resolvers: { Item: { left: ({ code }: { code: string }) => (code === 'c1' ? 7 : 0) } },
       },
     }
     expect(await ask(parts, '{ item { left } }')).toEqual({ data: { item: { left: 7 } } })
@@ -56,7 +56,7 @@ describe('keys', () => {
           type Item @key(fields: "id maker { id }") { id: ID! maker: Maker! price: Int! }`,
         resolvers: {
           Cart: { total: ({ lines }: { lines: { item: { id: string } }[] }) => lines.reduce((sum, { item }) => sum + Number(item.id), 0) },
-          Item: { price: ({ id, maker }) => (maker.id === `m${id}` ? Number(id) : -1) },
+          Item: { price: ({ id, maker }: { id: string; maker: { id: string } }) => (maker.id === `m${id}` ? Number(id) : -1) },
         },
       },
     }
@@ -80,7 +80,7 @@ describe('keys', () => {
       },
       b: {
         sdl: 'type Book @key(fields: "isbn") { isbn: String title: String }',
-        resolvers: { Book: { title: ({ isbn }) => (isbn === null ? null : `title of ${isbn}`) } },
+        resolvers: { Book: { title: ({ isbn }: { isbn: string | null }) => (isbn === null ? null : `title of ${isbn}`) } },
       },
     }
     expect(await ask(parts, '{ books { id title } }')).toMatchObject({
@@ -123,7 +123,10 @@ describe('keys', () => {
       },
       b: {
         sdl: `type Query { other: Item! } type Item @key(fields: "id") { id: ID! code: String! @external label: String! @requires(fields: "code") }`,
-        resolvers: { Query: { other: () => ({ id: '1', code: 'wrong' }) }, Item: { label: ({ code }) => `label ${code}` } },
+        resolvers: {
+          Query: { other: () => ({ id: '1', code: 'wrong' }) },
+          Item: { label: ({ code }: { code: string }) => `label ${code}` },
+        },
       },
     }
     const resolveItem = { Item: { __resolveReference: () => ({ id: '1', code: 'right' }) } }
