@@ -293,6 +293,12 @@ describe('roots', () => {
     expect(await ask({ a }, '{ __typename }')).toEqual({ data: { __typename: 'Query' } })
   })
 
+  it('a graph without mutations and subscriptions refuses them as a mistake of the client', async () => {
+    const a = { sdl: 'type Query { one: Int }', resolvers: { Query: { one: () => 1 } } }
+    for (const kind of ['mutation', 'subscription'])
+      expect((await ask({ a }, `${kind} { __typename }`)).errors).toMatchObject([{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }])
+  })
+
   it('mutations of several subgraphs run one after the other, in the order of the document, whatever they fetch below', async () => {
     const log: string[] = []
     const slow = async (what: string): Promise<number> => {
