@@ -3,6 +3,7 @@ import { composeServices, compositionHasErrors } from '@theguild/federation-comp
 import { parse, type DocumentNode } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { withCacheHints, withoutCacheHints } from './cache/compose.ts'
+import { repairSupergraph } from './supergraph-repairs.ts'
 
 export type SubgraphSdl = { name: string; sdl: string; url?: string }
 
@@ -19,5 +20,5 @@ export function composeSupergraph(subgraphs: readonly SubgraphSdl[]): string {
     const reasons = result.errors.map((error) => error.message).join('\n')
     throw new TidemarkError('CONFIG_INVALID', `the subgraphs ${subgraphs.map((each) => each.name).join(', ')} do not compose:\n${reasons}`)
   }
-  return withCacheHints(result.supergraphSdl, documents)
+  return withCacheHints(repairSupergraph(result.supergraphSdl, services), documents)
 }
