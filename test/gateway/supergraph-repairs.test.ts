@@ -58,6 +58,40 @@ it('a field that was overridden stays with its new owner', async () => {
   })
 })
 
+const TYPES = `interface Medium { id: ID! } interface Printed implements Medium { id: ID! pages: Int! }
+  type Book implements Medium & Printed @shareable { id: ID! pages: Int! isbn: String! } type Comic implements Medium & Printed @shareable { id: ID! pages: Int! }
+  type Film implements Medium @shareable { id: ID! }`
+const loans = {
+  sdl: `type Query { loans: [Loan!]! } type Loan @key(fields: "id") { id: ID! medium: Medium } ${TYPES}`,
+  resolvers: {
+    Query: { loans: () => ['Book', 'Comic', 'Film'].map((type) => ({ id: type })) },
+    Loan: {
+      __resolveReference: ({ id }: { id: string }) => ({ id }),
+      medium: ({ id }: { id: string }) => ({ __typename: id, id: `the ${id}`, pages: 9, isbn: 'i' }),
+    },
+  },
+}
+const labelsOf = (fields: string) => ({
+  sdl: `type Loan @key(fields: "id") { id: ID! medium: Medium @external label: String @requires(fields: "${fields}") } ${TYPES}`,
+  resolvers: { Loan: { label: ({ medium }: { medium: object }) => JSON.stringify(medium) } },
+})
+
+it('@requires may have conditions on interfaces within conditions on interfaces', async () => {
+  const labels = labelsOf('medium { id ... on Printed { pages ... on Book { isbn } } }')
+  const answer = await ask({ loans, labels }, '{ loans { label } }')
+  const { loans: labelled } = answer.data as { loans: { label: string }[] }
+  const required = labelled.map(({ label }) => {
+    const { __typename, ...fields } = JSON.parse(label) as Record<string, unknown>
+    return fields
+  })
+  expect(required).toEqual([{ id: 'the Book', pages: 9, isbn: 'i' }, { id: 'the Comic', pages: 9 }, { id: 'the Film' }])
+})
+
+it('what is wrong with a field set the composer says', async () => {
+  for (const fields of ['medium {', 'medium { ... on Printed { ... on Film { id } } }', 'nothing { ... on Printed { pages } }'])
+    await expect(ask({ loans, labels: labelsOf(fields) }, '{ loans { label } }')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
+})
+
 it('a supergraph that lacks nothing is returned as it came', () => {
   const one = { name: 'one', sdl: 'type Query { a: Int }' }
   const supergraph = composeSupergraph([one])
