@@ -37,8 +37,9 @@ export function makeFeedContext(): FeedContext {
 const feed = Array.from({ length: FEED_LENGTH }, (_, index) => ({ id: String(1_000 + index), title: `The title of video number ${index}` }))
 
 type Resolve = (parent: Video, args: unknown, context: FeedContext) => unknown
+type Resolvers = Record<string, Record<string, Resolve>>
 
-const RESOLVERS: Record<string, Record<string, Resolve>> = {
+const RESOLVERS: Resolvers = {
   Query: { feed: () => feed },
   Video: {
     viewerProgress: ({ id }, _, context) => context.progress(id),
@@ -62,12 +63,26 @@ const SUBGRAPHS = {
 const MERGED = `type Query { feed: [Video!]! } ${PROGRESS} ${MARK}
 type Video { id: ID! title: String! viewerProgress: Progress likeCount: Int! viewerMark: Mark! viewerSeen: Boolean! }`
 
-export function feedSubgraphs(): { name: string; schema: GraphQLSchema }[] {
-  return Object.entries(SUBGRAPHS).map(([name, sdl]) => ({ name, schema: withResolvers(buildSubgraphSchema(parse(HEAD + sdl))) }))
+/** What the subgraphs are made of: for gateways that make schemas themselves. Only the resolvers of its own fields each. */
+export function feedModules(): { name: string; sdl: string; resolvers: Resolvers }[] {
+  return Object.entries(SUBGRAPHS).map(([name, sdl]) => ({ name, sdl: HEAD + sdl, resolvers: resolversFor(sdl) }))
 }
 
+function resolversFor(sdl: string): Resolvers {
+  const own = Object.entries(RESOLVERS).map(([type, resolvers]) => {
+    const fields = Object.entries(resolvers).filter(([field]) => new RegExp(`\\b${field}:`).test(sdl))
+    return [type, Object.fromEntries(fields)] as const
+  })
+  return Object.fromEntries(own.filter(([, resolvers]) => Object.keys(resolvers).length > 0))
+}
+
+export function feedSubgraphs(): { name: string; schema: GraphQLSchema }[] {
+  return feedModules().map(({ name, sdl }) => ({ name, schema: withResolvers(buildSubgraphSchema(parse(sdl))) }))
+}
+
+/** Nobody listens at these URLs: some gateways want one for each subgraph. */
 export function feedSupergraph(): string {
-  return composeSupergraph(Object.entries(SUBGRAPHS).map(([name, sdl]) => ({ name, sdl: HEAD + sdl })))
+  return composeSupergraph(feedModules().map(({ name, sdl }) => ({ name, sdl, url: `http://127.0.0.1:9/${name}` })))
 }
 
 export function mergedFeedSchema(): GraphQLSchema {

@@ -11,14 +11,12 @@ import type { CompiledQuery } from 'graphql-jit'
 import { makeEngine } from '../gateway/engine.ts'
 import type { Engine } from '../gateway/engine.ts'
 import { localTransport } from '../gateway/transports/local.ts'
+import { reportToParent } from './feed-child.ts'
 import { feedSubgraphs, feedSupergraph, makeFeedContext, mergedFeedSchema } from './feed-graph.ts'
-
-export type FeedServerKind = 'ceiling' | 'engine' | 'gateway'
-export type FeedServerMessage = { kind: 'listening'; url: string } | { kind: 'usage'; cpuMicros: number }
 
 type Answer = (query: string, variables: Record<string, unknown> | undefined) => Promise<string>
 
-async function start(kind: FeedServerKind): Promise<string> {
+async function start(kind: 'ceiling' | 'engine' | 'gateway'): Promise<string> {
   if (kind === 'gateway') return startGateway()
   return serveBare(kind === 'ceiling' ? ceilingAnswer() : engineAnswer(feedEngine()))
 }
@@ -84,12 +82,4 @@ async function startGateway(): Promise<string> {
 }
 
 const kind = process.argv[2]
-if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') {
-  const send = (message: FeedServerMessage) => process.send?.(message)
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage()
-    send({ kind: 'usage', cpuMicros: user + system })
-  })
-  process.on('disconnect', () => process.exit())
-  send({ kind: 'listening', url: await start(kind) })
-}
+if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') reportToParent(await start(kind))

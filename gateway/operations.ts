@@ -47,6 +47,11 @@ export function readOperation(
   const isOpen = options.introspection !== false
   const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
   if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  // No rule of validation sees to it: graphql-js finds out when it executes.
+  if (schema.getRootType(operation.operation) == null)
+    return {
+      errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: nothing of that kind can be run.`)],
+    }
   return { operation, fragments: fragmentsOf(document), hash: createHash('sha256').update(text).digest('hex') }
 }
 

@@ -19,6 +19,7 @@ import {
 import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { CACHE_DIRECTIVE } from './cache/policy.ts'
+import { repairPlan, subgraphTypes } from './plan-repairs.ts'
 
 /** The object types that a type condition lets pass, the named type included; inaccessible ones too. */
 export type PossibleTypes = (name: string) => ReadonlySet<string>
@@ -38,6 +39,7 @@ export function makePlanner(supergraphSdl: string): Planner {
   const native = openNative(supergraphSdl)
   const schema = apiSchema(native.consumerSchema)
   const supergraph = parse(supergraphSdl)
+  const types = subgraphTypes(supergraph)
   return {
     schema,
     possible: possibleTypes(supergraph),
@@ -45,7 +47,8 @@ export function makePlanner(supergraphSdl: string): Planner {
     subgraphs: subgraphNames(supergraph),
     plan(document) {
       try {
-        return native.plan(print(document), undefined, new Set(), 0).node ?? undefined
+        const plan = native.plan(print(document), undefined, new Set(), 0).node ?? undefined
+        return plan === undefined ? undefined : repairPlan(plan, types)
       } catch (cause) {
         throw new GraphQLError(`The operation is valid, but the planner found no way to answer it: ${(cause as Error).message}`, {
           extensions: { code: 'INTERNAL' },
