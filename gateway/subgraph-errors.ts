@@ -8,8 +8,11 @@ import type { FetchError } from './transports/transport.ts'
 export function unavailable(subgraph: string, thrown: unknown): FetchError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const extensions = { code: 'SUBGRAPH_UNAVAILABLE', ...extensionsOf(error) }
+  // Who gave it a code has worded it for clients.
   const message =
-    extensions.code === 'SUBGRAPH_UNAVAILABLE' ? `The subgraph "${subgraph}" does not answer: ${error.message}` : error.message
+    extensions.code === 'SUBGRAPH_UNAVAILABLE' && !isTidemarkError(error)
+      ? `The subgraph "${subgraph}" does not answer: ${error.message}`
+      : error.message
   return { message, extensions, originalError: error }
 }
 

@@ -1,0 +1,181 @@
+/**
+ * A subscription in a remote subgraph: GraphQL over server-sent events, one connection per subscription ("distinct
+ * connections" of the protocol that graphql-sse describes). `event: next` carries a result, `event: complete` ends the
+ * stream; whatever else ends it was not meant to, and is told.
+ *
+ * Events wait here until they are asked for. When several do, the socket is not read on, and TCP makes the subgraph wait.
+ * Silence has no bound: nothing happening is what most subscriptions do most of the time.
+ */
+import { StringDecoder } from 'node:string_decoder'
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../../core/clock.ts'
+import { resultOf } from './answer.ts'
+import { CallFailure } from './http-call.ts'
+import type { HttpAnswer, HttpBounds, HttpCall } from './http-call.ts'
+import type { FetchResult } from './transport.ts'
+
+/** Events that may wait before the socket is left alone. */
+const WAITING_MAX = 16
+
+export type EventStream = AsyncIterator<FetchResult>
+
+/** An answer that is no stream is given as it is. Rejects with a CallFailure; so does `next` of the stream. */
+export function openEventStream(
+  dispatcher: Dispatcher,
+  call: HttpCall,
+  bounds: HttpBounds,
+  clock: Clock,
+): Promise<EventStream | HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    let controller: Dispatcher.DispatchController | undefined
+    let answer: { status: number; contentType: string; text: string } | undefined
+    let events: Events | undefined
+    let failure: CallFailure | undefined
+    const decoder = new StringDecoder('utf8')
+
+    function fail(reason: CallFailure): void {
+      if (failure !== undefined) return
+      failure = reason
+      timer.cancel()
+      reject(reason)
+      events?.end(reason)
+      controller?.abort(reason)
+    }
+
+    // Until the stream is open, or the answer that is none is whole.
+    const timer = clock.after(bounds.timeoutMs, () => fail(new CallFailure('late')))
+    dispatcher.dispatch(
+      { method: 'POST', path: call.path, headers: call.headers as string[], body: call.body, bodyTimeout: 0, reset: true },
+      {
+        onRequestStart(given) {
+          controller = given
+          if (failure !== undefined) given.abort(failure)
+        },
+        onResponseStart(given, status, headers) {
+          const contentType = String(headers['content-type'] ?? '')
+          if (status !== 200 || !/^text\/event-stream\b/i.test(contentType)) {
+            answer = { status, contentType, text: '' }
+            return
+          }
+          timer.cancel()
+          events = makeEvents(given, bounds.bytesMax)
+          resolve(events.stream)
+        },
+        onResponseData(_, chunk) {
+          if (failure !== undefined) return
+          const text = decoder.write(chunk)
+          if (events !== undefined) return events.take(text)
+          if (answer === undefined) return
+          answer.text += text
+          if (answer.text.length > bounds.bytesMax) fail(new CallFailure('too large'))
+        },
+        onResponseEnd() {
+          timer.cancel()
+          if (answer !== undefined) resolve(answer)
+          events?.end(new CallFailure('unreachable', { cause: new Error('the stream ended without "complete"') }))
+        },
+        onResponseError(_, error) {
+          fail(error instanceof CallFailure ? error : new CallFailure('unreachable', { cause: error }))
+        },
+      },
+    )
+  })
+}
+
+type Events = {
+  readonly stream: EventStream
+  take(text: string): void
+  /** Ends the stream after the events that wait; without a failure it has ended as it should. */
+  end(failure: CallFailure | undefined): void
+}
+
+function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number): Events {
+  const waiting: FetchResult[] = []
+  let asking: { resolve(step: IteratorResult<FetchResult>): void; reject(failure: CallFailure): void } | undefined
+  let ended: { failure: CallFailure | undefined } | undefined
+  const parse = makeEventParser(bytesMax, onEvent, () => end(new CallFailure('too large')))
+
+  function onEvent(event: string, data: string): void {
+    if (ended !== undefined) return
+    if (event === 'complete') return end(undefined)
+    if (event !== 'next') return
+    const result = resultOf(data)
+    if (result === undefined) return end(new CallFailure('unreachable', { cause: new Error('an event was no GraphQL result') }))
+    if (asking !== undefined) {
+      asking.resolve({ done: false, value: result })
+      asking = undefined
+    } else if (waiting.push(result) >= WAITING_MAX) controller.pause()
+  }
+
+  function end(failure: CallFailure | undefined): void {
+    if (ended !== undefined) return
+    ended = { failure }
+    if (asking !== undefined) settle(asking)
+    asking = undefined
+    // The subgraph said that it is done, or we are; the connection is for nothing else.
+    if (!controller.aborted) controller.abort(new CallFailure('unreachable'))
+  }
+
+  function settle({ resolve, reject }: NonNullable<typeof asking>): void {
+    const { failure } = ended ?? {}
+    if (ended !== undefined) ended = { failure: undefined }
+    if (failure === undefined) resolve({ done: true, value: undefined })
+    else reject(failure)
+  }
+
+  return {
+    take: parse,
+    end,
+    stream: {
+      next() {
+        const value = waiting.shift()
+        if (value !== undefined) {
+          if (waiting.length === 0 && ended === undefined) controller.resume()
+          return Promise.resolve({ done: false, value })
+        }
+        return new Promise((resolve, reject) => {
+          asking = { resolve, reject }
+          if (ended === undefined) return
+          settle(asking)
+          asking = undefined
+        })
+      },
+      return() {
+        waiting.length = 0
+        end(undefined)
+        return Promise.resolve({ done: true, value: undefined })
+      },
+    },
+  }
+}
+
+/** The event stream format of the HTML standard (9.2.6), as far as this protocol uses it. */
+function makeEventParser(bytesMax: number, onEvent: (event: string, data: string) => void, tooLarge: () => void): (text: string) => void {
+  let line = ''
+  let event = ''
+  let data: string[] = []
+  let size = 0
+
+  function takeLine(text: string): void {
+    if (text === '') {
+      if (event !== '' || data.length > 0) onEvent(event === '' ? 'message' : event, data.join('\n'))
+      event = ''
+      data = []
+      size = 0
+      return
+    }
+    const colon = text.indexOf(':')
+    const name = colon < 0 ? text : text.slice(0, colon)
+    const value = colon < 0 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (name === 'event') event = value
+    else if (name === 'data') data.push(value)
+  }
+
+  return (text) => {
+    size += text.length
+    if (size > bytesMax) return tooLarge()
+    const lines = (line + text).split('\n')
+    line = lines.pop() ?? ''
+    for (const each of lines) takeLine(each.endsWith('\r') ? each.slice(0, -1) : each)
+  }
+}

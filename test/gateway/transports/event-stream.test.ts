@@ -1,0 +1,180 @@
+import type { ServerResponse } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
+import type { HttpSubgraph } from './http-subgraph.ts'
+import type { FetchResult } from '../../../gateway/transports/transport.ts'
+import type { RemoteOptions } from '../../../gateway/transports/remote.ts'
+
+const TEXT = 'subscription { added }'
+
+function next(n: unknown): string {
+  return `event: next\ndata: ${JSON.stringify({ data: { added: n } })}\n\n`
+}
+
+function begin(response: ServerResponse, text = ''): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' })
+  response.write(text || ':\n\n')
+}
+
+async function open(subgraph: HttpSubgraph, options: Partial<RemoteOptions> = {}): Promise<AsyncIterator<FetchResult>> {
+  const opened = await fetchOf(connectTo(subgraph, options), TEXT, 'subscription').subscribe({}, {})
+  if (!('next' in opened)) throw new Error(`no stream: ${JSON.stringify(opened)}`)
+  return opened
+}
+
+async function all(stream: AsyncIterator<FetchResult>): Promise<unknown[]> {
+  const values: unknown[] = []
+  for (let step = await stream.next(); step.done !== true; step = await stream.next()) values.push(step.value.data?.['added'])
+  return values
+}
+
+describe('a subscription', () => {
+  test('is a POST that accepts an event stream, and ends with "complete"', async () => {
+    const subgraph = await startSubgraph((_, response) => begin(response, `${next(1)}${next(2)}event: complete\ndata:\n\n`))
+    expect(await all(await open(subgraph))).toEqual([1, 2])
+    expect(subgraph.received[0]?.headers.accept).toBe('text/event-stream')
+    expect(JSON.parse(subgraph.received[0]?.body ?? '')).toEqual({ query: TEXT, variables: {} })
+  })
+
+  test('reads events however the network cuts them, with either line ending, comments and ids', async () => {
+    const text = `: hello\r\nid: 7\r\nevent: next\r\ndata: {"data":\r\ndata: {"added":"ü💾"}}\r\n\r\n:\n\nevent:next\ndata:{"data":{"added":2}}\n\nevent: ping\ndata: 1\n\nevent: complete\n\n`
+    for (const size of [1, 3, 1_000]) {
+      const subgraph = await startSubgraph((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const bytes = Buffer.from(text)
+        let at = 0
+        const more = (): void => {
+          if (at >= bytes.length) return
+          response.write(bytes.subarray(at, (at += size)))
+          setImmediate(more)
+        }
+        more()
+      })
+      expect(await all(await open(subgraph))).toEqual(['ü💾', 2])
+    }
+  })
+
+  test('may be silent for longer than a call may take', async () => {
+    const subgraph = await startSubgraph((_, response) => {
+      begin(response)
+      setTimeout(() => response.write(`${next(1)}event: complete\n\n`), 200)
+    })
+    expect(await all(await open(subgraph, { timeoutMs: 50 }))).toEqual([1])
+  })
+
+  test('that is ended here ends in the subgraph', async () => {
+    let closed = false
+    const subgraph = await startSubgraph((_, response) => {
+      begin(response, next(1))
+      response.on('close', () => (closed = true))
+    })
+    const stream = await open(subgraph)
+    expect((await stream.next()).done).toBe(false)
+    const waiting = stream.next()
+    await stream.return?.()
+    expect((await waiting).done).toBe(true)
+    await expect.poll(() => closed).toBe(true)
+  })
+
+  test('ends in the subgraph when the transport closes', async () => {
+    let closed = false
+    const subgraph = await startSubgraph((_, response) => {
+      begin(response, next(1))
+      response.on('close', () => (closed = true))
+    })
+    const transport = connectTo(subgraph)
+    const stream = (await fetchOf(transport, TEXT, 'subscription').subscribe({}, {})) as AsyncIterator<FetchResult>
+    await stream.next()
+    const waiting = refusalOf(stream.next())
+    await transport.close()
+    expect((await waiting).code).toBe('SUBGRAPH_UNAVAILABLE')
+    await expect.poll(() => closed).toBe(true)
+  })
+
+  test('that is refused gives the errors', async () => {
+    const subgraph = await startSubgraph((_, response) =>
+      json(response, { errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }] }, 403),
+    )
+    expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toEqual({
+      data: null,
+      errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }],
+    })
+  })
+
+  test('leaves room for queries, however many there are', async () => {
+    const subgraph = await startSubgraph(({ body }, response) =>
+      body.includes('subscription') ? begin(response, next(1)) : json(response, { data: { a: 1 } }),
+    )
+    const transport = connectTo(subgraph, { connectionsMax: 1 })
+    for (let each = 0; each < 5; each += 1) await fetchOf(transport, TEXT, 'subscription').subscribe({}, {})
+    expect(await fetchOf(transport, '{ a }').run({}, {})).toEqual({ data: { a: 1 } })
+  })
+})
+
+describe('a subscription goes wrong', () => {
+  test('a stream that breaks, or ends without "complete", says so after the events that came', async () => {
+    for (const end of [(response: ServerResponse) => response.socket?.destroy(), (response: ServerResponse) => response.end()]) {
+      const subgraph = await startSubgraph((_, response) => {
+        begin(response, next(1))
+        setTimeout(() => end(response), 10)
+      })
+      const stream = await open(subgraph)
+      expect((await stream.next()).value).toEqual({ data: { added: 1 } })
+      expect(await refusalOf(stream.next())).toMatchObject({
+        code: 'SUBGRAPH_UNAVAILABLE',
+        message: 'the subgraph "videos" cannot be reached, or broke the connection off: try again',
+      })
+      expect((await stream.next()).done).toBe(true)
+    }
+  })
+
+  test('an event that is no GraphQL result ends it', async () => {
+    const subgraph = await startSubgraph((_, response) => begin(response, `${next(1)}event: next\ndata: hello\n\n${next(2)}`))
+    const stream = await open(subgraph)
+    await stream.next()
+    expect((await refusalOf(stream.next())).code).toBe('SUBGRAPH_UNAVAILABLE')
+  })
+
+  test('an endless event is cut off', async () => {
+    let closed = false
+    const subgraph = await startSubgraph((_, response) => {
+      begin(response, 'event: next\n')
+      response.on('close', () => (closed = true))
+      const chunk = `data: ${'x'.repeat(1_000)}\n`
+      const more = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.on('drain', more)
+      more()
+    })
+    const stream = await open(subgraph, { bodyBytesMax: 100_000 })
+    expect((await refusalOf(stream.next())).message).toBe('the subgraph "videos" sent more than 100000 bytes: ask for less')
+    await expect.poll(() => closed).toBe(true)
+  })
+
+  test('events that nobody takes stay in the subgraph', async () => {
+    let sent = 0
+    const subgraph = await startSubgraph((_, response) => {
+      begin(response)
+      const more = (): void => {
+        while (!response.destroyed && sent < 100_000 && response.write(next('x'.repeat(1_000)))) sent += 1
+      }
+      response.on('drain', more)
+      more()
+    })
+    const stream = await open(subgraph)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect(sent).toBeLessThan(20_000)
+    for (let each = 0; each < 500; each += 1) expect((await stream.next()).done).toBe(false)
+    await stream.return?.()
+  })
+
+  test('a subgraph that does not open it in time, or answers with something else, is unavailable', async () => {
+    const silent = await startSubgraph(() => {})
+    const late = await refusalOf(fetchOf(connectTo(silent, { timeoutMs: 100 }), TEXT, 'subscription').subscribe({}, {}))
+    expect(late.code).toBe('SUBGRAPH_UNAVAILABLE')
+    expect(late.ms).toBeLessThan(400)
+    const html = await startSubgraph((_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>'))
+    expect((await refusalOf(fetchOf(connectTo(html), TEXT, 'subscription').subscribe({}, {}))).message).toContain('HTTP 404 and text/html')
+  })
+})
