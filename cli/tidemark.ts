@@ -18,6 +18,7 @@ program
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--workers <number>', 'processes that answer requests and share the data folder (default 1)')
+  .option('--supergraph <file>', "supergraph.yaml with partners' subgraphs, or a composed supergraph (TIDEMARK_SUPERGRAPH)")
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./start.ts')).start('start', flags))
 
@@ -37,6 +38,7 @@ program
   .option('--port <number>', 'port to listen on (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
+  .option('--supergraph <file>', "supergraph.yaml with partners' subgraphs, or a composed supergraph (TIDEMARK_SUPERGRAPH)")
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./start.ts')).start('gateway', flags))
 
