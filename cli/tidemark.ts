@@ -70,6 +70,27 @@ program
   })
 
 program
+  .command('compose')
+  .description("Print the supergraph of our subgraphs and partners'")
+  .option('--config <file>', 'supergraph.yaml, as rover has it; or tidemark.yaml, which names one')
+  .option('--supergraph <file>', 'supergraph.yaml, beside a --config that is tidemark.yaml')
+  .option('--out <file>', 'write it there')
+  .action(async (flags) => (await import('./compose.ts')).compose(flags, console.log, console.error))
+
+program
+  .command('check')
+  .description('May this graph be served? Composes it, compares it, plans known operations, warns; ends with status 1 if something breaks')
+  .option('--config <file>', 'supergraph.yaml, as rover has it; or tidemark.yaml, which names one')
+  .option('--supergraph <file>', 'supergraph.yaml, beside a --config that is tidemark.yaml')
+  .option('--against <graph>', 'what is served now: a supergraph, a supergraph.yaml, the SDL of the API, or its address')
+  .option('--operations <path>', 'what clients send: a manifest, or a folder of manifests and .graphql files; then only its breaks count')
+  .option('--lint', 'say the warnings only')
+  .option('--json', 'one JSON object')
+  .action(async (flags) => {
+    if (!(await (await import('./check.ts')).check(flags, console.log))) process.exitCode = 1
+  })
+
+program
   .command('audit')
   .description('Check that a running deployment keeps its promises, by its address; ends with status 1 if it breaks one')
   .argument('<url>', 'the API, such as http://127.0.0.1:4000')

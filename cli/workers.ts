@@ -12,7 +12,11 @@ import type { ChangeRelay } from '../stores/lmdb/changes.ts'
 import { endAtOnce } from './shutdown.ts'
 
 type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
-type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'stop' } | { kind: 'reload' } | { kind: 'metrics'; id: number; text: string }
+type ToWorker =
+  | { kind: 'changes'; changes: ProgressChange[] }
+  | { kind: 'stop' }
+  | { kind: 'reload' }
+  | { kind: 'metrics'; id: number; text: string }
 
 export type Workers = {
   /** The address, once every worker listens. */

@@ -7,7 +7,6 @@ import {
   getNamedType,
   isEnumType,
   isInputObjectType,
-  isTypeDefinitionNode,
   typeFromAST,
   visit,
   visitWithTypeInfo,
@@ -23,10 +22,6 @@ export function usedCoordinates(schema: GraphQLSchema, document: DocumentNode): 
   visit(
     document,
     visitWithTypeInfo(info, {
-      enter(node) {
-        if (isTypeDefinitionNode(node)) return false
-        return undefined
-      },
       Field() {
         const parent = info.getParentType()?.name
         const field = info.getFieldDef()
@@ -40,11 +35,18 @@ export function usedCoordinates(schema: GraphQLSchema, document: DocumentNode): 
         const field = info.getFieldDef()
         if (directive !== null && directive !== undefined) used.add(`@${directive.name}`)
         else if (field !== null && field !== undefined) used.add(`${info.getParentType()?.name}.${field.name}(${node.name.value})`)
-        useInput(info.getInputType(), used)
+        const type = getNamedType(info.getInputType() ?? undefined)
+        if (type !== undefined) used.add(type.name)
+      },
+      EnumValue(node) {
+        const type = getNamedType(info.getInputType() ?? undefined)
+        if (type !== undefined) used.add(`${type.name}.${node.value}`)
       },
       ObjectField(node) {
         const parent = getNamedType(info.getParentInputType() ?? undefined)
         if (parent !== undefined) used.add(`${parent.name}.${node.name.value}`)
+        const type = getNamedType(info.getInputType() ?? undefined)
+        if (type !== undefined) used.add(type.name)
       },
       InlineFragment(node) {
         if (node.typeCondition !== undefined) used.add(node.typeCondition.name.value)
@@ -67,14 +69,16 @@ function useOutput(type: GraphQLOutputType, used: Set<string>): void {
   if (isEnumType(named)) for (const { name } of named.getValues()) used.add(`${named.name}.${name}`)
 }
 
-function useInput(type: GraphQLInputType | null | undefined, used: Set<string>): void {
+function useInput(type: GraphQLInputType | null | undefined, used: Set<string>, seen: Set<string> = new Set()): void {
   const named = type === null || type === undefined ? undefined : getNamedType(type)
-  if (named === undefined || (used.has(named.name) && !isEnumType(named))) return
+  // An input type that leads back to itself was seen with all its fields.
+  if (named === undefined || seen.has(named.name)) return
+  seen.add(named.name)
   used.add(named.name)
   if (isEnumType(named)) for (const { name } of named.getValues()) used.add(`${named.name}.${name}`)
   if (!isInputObjectType(named)) return
   for (const field of Object.values(named.getFields())) {
     used.add(`${named.name}.${field.name}`)
-    useInput(field.type, used)
+    useInput(field.type, used, seen)
   }
 }
