@@ -3,10 +3,10 @@
  * validates and plans and what each costs, and what the linter says. Nothing is fetched or run.
  */
 import { parse, type GraphQLSchema } from 'graphql'
-import { conditionVariables } from '../conditions.ts'
+import { conditionVariables, decideConditions } from '../conditions.ts'
 import type { SubgraphSdl } from '../compose.ts'
 import { readOperation, type Judge } from '../operations.ts'
-import { planOperation } from '../plan-operation.ts'
+import { makeDataKeys, splitOperation } from '../plan-document.ts'
 import { makePlanner, type Planner } from '../planner.ts'
 import { findChanges, type Change } from './changes.ts'
 import type { KnownOperation } from './known-operations.ts'
@@ -68,7 +68,11 @@ function checkOperation(planner: Planner, { name, text, file }: KnownOperation, 
   const read = readOperation(planner.schema, text, undefined, input)
   if ('errors' in read) return { name, file, problems: read.errors.map(({ message }) => message), cost: null }
   try {
-    const { plan, decided } = planOperation(planner, read, Object.fromEntries(conditionVariables(read.operation, read.fragments)))
+    // As the engine does, with all that conditions may let in.
+    const decided = decideConditions(read, Object.fromEntries(conditionVariables(read.operation, read.fragments)))
+    const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
+    const { planned } = splitOperation(decided.operation, decided.fragments, dataKeys)
+    const plan = planned === undefined ? undefined : planner.plan(planned)
     return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan) } }
   } catch (error) {
     return { name, file, problems: [(error as Error).message], cost: null }

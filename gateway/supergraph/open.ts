@@ -10,6 +10,7 @@ import type { Log } from '../error-format.ts'
 import { makeGeneration } from '../generation.ts'
 import { makeLiveEngine, type Candidate, type LiveEngine } from '../live-engine.ts'
 import { localTransport } from '../transports/local.ts'
+import type { Transport } from '../transports/transport.ts'
 import { gather, type Gathered, type GatherOptions } from './gather.ts'
 import { loadSupergraph, type LoadedSupergraph } from './load.ts'
 import { makeSupergraphMetrics } from './metrics.ts'
@@ -30,6 +31,8 @@ export type SupergraphOptions = GatherOptions & {
 
 export type SupergraphParts = {
   makeRemote(name: string, url: string): ClosableTransport
+  /** What stands in for each transport, local and remote; see observed.ts. */
+  observe?(subgraph: string, transport: Transport): Transport
   readonly log: Log
   readonly registry: Registry
   readonly clock: Clock
@@ -42,7 +45,7 @@ export type Supergraph = {
   current(): LoadedSupergraph
   /** Looks at everything now. Never rejects. */
   reload(reason: string): Promise<ReloadResult>
-  /** Asked about every new graph before it serves; each sentence refuses it. What it prepares is prepared when it serves. */
+  /** Asked about every new graph before it serves, not about the first. */
   addCheck(check: Check): void
   /** Told after a new graph serves. */
   onSwap(listener: () => void): void
@@ -56,10 +59,15 @@ export async function openSupergraph(
   options: SupergraphOptions,
   parts: SupergraphParts,
 ): Promise<Supergraph> {
-  const { clock, log } = parts
+  const { clock, log, observe = (_, transport) => transport } = parts
   const sdls = ours.map(({ name, sdl }) => ({ name, sdl }))
-  const locals = new Map(ours.map(({ name, schema }) => [name, localTransport(schema)]))
-  const remotes = makeRemotes(parts.makeRemote, (err) => log.warn({ err }, 'connections to a subgraph did not close cleanly'))
+  const locals = new Map(ours.map(({ name, schema }) => [name, observe(name, localTransport(schema))]))
+  const remotes = makeRemotes(makeRemote, (err) => log.warn({ err }, 'connections to a subgraph did not close cleanly'))
+
+  function makeRemote(name: string, url: string): ClosableTransport {
+    const remote = parts.makeRemote(name, url)
+    return { ...observe(name, remote), close: () => remote.close() }
+  }
 
   function build(gathered: Gathered): { loaded: LoadedSupergraph; candidate: Candidate } {
     const loaded = loadSupergraph(gathered, sdls)

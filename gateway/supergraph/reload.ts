@@ -19,8 +19,11 @@ import { watchFiles } from './watch.ts'
 
 export type ReloadResult = 'swapped' | 'unchanged' | 'failed'
 
-/** Sentences against a new graph: it is not served if there are any. */
-export type Check = (candidate: Engine) => readonly string[] | Promise<readonly string[]>
+/** What somebody has against a new graph: it is not served if there are refusals. `commit` is called at once after it serves. */
+export type Verdict = { readonly refusals: readonly string[]; readonly commit?: () => void }
+
+/** What it prepares on the candidate may be used from `commit` on. */
+export type Check = (candidate: Engine) => Verdict | Promise<Verdict>
 
 export type ReloadParts = {
   gather(): Promise<Gathered>
@@ -107,15 +110,18 @@ export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock
 
   async function replaceBy(gathered: Gathered): Promise<{ ended: number; kept: number; hash: string }> {
     const { loaded, candidate } = parts.build(gathered)
+    let verdicts: readonly Verdict[]
     try {
-      const complaints = (await Promise.all([...parts.checks].map(async (check) => check(candidate.engine)))).flat()
-      if (complaints.length > 0) throw new Error(complaints.join('\n'))
+      verdicts = await Promise.all([...parts.checks].map(async (check) => check(candidate.engine)))
+      const refusals = verdicts.flatMap((verdict) => verdict.refusals)
+      if (refusals.length > 0) throw new Error(refusals.join('\n'))
       if (closed) throw new Error('the process ends')
     } catch (error) {
       candidate.release()
       throw error
     }
     const counts = live.swap(candidate)
+    for (const { commit } of verdicts) commit?.()
     parts.swapped(loaded)
     return { ...counts, hash: loaded.hash }
   }

@@ -12,7 +12,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { systemClock } from '../../../core/clock.ts'
 import { makeServer } from '../../../gateway/server.ts'
-import { openSupergraph, type Supergraph, type SupergraphOptions } from '../../../gateway/supergraph/open.ts'
+import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/open.ts'
 import { remoteTransport } from '../../../gateway/transports/remote.ts'
 import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
 
@@ -89,7 +89,7 @@ type Served = {
 }
 
 /** `by: file`: the partner's schema is a file; otherwise its address is asked. */
-async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {}): Promise<Served> {
+async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {}, observe?: SupergraphParts['observe']): Promise<Served> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-reload-'))
   ends.push(() => rmSync(folder, { recursive: true, force: true }))
   const partner = await startPartner()
@@ -115,6 +115,7 @@ async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {
       log,
       registry,
       clock: systemClock,
+      ...(observe === undefined ? {} : { observe }),
     },
   )
   const server = makeServer(
@@ -217,19 +218,22 @@ describe('a graph that cannot serve', () => {
 
   test('a check refuses it, having seen the new graph; without complaints it serves', async () => {
     const { supergraph, partner, logged } = await begin('url')
+    const committed: string[] = []
     supergraph.addCheck((candidate) => {
       const prepared = candidate.prepare('query Feed { watched { title } }')
-      return 'errors' in prepared ? prepared.errors.map(({ message }) => `Feed: ${message}`) : []
+      const refusals = 'errors' in prepared ? prepared.errors.map(({ message }) => `Feed: ${message}`) : []
+      return { refusals, commit: () => committed.push(supergraph.engine.schema === candidate.schema ? 'serves' : 'not yet') }
     })
     partner.become(RENAMED)
     expect(await supergraph.reload('x')).toBe('failed')
     expect(logged.at(-1)?.msg).toContain('Feed: Cannot query field "title" on type "Video".')
-    expect(supergraph.engine.engines()).toBe(1)
+    expect([supergraph.engine.engines(), committed]).toEqual([1, []])
     partner.become(LONGER)
     const swaps: string[] = []
     supergraph.onSwap(() => swaps.push(supergraph.current().hash))
     expect(await supergraph.reload('x')).toBe('swapped')
     expect(swaps).toEqual([supergraph.current().hash])
+    expect(committed).toEqual(['serves'])
   })
 })
 
@@ -254,6 +258,22 @@ describe('what is under way', () => {
     expect(await slow).toEqual({ data: { slow: { id: '9', title: 'title of 9' } } })
     expect(partner.calls()).toBe(calls + 1)
     await until('the old engine is released', () => supergraph.engine.engines() === 1 && closedRemotes() === 1)
+  })
+
+  test('what watches fetches stands before ours and partners, and sees those of a new graph', async () => {
+    const seen: string[] = []
+    const { url, supergraph, partner } = await begin('url', {}, (subgraph, transport) => ({
+      ...transport,
+      compile(operation) {
+        seen.push(`${subgraph}: ${operation.text.includes('length') ? 'length' : 'title'}`)
+        return transport.compile(operation)
+      },
+    }))
+    await ask(url, '{ watched { title } }')
+    partner.become(LONGER)
+    await supergraph.reload('x')
+    await ask(url, '{ watched { length } }')
+    expect(seen).toEqual(['history: title', 'videos: title', 'history: title', 'videos: length'])
   })
 
   test('connections to a partner who stays where he is are kept', async () => {
