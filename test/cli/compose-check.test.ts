@@ -1,6 +1,6 @@
 /** `tidemark compose` and `tidemark check`, run as a user runs them. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, expect, test } from 'vitest'
@@ -45,8 +45,10 @@ test('compose prints the supergraph alone on standard output, or writes it; both
 
 test('compose works from tidemark.yaml too, whose businesses are in the graph', async () => {
   writeGraph(VIDEOS)
-  write('tm.yaml', 'server: { supergraph: supergraph.yaml }\nbusinesses: [{ number: 1, name: song, entity: Song }]\n')
-  const { out } = await run('compose', '--config', 'tm.yaml')
+  mkdirSync(join(folder, 'settings'))
+  // Its paths are relative to itself.
+  write('settings/tm.yaml', 'server: { supergraph: ../supergraph.yaml }\nbusinesses: [{ number: 1, name: song, entity: Song }]\n')
+  const { out } = await run('compose', '--config', 'settings/tm.yaml')
   expect(out).toContain('type Song')
   expect(out).toContain('title')
 })
