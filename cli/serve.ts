@@ -7,6 +7,7 @@ import type { Config } from '../core/config.ts'
 import type { Degraded } from '../core/degraded.ts'
 import { makeAddressOf } from '../gateway/addresses.ts'
 import { makeJudge } from '../gateway/cost.ts'
+import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
 import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
@@ -49,7 +50,12 @@ export async function serve(
         judge: makeJudge(server),
       },
     },
-    { makeRemote: (name, url) => remoteTransport({ name, url }), log, registry, clock: systemClock },
+    {
+      makeRemote: (name, url) => remoteTransport({ name, url, headers: makeSubgraphHeaders(config.auth.identity, name) }),
+      log,
+      registry,
+      clock: systemClock,
+    },
   )
   const counting = openCountingStore(config)
   const limits = makeRateLimits(config.limits, counting, log)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { VIDEOS, startPartner } from '../support/partner.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -104,6 +105,21 @@ test('an edited schema is served without a restart, by every worker, and SIGHUP 
   expect(service.log()).toMatch(/the old one goes on: the schema of the subgraph \\"catalog\\" is not GraphQL, line 1/)
   expect((await ask(service.url, '7', '{ video(id: 1) { title } }')).data).toEqual({ video: { title: 'Tides, part 1' } })
   expect(await service.stop()).toBe(0)
+})
+
+test('a partner is told who asks, in a signed header', async () => {
+  const partner = await startPartner()
+  ends.push(() => partner.stop())
+  const { folder, remove } = makeServiceFolder()
+  ends.push(remove)
+  const supergraph = { subgraphs: { videos: { routing_url: partner.url, schema: { sdl: VIDEOS } } } }
+  writeFileSync(join(folder, 'supergraph.yaml'), JSON.stringify(supergraph))
+  const settings = { server: { supergraph: 'supergraph.yaml' }, auth: { identity: { secret: 's'.repeat(32) } } }
+  const service = await startService({ folder, settings })
+  ends.push(() => service.stop())
+  expect(await ask(service.url, '7', '{ video(id: 1) { title } }')).toEqual({ data: { video: { title: 'title of 1' } } })
+  const claims = JSON.parse(Buffer.from(String(partner.header('tidemark-identity')).split('.')[1] ?? '', 'base64url').toString()) as unknown
+  expect(claims).toMatchObject({ sub: '7', aud: 'videos', iss: 'tidemark' })
 })
 
 test('a mistake in supergraph.yaml ends the start with its sentence', async () => {

@@ -21,6 +21,8 @@ export type Partner = {
   readonly url: string
   /** Requests answered. */
   calls(): number
+  /** A header of the last request. */
+  header(name: string): string | string[] | undefined
   /** From now on it has this schema. */
   become(sdl: string): void
   /** From now on it answers like this; undefined: properly again. */
@@ -32,8 +34,10 @@ export async function startPartner(sdl: string = VIDEOS, resolvers: Record<strin
   let schema = build(sdl, resolvers)
   let special: ((request: IncomingMessage, response: ServerResponse) => void) | undefined
   let calls = 0
+  let headers: IncomingMessage['headers'] = {}
   const server = createServer((request, response) => {
     calls += 1
+    headers = request.headers
     if (special !== undefined) return special(request, response)
     void respond(schema, request, response)
   })
@@ -41,6 +45,7 @@ export async function startPartner(sdl: string = VIDEOS, resolvers: Record<strin
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     calls: () => calls,
+    header: (name) => headers[name],
     become(next) {
       schema = build(next, resolvers)
     },
