@@ -24,7 +24,7 @@ import type { BenchOptions, Measure } from './report.ts'
 import type { GatewayMessage } from './soak/gateway.ts'
 import { isRight, operationOf, remoteSdl } from './soak/graph.ts'
 
-const RATIO_MAX = 1.15
+const AT_MOST = { target: 1.15, atMost: true }
 const CONNECTIONS = 16
 const RELOADS = 10
 const RELOAD_MAX_MS = 30_000
@@ -79,8 +79,9 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       { metric: 'anonymous memory after warm-up', value: before.anonymousBytes / MEGABYTE, unit: 'MB' },
       { metric: 'anonymous memory at most', value: peak / MEGABYTE, unit: 'MB' },
       { metric: 'anonymous memory at the end', value: after.anonymousBytes / MEGABYTE, unit: 'MB' },
-      { metric: 'end / after warm-up', value: after.anonymousBytes / before.anonymousBytes, unit: '', target: RATIO_MAX, atMost: true },
-      { metric: 'heap, end / after warm-up', value: after.heapBytes / before.heapBytes, unit: '', target: RATIO_MAX, atMost: true },
+      // A short run ends before allocators have their size: then the ratio of the heap is what counts.
+      { metric: 'end / after warm-up', value: after.anonymousBytes / before.anonymousBytes, unit: '', ...(quick ? {} : AT_MOST) },
+      { metric: 'heap, end / after warm-up', value: after.heapBytes / before.heapBytes, unit: '', ...AT_MOST },
       { metric: 'engines at the end', value: after.engines, unit: '', target: 1, atMost: true },
       { metric: 'operations per second', value: (load.sent() - warmUp) / seconds, unit: '/s' },
       { metric: 'slowest request', value: load.slowestMs(), unit: 'ms' },

@@ -9,6 +9,7 @@ import { makeAddressOf } from '../gateway/addresses.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
+import { checkPersisted } from '../gateway/persisted/fits-graph.ts'
 import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { openSupergraph } from '../gateway/supergraph/open.ts'
@@ -59,7 +60,9 @@ export async function serve(
   )
   const counting = openCountingStore(config)
   const limits = makeRateLimits(config.limits, counting, log)
-  const persisted = makePersisted(engine, { ...config.persisted, tokensMax: server.operationTokensMax }, log, registry, systemClock)
+  const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
+  const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock)
+  supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
   // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
   const gateway = makeServer(
     supergraph.engine,

@@ -122,6 +122,30 @@ test('a partner is told who asks, in a signed header', async () => {
   expect(claims).toMatchObject({ sub: '7', aud: 'videos', iss: 'tidemark' })
 })
 
+test('a new graph that a persisted operation does not fit is refused; another one is taken, and the operation goes on', async () => {
+  const partner = await startPartner()
+  ends.push(() => partner.stop())
+  const { folder, remove } = makeServiceFolder()
+  ends.push(remove)
+  const supergraph = { subgraphs: { videos: { routing_url: partner.url, schema: { file: 'videos.graphql' } } } }
+  const schema = join(folder, 'videos.graphql')
+  writeFileSync(schema, VIDEOS)
+  writeFileSync(join(folder, 'supergraph.yaml'), JSON.stringify(supergraph))
+  writeFileSync(join(folder, 'operations.json'), JSON.stringify({ title: 'query Title { video(id: 1) { title } }' }))
+  const settings = { server: { supergraph: 'supergraph.yaml' }, persisted: { manifests: [join(folder, 'operations.json')] } }
+  const service = await startService({ folder, settings })
+  ends.push(() => service.stop())
+  const call = async () => (await (await fetch(new URL('/graphql/p/title', service.url))).json()) as unknown
+  const expected = { data: { video: { title: 'title of 1' } } }
+  expect(await call()).toEqual(expected)
+  writeFileSync(schema, VIDEOS.replace('title: String', 'name: String'))
+  await until(async () => /the old one goes on: .*Title \(id title\) does not fit the schema/.test(service.log()))
+  expect(await call()).toEqual(expected)
+  writeFileSync(schema, VIDEOS.replace('title: String', 'title: String name: String'))
+  await until(async () => /the supergraph was reloaded/.test(service.log()))
+  expect(await call()).toEqual(expected)
+})
+
 test('a mistake in supergraph.yaml ends the start with its sentence', async () => {
   const path = join(example, 'supergraph.yaml')
   writeFileSync(path, 'subgraphs:\n  catalog:\n    routing_url: http://127.0.0.1:1/\n    schema: { file: gone.graphql }\n')
