@@ -18,6 +18,7 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   HOST: { key: 'server.host', read: asText },
   TIDEMARK_MODE: { key: 'server.mode', read: asText },
   TIDEMARK_WORKERS: { key: 'server.workers', read: numberOrText },
+  TIDEMARK_SUPERGRAPH: { key: 'server.supergraph', read: asText },
   TIDEMARK_JWT_SECRET: { key: 'auth.secret', read: asText },
   TIDEMARK_JWKS_URL: { key: 'auth.jwksUrl', read: asText },
   TIDEMARK_IDENTITY_SECRET: { key: 'auth.identity.secret', read: asText },

@@ -1,4 +1,4 @@
-/** Subgraphs behind the gateway of this process. */
+/** Subgraphs behind the gateway of this process: ours in it, partners' by their addresses; see gateway/supergraph/. */
 import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
@@ -6,46 +6,70 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Degraded } from '../core/degraded.ts'
 import { makeAddressOf } from '../gateway/addresses.ts'
-import { composeSupergraph } from '../gateway/compose.ts'
 import { makeJudge } from '../gateway/cost.ts'
-import { makeEngine } from '../gateway/engine.ts'
+import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
+import { makeObserver } from '../gateway/observed.ts'
+import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
+import { checkPersisted } from '../gateway/persisted/fits-graph.ts'
 import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
-import { localTransport } from '../gateway/transports/local.ts'
+import { openSupergraph } from '../gateway/supergraph/open.ts'
+import { remoteTransport } from '../gateway/transports/remote.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import type { Loaders } from '../loaders/index.ts'
 import { openCountingStore, type OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
+import { environment } from './settings.ts'
 
 type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema; makeLoaders(degraded: Degraded, lasting: boolean): Loaders }
 
-export function serve(
+export type Serving = GatewayServer & {
+  /** Looks at the supergraph now. Never rejects. */
+  reload(reason: string): Promise<unknown>
+}
+
+/** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
+export async function serve(
   config: Config,
   subgraphs: readonly ServedSubgraph[],
   stores: OpenStores,
   registry: Registry,
   log: Logger,
   metricsOfAll?: () => Promise<string>,
-): GatewayServer {
+): Promise<Serving> {
   const { server } = config
-  const engine = makeEngine(
-    composeSupergraph(subgraphs),
-    subgraphs.map(({ name, schema }) => ({ name, transport: localTransport(schema) })),
+  const supergraph = await openSupergraph(
+    subgraphs,
     {
-      compiledMax: server.compiledMax,
-      tokensMax: server.operationTokensMax,
-      listSizeAssumed: server.listSizeAssumed,
-      introspection: server.introspection,
-      judge: makeJudge(server),
+      path: server.supergraph,
+      ...config.supergraph,
+      environment,
+      engine: {
+        compiledMax: server.compiledMax,
+        tokensMax: server.operationTokensMax,
+        listSizeAssumed: server.listSizeAssumed,
+        introspection: server.introspection,
+        judge: makeJudge(server),
+      },
+    },
+    {
+      makeRemote: (name, url) =>
+        remoteTransport({ ...config.remote, name, url, headers: makeSubgraphHeaders(config.auth.identity, name), traceHeaders }),
+      observe: makeObserver(registry, findTracing()),
+      log,
+      registry,
+      clock: systemClock,
     },
   )
   const counting = openCountingStore(config)
   const limits = makeRateLimits(config.limits, counting, log)
-  const persisted = makePersisted(engine, { ...config.persisted, tokensMax: server.operationTokensMax }, log, registry, systemClock)
+  const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
+  const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock)
+  supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
   // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
   const gateway = makeServer(
-    engine,
+    supergraph.engine,
     { ...server, drainMaxMs: server.drainMaxMs / 2 },
     {
       identify: makeIdentify(config.auth, server.mode, systemClock, { log }),
@@ -69,10 +93,13 @@ export function serve(
       ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
   )
+  if (server.supergraph !== undefined) process.on('SIGHUP', () => void supergraph.reload('SIGHUP'))
   return {
     ...gateway,
+    reload: supergraph.reload,
     async close() {
       await gateway.close()
+      await supergraph.close()
       counting?.close()
       await persisted.close()
     },

@@ -17,9 +17,13 @@ export type Flags = {
   host?: string | undefined
   data?: string | undefined
   workers?: string | undefined
+  supergraph?: string | undefined
 }
 
 const DEFAULT_FILE = 'tidemark.yaml'
+
+/** For `${env.NAME}` in a supergraph.yaml. */
+export const environment: Readonly<Record<string, string | undefined>> = process.env
 
 /** Throws CONFIG_INVALID with one sentence per mistake. `warn` is told what is only strange. */
 export function readSettings(
@@ -55,7 +59,7 @@ function fromFile(named: string | undefined): ConfigSource {
       `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
     )
   }
-  return { name: path, values: withSecretTexts(values ?? {}, dirname(path)) }
+  return { name: path, values: withSupergraphPath(withSecretTexts(values ?? {}, dirname(path)), dirname(path)) }
 }
 
 function parseYaml(path: string): unknown {
@@ -75,6 +79,13 @@ function withSecretTexts(values: object, folder: string): object {
   return Object.fromEntries(entries)
 }
 
+/** `server.supergraph` is relative to the configuration file, as the files of secrets are. */
+function withSupergraphPath(values: object, folder: string): object {
+  const { server } = values as { server?: { supergraph?: unknown } | null }
+  if (typeof server?.supergraph !== 'string' || server.supergraph === '') return values
+  return { ...values, server: { ...server, supergraph: resolve(folder, server.supergraph) } }
+}
+
 function isFileReference(value: unknown): value is { file: string } {
   return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
 }
@@ -91,10 +102,16 @@ function fromFlags(flags: Flags): ConfigSource {
   return {
     name: 'flags',
     values: {
-      server: present({ port: asNumber(flags.port), host: flags.host, workers: asNumber(flags.workers) }),
+      server: present({ port: asNumber(flags.port), host: flags.host, workers: asNumber(flags.workers), supergraph: flags.supergraph }),
       stores: present({ data: flags.data }),
     },
-    places: { 'server.port': '--port', 'server.host': '--host', 'server.workers': '--workers', 'stores.data': '--data' },
+    places: {
+      'server.port': '--port',
+      'server.host': '--host',
+      'server.workers': '--workers',
+      'server.supergraph': '--supergraph',
+      'stores.data': '--data',
+    },
   }
 }
 

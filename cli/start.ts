@@ -58,7 +58,7 @@ async function runServing(role: Role, config: Config, log: Logger): Promise<void
   const job = role === 'start' ? await history.startJob() : undefined
   addServiceMetrics(registry, history, journals)
   if (job !== undefined) addJobMetrics(registry, job, stores)
-  const server = serve(config, [history], stores, registry, log)
+  const server = await serve(config, [history], stores, registry, log)
   drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
     { name: 'flush', run: () => history.drain() },
@@ -77,7 +77,7 @@ async function runWorker(config: Config, log: Logger): Promise<void> {
   const stores = await openStores(config, systemClock, log, primary.relay)
   const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
   addServiceMetrics(registry, history)
-  const server = serve(config, [history], stores, registry, log, primary.metricsOfAll)
+  const server = await serve(config, [history], stores, registry, log, primary.metricsOfAll)
   const end = drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
     { name: 'flush', run: () => history.drain() },
@@ -85,6 +85,7 @@ async function runWorker(config: Config, log: Logger): Promise<void> {
     { name: 'primary', run: () => primary.leave() },
   ])
   primary.onStop(end)
+  primary.onReload(() => void server.reload('SIGHUP'))
   primary.ready((await server.listen()).url)
 }
 
@@ -96,6 +97,8 @@ async function runPrimary(config: Config, log: Logger): Promise<void> {
   const job = await history.startJob()
   addJobMetrics(registry, job, stores)
   const workers = startWorkers(config.server.workers, registry, log)
+  // Workers do not hear a signal that is meant for the service. Without a supergraph to look at, SIGHUP ends it as ever.
+  if (config.server.supergraph !== undefined) process.on('SIGHUP', () => workers.reload())
   drainOnSignal(config, log, [
     { name: 'workers', run: () => workers.stop() },
     { name: 'job', run: () => job.stop() },

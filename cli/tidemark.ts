@@ -18,6 +18,7 @@ program
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--workers <number>', 'processes that answer requests and share the data folder (default 1)')
+  .option('--supergraph <file>', "supergraph.yaml with partners' subgraphs, or a composed supergraph (TIDEMARK_SUPERGRAPH)")
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./start.ts')).start('start', flags))
 
@@ -37,6 +38,7 @@ program
   .option('--port <number>', 'port to listen on (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
+  .option('--supergraph <file>', "supergraph.yaml with partners' subgraphs, or a composed supergraph (TIDEMARK_SUPERGRAPH)")
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => (await import('./start.ts')).start('gateway', flags))
 
@@ -65,6 +67,27 @@ program
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
     if (!(await (await import('./operate.ts')).doctor(flags, console.log))) process.exitCode = 1
+  })
+
+program
+  .command('compose')
+  .description("Print the supergraph of our subgraphs and partners'")
+  .option('--config <file>', 'supergraph.yaml, as rover has it; or tidemark.yaml, which names one')
+  .option('--supergraph <file>', 'supergraph.yaml, beside a --config that is tidemark.yaml')
+  .option('--out <file>', 'write it there')
+  .action(async (flags) => (await import('./compose.ts')).compose(flags, console.log, console.error))
+
+program
+  .command('check')
+  .description('May this graph be served? Composes it, compares it, plans known operations, warns; ends with status 1 if something breaks')
+  .option('--config <file>', 'supergraph.yaml, as rover has it; or tidemark.yaml, which names one')
+  .option('--supergraph <file>', 'supergraph.yaml, beside a --config that is tidemark.yaml')
+  .option('--against <graph>', 'what is served now: a supergraph, a supergraph.yaml, the SDL of the API, or its address')
+  .option('--operations <path>', 'what clients send: a manifest, or a folder of manifests and .graphql files; then only its breaks count')
+  .option('--lint', 'say the warnings only')
+  .option('--json', 'one JSON object')
+  .action(async (flags) => {
+    if (!(await (await import('./check.ts')).check(flags, console.log))) process.exitCode = 1
   })
 
 program

@@ -12,11 +12,17 @@ import type { ChangeRelay } from '../stores/lmdb/changes.ts'
 import { endAtOnce } from './shutdown.ts'
 
 type ToPrimary = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'ready'; url: string } | { kind: 'metrics-wanted'; id: number }
-type ToWorker = { kind: 'changes'; changes: ProgressChange[] } | { kind: 'stop' } | { kind: 'metrics'; id: number; text: string }
+type ToWorker =
+  | { kind: 'changes'; changes: ProgressChange[] }
+  | { kind: 'stop' }
+  | { kind: 'reload' }
+  | { kind: 'metrics'; id: number; text: string }
 
 export type Workers = {
   /** The address, once every worker listens. */
   listening: Promise<string>
+  /** Asks every worker to look at its supergraph now. */
+  reload(): void
   /** Asks every worker to drain, and waits until the last is gone. */
   stop(): Promise<void>
 }
@@ -69,6 +75,9 @@ export function startWorkers(count: number, registry: Registry, log: Logger): Wo
 
   return {
     listening,
+    reload() {
+      for (const worker of Object.values(cluster.workers ?? {})) send(worker, { kind: 'reload' })
+    },
     async stop() {
       stopping = true
       const running = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined)
@@ -87,6 +96,8 @@ export type Primary = {
   ready(url: string): void
   /** The primary wants this worker to drain and end. */
   onStop(listener: () => void): void
+  /** The primary wants this worker to look at its supergraph now. */
+  onReload(listener: () => void): void
   leave(): void
 }
 
@@ -99,6 +110,7 @@ export function connectToPrimary(registry: Registry): Primary {
   const asked = new Map<number, (text: string) => void>()
   let unsent: ProgressChange[] = []
   let stop = () => {}
+  let reload = () => {}
   let leaving = false
 
   // Node would call process.exit here, which may hang (see shutdown.ts). Without its primary a worker is of no use.
@@ -113,6 +125,7 @@ export function connectToPrimary(registry: Registry): Primary {
     if (message.kind === 'changes') {
       for (const change of message.changes) followers.forEach((follower) => follower(change))
     } else if (message.kind === 'stop') stop()
+    else if (message.kind === 'reload') reload()
     else {
       asked.get(message.id)?.(message.text)
       asked.delete(message.id)
@@ -147,6 +160,9 @@ export function connectToPrimary(registry: Registry): Primary {
     ready: (url) => tellPrimary({ kind: 'ready', url }),
     onStop(listener) {
       stop = listener
+    },
+    onReload(listener) {
+      reload = listener
     },
     leave() {
       leaving = true

@@ -245,6 +245,13 @@ const configSchema = z
           .default([])
           .describe('Headers of the client that remote subgraphs get. Name authorization or cookie only if they must.'),
         compiledMax: count(1, 100_000).default(1_000).describe('Compiled operations kept.'),
+        supergraph: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            "--supergraph, TIDEMARK_SUPERGRAPH. A supergraph.yaml with partners' subgraphs, or a composed supergraph; absent: ours alone.",
+          ),
         drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
       })
       .strict()
@@ -315,6 +322,15 @@ const configSchema = z
       .default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
+    supergraph: z
+      .object({
+        pollMs: count(0, DAY)
+          .default(10_000)
+          .describe('Milliseconds between two looks at server.supergraph and the addresses in it; 0: never. Files are watched as well.'),
+        fetchTimeoutMs: count(1, 600_000).default(5_000).describe('Milliseconds a subgraph_url may take to say its schema.'),
+      })
+      .strict()
+      .default({}),
     stores: storesSchema.default({}),
   })
   .strict()

@@ -49,6 +49,8 @@ export type EngineOptions = {
   listSizeAssumed?: number
   /** Whether clients may ask for the schema; without it they are not told either which names they may have meant. Default true. */
   introspection?: boolean
+  /** What stands in for each prepared operation, made once; see generation.ts. */
+  decorate?: (prepared: PreparedOperation, query: string, operationName: string | undefined) => PreparedOperation
 }
 
 export type Engine = {
@@ -58,6 +60,11 @@ export type Engine = {
   prepare(query: string, operationName?: string): PreparedOperation | { readonly errors: readonly GraphQLError[] }
 }
 
+export type MadeEngine = Engine & {
+  /** Forgets what was prepared. A subscription that goes on after the engine was replaced must not keep all of it. */
+  forget(): void
+}
+
 export type Subgraph = { name: string; transport: Transport }
 
 const LIST_SIZE_ASSUMED = 5
@@ -65,7 +72,7 @@ const LIST_SIZE_ASSUMED = 5
 const CACHED_TEXT_MAX = 65_536
 
 /** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
-export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): Engine {
+export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): MadeEngine {
   const planner = makePlanner(supergraphSdl)
   const cacheHints = readCacheHints(supergraphSdl)
   const transports = new Map(subgraphs.map(({ name, transport }) => [name, transport]))
@@ -125,8 +132,11 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       const known = prepared.get(key)
       if (known !== undefined) return known
       const operation = compile(query, operationName)
-      if (!('errors' in operation) && query.length <= CACHED_TEXT_MAX) prepared.set(key, operation)
-      return operation
+      if ('errors' in operation) return operation
+      const decorated = options.decorate?.(operation, query, operationName) ?? operation
+      if (query.length <= CACHED_TEXT_MAX) prepared.set(key, decorated)
+      return decorated
     },
+    forget: prepared.clear,
   }
 }

@@ -5,6 +5,7 @@
 export type Lru<Value> = {
   get(key: string): Value | undefined
   set(key: string, value: Value): void
+  clear(): void
   readonly size: number
 }
 
@@ -30,6 +31,10 @@ export function makeLru<Value>(max: number): Lru<Value> {
         values.delete(oldest)
         break
       }
+    },
+    clear() {
+      values.clear()
+      newest = undefined
     },
     get size() {
       return values.size

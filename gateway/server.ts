@@ -81,7 +81,7 @@ export function makeServer(
         if (!fastLane(request, response)) route(request, response)
       }),
   })
-  const webSockets = serveWebSockets(app.server, engine.schema, front, { path: GRAPHQL_PATH, messageBytesMax: bodyBytesMax, pingEveryMs })
+  const webSockets = serveWebSockets(app.server, engine, front, { path: GRAPHQL_PATH, messageBytesMax: bodyBytesMax, pingEveryMs })
 
   function track(response: ServerResponse): void {
     inFlight.add(response)

@@ -12,12 +12,12 @@
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { parse, type DocumentNode, type ExecutionArgs, type GraphQLSchema } from 'graphql'
+import { parse, type DocumentNode, type ExecutionArgs } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { nestsTooDeep } from './body.ts'
-import type { PreparedOperation } from './engine.ts'
+import type { Engine, PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
@@ -59,13 +59,14 @@ type Socket = {
 }
 type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly caller: Caller }
 
-export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Front, options: WebSocketOptions): WebSockets {
+export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, front: Front, options: WebSocketOptions): WebSockets {
   const sockets = new Set<Socket>()
   let draining = false
   const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols })
 
   const protocol = makeServer<Credentials | undefined, Socket>({
-    schema,
+    // Asked for each time: a reload puts another in its place.
+    schema: () => engine.schema,
     connectionInitWaitTimeout: options.initMaxMs ?? INIT_MAX_MS,
     async onConnect(connection) {
       const { extra } = connection
@@ -104,7 +105,7 @@ export function serveWebSockets(server: Server, schema: GraphQLSchema, front: Fr
         // The client may have gone on to complete it while somebody counted.
         if (prepared.kind !== 'subscription' && id in subscriptions) extra.pending.add(id)
         const run: Run = { prepared, operation, caller: extra.caller }
-        return { schema, document: DOCUMENTS[prepared.kind], contextValue: run }
+        return { schema: engine.schema, document: DOCUMENTS[prepared.kind], contextValue: run }
       }
       const admission = front.admit(prepared, operation, extra.caller)
       return admission === undefined ? start() : admission.then((refused) => refused?.errors ?? start())

@@ -1,0 +1,91 @@
+/**
+ * What a graph does to those who use it already: what changed since an older one, whether every known operation still
+ * validates and plans and what each costs, and what the linter says. Nothing is fetched or run.
+ */
+import { parse, type GraphQLSchema } from 'graphql'
+import { conditionVariables, decideConditions } from '../conditions.ts'
+import type { SubgraphSdl } from '../compose.ts'
+import { readOperation, type Judge } from '../operations.ts'
+import { makeDataKeys, splitOperation } from '../plan-document.ts'
+import { makePlanner, type Planner } from '../planner.ts'
+import { findChanges, type Change } from './changes.ts'
+import type { KnownOperation } from './known-operations.ts'
+import { lintSubgraphs, type Warning } from './lint.ts'
+import type { LoadedSupergraph, Placement } from './load.ts'
+import { sizeOfOperation, type OperationSize } from './operation-size.ts'
+import { sizeOfPlan, type PlanSize } from './plan-size.ts'
+import { usedCoordinates } from './usage.ts'
+
+export type OperationReport = {
+  readonly name: string
+  readonly file: string
+  /** Why it cannot be served; empty if it can. */
+  readonly problems: readonly string[]
+  /** Null if it cannot be served. */
+  readonly cost: (OperationSize & PlanSize) | null
+}
+
+export type CheckReport = {
+  /** False if something breaks. */
+  readonly ok: boolean
+  readonly hash: string
+  readonly subgraphs: readonly Placement[]
+  /** Null if there was nothing to compare with. */
+  readonly changes: readonly Change[] | null
+  readonly operations: readonly OperationReport[]
+  readonly warnings: readonly Warning[]
+}
+
+export type CheckInput = {
+  readonly loaded: LoadedSupergraph
+  /** The subgraphs' SDLs; none for a supergraph that came composed: there is nothing to lint. */
+  readonly subgraphs: readonly SubgraphSdl[]
+  /** The older API. */
+  readonly before: GraphQLSchema | undefined
+  /** Undefined: nobody knows who uses what, and everything counts as used. */
+  readonly operations: readonly KnownOperation[] | undefined
+  readonly tokensMax: number
+  readonly judge: Judge
+}
+
+export function checkSupergraph(input: CheckInput): CheckReport {
+  const { loaded, before, operations } = input
+  const planner = makePlanner(loaded.sdl)
+  const reports = (operations ?? []).map((operation) => checkOperation(planner, operation, input))
+  const changes = before === undefined ? null : findChanges(before, planner.schema, usagesOf(before, operations ?? []))
+  const breaks = (changes ?? []).some(({ severity, usedBy }) => severity === 'breaking' && (operations === undefined || usedBy.length > 0))
+  return {
+    ok: !breaks && reports.every(({ problems }) => problems.length === 0),
+    hash: loaded.hash,
+    subgraphs: loaded.placements,
+    changes,
+    operations: reports,
+    warnings: lintSubgraphs(input.subgraphs),
+  }
+}
+
+function checkOperation(planner: Planner, { name, text, file }: KnownOperation, input: CheckInput): OperationReport {
+  const read = readOperation(planner.schema, text, undefined, input)
+  if ('errors' in read) return { name, file, problems: read.errors.map(({ message }) => message), cost: null }
+  try {
+    // As the engine does, with all that conditions may let in.
+    const decided = decideConditions(read, Object.fromEntries(conditionVariables(read.operation, read.fragments)))
+    const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
+    const { planned } = splitOperation(decided.operation, decided.fragments, dataKeys)
+    const plan = planned === undefined ? undefined : planner.plan(planned)
+    return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan) } }
+  } catch (error) {
+    return { name, file, problems: [(error as Error).message], cost: null }
+  }
+}
+
+/** Operations that are not GraphQL use nothing, and are told of elsewhere. */
+function usagesOf(schema: GraphQLSchema, operations: readonly KnownOperation[]): { name: string; used: ReadonlySet<string> }[] {
+  return operations.flatMap(({ name, text }) => {
+    try {
+      return [{ name, used: usedCoordinates(schema, parse(text)) }]
+    } catch {
+      return []
+    }
+  })
+}

@@ -1,0 +1,122 @@
+/**
+ * Brings together what a supergraph is made of: the SDLs of our subgraphs, which this process knows, and those of partners,
+ * from files, addresses or supergraph.yaml itself. Nothing is composed here: `fingerprint` says whether there is
+ * anything new to compose, which a poll that comes every few seconds mostly has not.
+ */
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { Kind } from 'graphql'
+import { TidemarkError } from '../../core/errors.ts'
+import { parseSdl, type SubgraphSdl } from '../compose.ts'
+import { fetchSubgraphSdl } from './introspect.ts'
+import { readSource, type Environment, type ListedSubgraph } from './source.ts'
+
+export type Gathered = {
+  /** Composed already, or to be composed. */
+  readonly content: { readonly supergraph: string } | { readonly subgraphs: readonly SubgraphSdl[] }
+  readonly fingerprint: string
+  /** What to watch. */
+  readonly files: readonly string[]
+  /** Whether addresses were asked, which nobody can watch. */
+  readonly asked: boolean
+}
+
+export type GatherOptions = {
+  /** Milliseconds an address may take to say its schema. */
+  readonly fetchTimeoutMs: number
+  readonly environment?: Environment
+}
+
+/** `path` undefined: ours alone. Rejects with CONFIG_INVALID, one sentence per mistake. */
+export async function gather(path: string | undefined, ours: readonly SubgraphSdl[], options: GatherOptions): Promise<Gathered> {
+  if (path === undefined) return gathered({ subgraphs: ours }, [], false)
+  const source = readSource(path, options.environment)
+  if (source.kind === 'composed') return gathered({ supergraph: source.sdl }, [path], false)
+  // All at once: one slow partner costs its own time only. And all mistakes are told together.
+  const settled = await Promise.allSettled(source.subgraphs.map((listed) => resolveListed(path, listed, ours, options)))
+  const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  if (failures.length > 0) throw mistakesOf(failures)
+  const listed = settled.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const names = new Set(listed.map(({ name }) => name))
+  const files = source.subgraphs.flatMap(({ schema }) => (schema.kind === 'file' ? [schema.file] : []))
+  return gathered(
+    { subgraphs: [...ours.filter(({ name }) => !names.has(name)), ...listed] },
+    [path, ...files],
+    source.subgraphs.some(({ schema }) => schema.kind === 'url'),
+  )
+}
+
+function gathered(content: Gathered['content'], files: readonly string[], asked: boolean): Gathered {
+  return { content, fingerprint: createHash('sha256').update(JSON.stringify(content)).digest('hex'), files, asked }
+}
+
+async function resolveListed(
+  path: string,
+  { name, routingUrl, schema }: ListedSubgraph,
+  ours: readonly SubgraphSdl[],
+  options: GatherOptions,
+): Promise<SubgraphSdl & { url: string }> {
+  const own = ours.find((each) => each.name === name)
+  if (routingUrl === undefined) {
+    throw invalid(
+      own === undefined
+        ? `${path}: subgraphs.${name} has no routing_url: say where its requests go`
+        : `${path}: subgraphs.${name} is one of ours and runs in this process: leave it out, or give a routing_url to run it elsewhere`,
+    )
+  }
+  if (schema.kind === 'own') {
+    if (own === undefined) throw invalid(`${path}: subgraphs.${name} has no schema: give it a file, a subgraph_url or an sdl`)
+    return { name, sdl: own.sdl, url: routingUrl }
+  }
+  const sdl = await readSdl(path, name, schema, options)
+  if (own !== undefined) refuseStranger(path, name, own.sdl, sdl)
+  return { name, sdl, url: routingUrl }
+}
+
+async function readSdl(
+  path: string,
+  name: string,
+  schema: Exclude<ListedSubgraph['schema'], { kind: 'own' }>,
+  { fetchTimeoutMs }: GatherOptions,
+): Promise<string> {
+  if (schema.kind === 'sdl') return schema.sdl
+  if (schema.kind === 'url') return fetchSubgraphSdl(name, schema.url, { timeoutMs: fetchTimeoutMs, headers: schema.headers })
+  try {
+    return readFileSync(schema.file, 'utf8')
+  } catch (cause) {
+    throw invalid(`${path}: the schema of subgraphs.${name}, ${schema.file}, cannot be read: ${(cause as Error).message}`, cause)
+  }
+}
+
+const ROOTS = new Set(['Query', 'Mutation', 'Subscription'])
+
+/** A partner's subgraph by a name of ours would silently take the place of ours. */
+function refuseStranger(path: string, name: string, ours: string, theirs: string): void {
+  const given = fieldsOfRoots(name, theirs)
+  const missing = [...fieldsOfRoots(name, ours)].filter((field) => !given.has(field))
+  if (missing.length === 0) return
+  throw invalid(
+    `${path}: "${name}" is the name of a subgraph of ours, but its schema lacks ${missing[0]}: ` +
+      'give the partner another name, or leave out schema to run ours elsewhere',
+  )
+}
+
+function fieldsOfRoots(name: string, sdl: string): Set<string> {
+  const fields = new Set<string>()
+  for (const definition of parseSdl(name, sdl).definitions) {
+    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION && definition.kind !== Kind.OBJECT_TYPE_EXTENSION) continue
+    const type = definition.name.value
+    if (ROOTS.has(type)) for (const field of definition.fields ?? []) fields.add(`${type}.${field.name.value}`)
+  }
+  return fields
+}
+
+function mistakesOf(failures: readonly unknown[]): unknown {
+  const [first] = failures
+  if (failures.length === 1 || !failures.every((each) => each instanceof TidemarkError)) return first
+  return invalid(failures.map(({ message }) => message).join('\n'))
+}
+
+function invalid(message: string, cause?: unknown): TidemarkError {
+  return new TidemarkError('CONFIG_INVALID', message, { cause })
+}

@@ -1,0 +1,233 @@
+/**
+ * What composes, and hurts later: rules over the subgraphs' schemas, each with an id, that warn and never refuse. They
+ * look at what one subgraph does to another, not at taste.
+ */
+import type { SubgraphSdl } from '../compose.ts'
+import { viewGraph, type FieldView, type GraphView, type TypeView } from './graph-view.ts'
+
+export type Warning = {
+  /** The rule's id. */
+  readonly rule: string
+  /** The subgraph to change. */
+  readonly subgraph: string
+  /** A schema coordinate. */
+  readonly place: string
+  readonly sentence: string
+}
+
+type Rule = { readonly id: string; check(type: string, views: readonly TypeView[], graph: GraphView): Omit<Warning, 'rule'>[] }
+
+/** In order of place, then rule. Throws CONFIG_INVALID if an SDL cannot be read. */
+export function lintSubgraphs(subgraphs: readonly SubgraphSdl[]): Warning[] {
+  const graph = viewGraph(subgraphs)
+  const warnings = RULES.flatMap((rule) =>
+    [...graph].flatMap(([type, views]) => rule.check(type, views, graph).map((warning) => ({ rule: rule.id, ...warning }))),
+  )
+  const keyOf = ({ place, rule, subgraph }: Warning) => `${place}\n${rule}\n${subgraph}`
+  return warnings.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+}
+
+const ROOTS = new Set(['Query', 'Mutation', 'Subscription'])
+
+const RULES: readonly Rule[] = [
+  {
+    id: 'non-null-across-subgraphs',
+    check(type, views) {
+      if (views.length < 2 || !isEntity(views)) return []
+      const keys = keyFieldsOf(views)
+      return fieldsOf(views).flatMap(({ view, field }) =>
+        field.isNonNull && !field.isExternal && !keys.has(field.name)
+          ? [
+              at(
+                view,
+                field,
+                `${type}.${field.name} is non-null: when "${view.subgraph}" does not answer, the null goes up and takes what ` +
+                  `${others(views, view)} said of the ${type} with it; make it nullable`,
+              ),
+            ]
+          : [],
+      )
+    },
+  },
+  {
+    id: 'non-null-root',
+    check(type, views) {
+      if (type !== 'Query' || views.length < 2) return []
+      return fieldsOf(views).flatMap(({ view, field }) =>
+        field.isNonNull
+          ? [
+              at(
+                view,
+                field,
+                `Query.${field.name} is non-null: when "${view.subgraph}" does not answer, an operation that asks ` +
+                  `${others(views, view)} as well gets no data at all; make it nullable`,
+              ),
+            ]
+          : [],
+      )
+    },
+  },
+  {
+    id: 'entity-without-key',
+    check(type, views) {
+      if (ROOTS.has(type) || views.length < 2 || !isEntity(views)) return []
+      const keys = keyFieldsOf(views)
+      return views.flatMap((view) => {
+        const own = [...view.fields.values()].filter((field) => !field.isExternal && !keys.has(field.name) && !isShared(view, field, views))
+        if (own.length === 0 || view.keys.some(({ isResolvable }) => isResolvable)) return []
+        return [
+          {
+            subgraph: view.subgraph,
+            place: type,
+            sentence:
+              `"${view.subgraph}" has ${type}.${own[0]?.name} but no resolvable @key of ${type}: the field cannot be reached from ` +
+              `${others(views, view)}; add a key with a reference resolver`,
+          },
+        ]
+      })
+    },
+  },
+  {
+    id: 'shareable-without-need',
+    check(type, views) {
+      // Relay's PageInfo is everybody's, and nobody can know who joins next.
+      if (type === 'PageInfo') return []
+      return views.flatMap((view) => {
+        const alone = (field: FieldView) => !views.some((other) => other !== view && other.fields.has(field.name))
+        if (view.isShareable) {
+          if (![...view.fields.values()].every(alone)) return []
+          return [{ subgraph: view.subgraph, place: type, sentence: sentenceOfShareable(type, view) }]
+        }
+        return [...view.fields.values()].flatMap((field) =>
+          field.isShareable && alone(field) ? [at(view, field, sentenceOfShareable(`${type}.${field.name}`, view))] : [],
+        )
+      })
+    },
+  },
+  {
+    id: 'list-without-limit',
+    check(type, views, graph) {
+      if (type.endsWith('Connection')) return []
+      return fieldsOf(views).flatMap(({ view, field }) =>
+        field.isList && !field.isLimited && !field.isExternal && isComposite(graph, field.namedType)
+          ? [
+              at(
+                view,
+                field,
+                `${type}.${field.name} returns a list of ${field.namedType} of any length: page it (first, after), or say its size by @listSize`,
+              ),
+            ]
+          : [],
+      )
+    },
+  },
+  {
+    id: 'differing-types',
+    check(type, views) {
+      return pairs(views).flatMap(({ view, first, field, known }) =>
+        field.type === known.type
+          ? []
+          : [
+              at(
+                view,
+                field,
+                `${type}.${field.name} is ${field.type} in "${view.subgraph}" and ${known.type} in "${first.subgraph}": clients get ` +
+                  'the weaker of the two; agree on one',
+              ),
+            ],
+      )
+    },
+  },
+  {
+    id: 'differing-descriptions',
+    check(type, views) {
+      const described = views.filter(({ description }) => description !== undefined)
+      const ofType = described
+        .slice(1)
+        .filter(({ description }) => description !== described[0]?.description)
+        .map((view) => ({ subgraph: view.subgraph, place: type, sentence: sentenceOfDescriptions(type, view, described[0] ?? view) }))
+      const ofFields = pairs(views).flatMap(({ view, first, field, known }) =>
+        field.description === undefined || known.description === undefined || field.description === known.description
+          ? []
+          : [at(view, field, sentenceOfDescriptions(`${type}.${field.name}`, view, first))],
+      )
+      return [...(ROOTS.has(type) ? [] : ofType), ...ofFields]
+    },
+  },
+  {
+    id: 'root-without-description',
+    check(type, views) {
+      if (!ROOTS.has(type)) return []
+      return fieldsOf(views).flatMap(({ view, field }) =>
+        field.description === undefined
+          ? [at(view, field, `${type}.${field.name} has no description: say what it is, its limits and its errors`)]
+          : [],
+      )
+    },
+  },
+  {
+    id: 'override',
+    check(type, views) {
+      return fieldsOf(views).flatMap(({ view, field }) =>
+        field.override === undefined
+          ? []
+          : [
+              at(
+                view,
+                field,
+                `"${view.subgraph}" takes ${type}.${field.name} over from "${field.override}": meant for a move; when it is done, ` +
+                  'remove the field there',
+              ),
+            ],
+      )
+    },
+  },
+]
+
+function at(view: TypeView, field: FieldView, sentence: string): Omit<Warning, 'rule'> {
+  return { subgraph: view.subgraph, place: `${view.name}.${field.name}`, sentence }
+}
+
+function fieldsOf(views: readonly TypeView[]): { view: TypeView; field: FieldView }[] {
+  return views.flatMap((view) => (view.kind === 'other' ? [] : [...view.fields.values()].map((field) => ({ view, field }))))
+}
+
+/** Each field that an earlier subgraph resolves as well, with the first one's. */
+function pairs(views: readonly TypeView[]): { view: TypeView; first: TypeView; field: FieldView; known: FieldView }[] {
+  return fieldsOf(views).flatMap(({ view, field }) => {
+    const first = views.find((other) => other.fields.get(field.name)?.isExternal === false)
+    const known = first?.fields.get(field.name)
+    return first === undefined || first === view || known === undefined || field.isExternal ? [] : [{ view, first, field, known }]
+  })
+}
+
+function isEntity(views: readonly TypeView[]): boolean {
+  return views.some(({ kind, keys }) => kind === 'object' && keys.length > 0)
+}
+
+function isShared(view: TypeView, field: FieldView, views: readonly TypeView[]): boolean {
+  return views.some((other) => other !== view && other.fields.get(field.name)?.isExternal === false)
+}
+
+function isComposite(graph: GraphView, type: string): boolean {
+  return (graph.get(type) ?? []).some(({ kind }) => kind !== 'other')
+}
+
+function keyFieldsOf(views: readonly TypeView[]): Set<string> {
+  return new Set(views.flatMap(({ keys }) => keys.flatMap(({ fields }) => fields)))
+}
+
+function others(views: readonly TypeView[], view: TypeView): string {
+  return views
+    .filter((other) => other !== view)
+    .map(({ subgraph }) => `"${subgraph}"`)
+    .join(', ')
+}
+
+function sentenceOfShareable(place: string, { subgraph }: TypeView): string {
+  return `${place} is @shareable in "${subgraph}", and no other subgraph has it: without the directive a second one would be noticed`
+}
+
+function sentenceOfDescriptions(place: string, view: TypeView, first: TypeView): string {
+  return `${place} is described differently in "${view.subgraph}" and "${first.subgraph}": clients read one of them; agree on it`
+}

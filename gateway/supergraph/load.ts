@@ -1,0 +1,103 @@
+/**
+ * From what server.supergraph names to a supergraph that an engine can be made of, and where each of its subgraphs
+ * runs. The same for a composed supergraph and for one that is composed here: a subgraph of ours runs in this
+ * process unless it is given an address, and everybody else's is reached by the address in the supergraph.
+ */
+import { createHash } from 'node:crypto'
+import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
+import { TidemarkError } from '../../core/errors.ts'
+import { composeSupergraph, parseSdl, type SubgraphSdl } from '../compose.ts'
+import type { Gathered } from './gather.ts'
+
+/** `url` undefined: in this process. */
+export type Placement = { readonly name: string; readonly url: string | undefined }
+
+export type LoadedSupergraph = {
+  readonly sdl: string
+  /** The first 16 hexadecimal digits of the SHA-256 of the SDL. */
+  readonly hash: string
+  readonly placements: readonly Placement[]
+}
+
+/** Throws CONFIG_INVALID: it does not compose, or it is not a supergraph of ours. */
+export function loadSupergraph({ content }: Gathered, ours: readonly SubgraphSdl[]): LoadedSupergraph {
+  const sdl = 'supergraph' in content ? content.supergraph : composeSupergraph(content.subgraphs)
+  const placements = 'supergraph' in content ? readPlacements(sdl, ours) : content.subgraphs.map(({ name, url }) => ({ name, url }))
+  return { sdl, hash: createHash('sha256').update(sdl).digest('hex').slice(0, 16), placements }
+}
+
+function readPlacements(sdl: string, ours: readonly SubgraphSdl[]): Placement[] {
+  const document = parseSupergraph(sdl)
+  const graphs = readGraphs(document)
+  for (const { id, name, url } of graphs) {
+    const own = ours.find((each) => each.name === name)
+    if (own === undefined && url === undefined) {
+      throw invalid(`the supergraph gives no address for the subgraph "${name}": compose it with a routing_url`)
+    }
+    if (own !== undefined && url === undefined) refuseStale(document, id, own)
+  }
+  return graphs.map(({ name, url }) => ({ name, url }))
+}
+
+function parseSupergraph(sdl: string): DocumentNode {
+  try {
+    return parse(sdl)
+  } catch (cause) {
+    throw invalid(`the supergraph is not GraphQL (${(cause as Error).message}): compose it again`, cause)
+  }
+}
+
+/** `enum join__Graph { HISTORY @join__graph(name: "history", url: "…") }` */
+function readGraphs({ definitions }: DocumentNode): { id: string; name: string; url: string | undefined }[] {
+  const graphs = definitions.find((definition) => definition.kind === Kind.ENUM_TYPE_DEFINITION && definition.name.value === 'join__Graph')
+  const values = graphs?.kind === Kind.ENUM_TYPE_DEFINITION ? (graphs.values ?? []) : []
+  return values.map((value) => {
+    const [directive] = value.directives ?? []
+    const url = textArgument(directive, 'url')
+    return { id: value.name.value, name: textArgument(directive, 'name') ?? value.name.value, url: url === '' ? undefined : url }
+  })
+}
+
+/** Composed when ours had fields that it has no more (a business taken away, another version): plans would fail one by one. */
+function refuseStale({ definitions }: DocumentNode, graph: string, own: SubgraphSdl): void {
+  const known = fieldsOf(parseSdl(own.name, own.sdl))
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION) continue
+    const type = definition.name.value
+    const owners = graphsOf(definition.directives, 'join__type')
+    if (!owners.includes(graph)) continue
+    for (const field of definition.fields ?? []) {
+      const joins = graphsOf(field.directives, 'join__field')
+      const isOurs = joins.includes(graph) || (joins.length === 0 && owners.length > 0)
+      if (!isOurs || known.has(`${type}.${field.name.value}`)) continue
+      throw invalid(
+        `the supergraph takes ${type}.${field.name.value} from "${own.name}", which has no such field in this configuration: compose it again`,
+      )
+    }
+  }
+}
+
+function graphsOf(directives: readonly ConstDirectiveNode[] | undefined, name: string): string[] {
+  return (directives ?? []).flatMap((directive) => {
+    const value = directive.name.value === name ? directive.arguments?.find((each) => each.name.value === 'graph')?.value : undefined
+    return value?.kind === Kind.ENUM ? [value.value] : []
+  })
+}
+
+function fieldsOf({ definitions }: DocumentNode): Set<string> {
+  const fields = new Set<string>()
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.OBJECT_TYPE_DEFINITION && definition.kind !== Kind.OBJECT_TYPE_EXTENSION) continue
+    for (const field of definition.fields ?? []) fields.add(`${definition.name.value}.${field.name.value}`)
+  }
+  return fields
+}
+
+function textArgument(directive: ConstDirectiveNode | undefined, name: string): string | undefined {
+  const value = directive?.arguments?.find((argument) => argument.name.value === name)?.value
+  return value?.kind === Kind.STRING ? value.value : undefined
+}
+
+function invalid(message: string, cause?: unknown): TidemarkError {
+  return new TidemarkError('CONFIG_INVALID', message, { cause })
+}

@@ -1,0 +1,40 @@
+/** What is counted about the supergraph of a process. */
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+
+export type SupergraphMetrics = {
+  countReload(result: 'swapped' | 'unchanged' | 'failed'): void
+  /** This one serves now. */
+  serve(hash: string): void
+}
+
+/** `engines`: those that are not released yet. */
+export function makeSupergraphMetrics(registry: Registry, engines: () => number): SupergraphMetrics {
+  const registers = [registry]
+  const reloads = new Counter({
+    name: 'tidemark_supergraph_reloads_total',
+    help: 'Looks at the supergraph after the first: swapped (a new one serves), unchanged, failed (the old one goes on).',
+    labelNames: ['result'],
+    registers,
+  })
+  const info = new Gauge({
+    name: 'tidemark_supergraph_info',
+    help: 'The supergraph that serves, by the start of the SHA-256 of its SDL; the value is the number of processes.',
+    labelNames: ['hash'],
+    registers,
+  })
+  const alive = new Gauge({
+    name: 'tidemark_supergraph_engines',
+    help: 'Engines in memory: the one that serves, and replaced ones on which something still runs.',
+    registers,
+    collect() {
+      alive.set(engines())
+    },
+  })
+  return {
+    countReload: (result) => reloads.inc({ result }),
+    serve(hash) {
+      info.reset()
+      info.set({ hash }, 1)
+    },
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * The supergraph of a serving process: gathered, composed, made into an engine, and kept up to date. Our subgraphs run in
+ * the process, all others are reached by their addresses.
+ */
+import type { Registry } from '@prometheus-io/client'
+import type { GraphQLSchema } from 'graphql'
+import type { Clock } from '../../core/clock.ts'
+import { makeEngine, type EngineOptions } from '../engine.ts'
+import type { Log } from '../error-format.ts'
+import { makeGeneration } from '../generation.ts'
+import { makeLiveEngine, type Candidate, type LiveEngine } from '../live-engine.ts'
+import { localTransport } from '../transports/local.ts'
+import type { Transport } from '../transports/transport.ts'
+import { gather, type Gathered, type GatherOptions } from './gather.ts'
+import { loadSupergraph, type LoadedSupergraph } from './load.ts'
+import { makeSupergraphMetrics } from './metrics.ts'
+import { startReloading, type Check, type ReloadResult } from './reload.ts'
+import { makeRemotes, type ClosableTransport } from './remotes.ts'
+
+export type OurSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
+
+export type SupergraphOptions = GatherOptions & {
+  /** supergraph.yaml or a composed supergraph; undefined: ours alone. */
+  readonly path: string | undefined
+  /** Milliseconds between two looks at files and addresses; 0: never. Files are watched as well. */
+  readonly pollMs: number
+  /** Milliseconds a replaced engine is kept at least. Default 10000. */
+  readonly lingerMs?: number
+  readonly engine: Omit<EngineOptions, 'decorate'>
+}
+
+export type SupergraphParts = {
+  makeRemote(name: string, url: string): ClosableTransport
+  /** What stands in for each transport, local and remote; see observed.ts. */
+  observe?(subgraph: string, transport: Transport): Transport
+  readonly log: Log
+  readonly registry: Registry
+  readonly clock: Clock
+}
+
+export type Supergraph = {
+  /** The engine that serves, whichever it is. */
+  readonly engine: LiveEngine
+  /** The supergraph that serves. */
+  current(): LoadedSupergraph
+  /** Looks at everything now. Never rejects. */
+  reload(reason: string): Promise<ReloadResult>
+  /** Asked about every new graph before it serves, not about the first. */
+  addCheck(check: Check): void
+  /** Told after a new graph serves. */
+  onSwap(listener: () => void): void
+  /** Stops watching and closes the connections. Nothing must be under way any more. */
+  close(): Promise<void>
+}
+
+/** Rejects with CONFIG_INVALID. */
+export async function openSupergraph(
+  ours: readonly OurSubgraph[],
+  options: SupergraphOptions,
+  parts: SupergraphParts,
+): Promise<Supergraph> {
+  const { clock, log, observe = (_, transport) => transport } = parts
+  const sdls = ours.map(({ name, sdl }) => ({ name, sdl }))
+  const locals = new Map(ours.map(({ name, schema }) => [name, observe(name, localTransport(schema))]))
+  const remotes = makeRemotes(makeRemote, (err) => log.warn({ err }, 'connections to a subgraph did not close cleanly'))
+
+  function makeRemote(name: string, url: string): ClosableTransport {
+    const remote = parts.makeRemote(name, url)
+    return { ...observe(name, remote), close: () => remote.close() }
+  }
+
+  function build(gathered: Gathered): { loaded: LoadedSupergraph; candidate: Candidate } {
+    const loaded = loadSupergraph(gathered, sdls)
+    const held = loaded.placements.map(({ name, url }) => ({ name, ...reach(name, url) }))
+    const release = () => held.forEach((each) => each.release())
+    const generation = makeGeneration()
+    try {
+      const engine = makeEngine(loaded.sdl, held, { ...options.engine, decorate: generation.decorate })
+      return { loaded, candidate: { engine, generation, release } }
+    } catch (error) {
+      release()
+      throw error
+    }
+  }
+
+  function reach(name: string, url: string | undefined): ReturnType<typeof remotes.acquire> {
+    const local = url === undefined ? locals.get(name) : undefined
+    return local === undefined ? remotes.acquire(name, url ?? '') : { transport: local, release() {} }
+  }
+
+  const look = () => gather(options.path, sdls, options)
+  const first = await look()
+  const { loaded, candidate } = build(first)
+  const engine = makeLiveEngine(candidate, clock, options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs })
+  const metrics = makeSupergraphMetrics(parts.registry, engine.engines)
+  const checks = new Set<Check>()
+  const listeners = new Set<() => void>()
+  let current = loaded
+  metrics.serve(loaded.hash)
+  const reloader =
+    options.path === undefined
+      ? undefined
+      : startReloading(
+          {
+            gather: look,
+            build,
+            live: engine,
+            checks,
+            metrics,
+            log,
+            swapped(next) {
+              current = next
+              metrics.serve(next.hash)
+              for (const listener of listeners) listener()
+            },
+          },
+          first,
+          clock,
+          options,
+        )
+
+  return {
+    engine,
+    current: () => current,
+    reload: (reason) => reloader?.reload(reason) ?? Promise.resolve('unchanged'),
+    addCheck: (check) => void checks.add(check),
+    onSwap: (listener) => void listeners.add(listener),
+    async close() {
+      await reloader?.close()
+      engine.close()
+    },
+  }
+}

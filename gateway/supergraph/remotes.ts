@@ -1,0 +1,36 @@
+/**
+ * The transports to remote subgraphs, shared by the engines of a process: a reload that leaves a partner where he is keeps
+ * the connections to him, what is known of his health, and the queries under way that others may join.
+ */
+import type { Transport } from '../transports/transport.ts'
+
+export type ClosableTransport = Transport & { close(): Promise<void> }
+
+export type Remotes = {
+  /** Each must be released once. */
+  acquire(name: string, url: string): { readonly transport: Transport; release(): void }
+}
+
+export function makeRemotes(make: (name: string, url: string) => ClosableTransport, onError: (error: unknown) => void): Remotes {
+  const open = new Map<string, { transport: ClosableTransport; users: number }>()
+  return {
+    acquire(name, url) {
+      const key = `${name}\n${url}`
+      const entry = open.get(key) ?? { transport: make(name, url), users: 0 }
+      open.set(key, entry)
+      entry.users += 1
+      let held = true
+      return {
+        transport: entry.transport,
+        release() {
+          if (!held) return
+          held = false
+          entry.users -= 1
+          if (entry.users > 0) return
+          open.delete(key)
+          entry.transport.close().catch(onError)
+        },
+      }
+    },
+  }
+}

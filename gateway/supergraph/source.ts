@@ -1,0 +1,160 @@
+/**
+ * What `server.supergraph` names: a supergraph.yaml in rover's form, which lists subgraphs beside ours, or a supergraph that
+ * is composed already. This room reads the file and nothing else; gather.ts brings the schemas it speaks of.
+ *
+ *   federation_version: =2.9.0              # read and checked; the composer knows the 2.x that subgraphs link to
+ *   subgraphs:
+ *     catalog:
+ *       routing_url: http://catalog:4001/   # where requests go
+ *       schema:
+ *         file: ./catalog.graphql           # or subgraph_url: http://… (asked for its SDL), or sdl: |
+ *     history:
+ *       routing_url: http://history:4002/   # a name of ours: it runs there instead of in this process
+ */
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import { TidemarkError } from '../../core/errors.ts'
+
+/** Where the SDL of a subgraph comes from; `own`: it is one of ours, and its SDL is known. */
+export type SchemaSource =
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'url'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+  | { readonly kind: 'sdl'; readonly sdl: string }
+  | { readonly kind: 'own' }
+
+export type ListedSubgraph = { readonly name: string; readonly routingUrl: string | undefined; readonly schema: SchemaSource }
+
+export type SupergraphSource =
+  | { readonly kind: 'composed'; readonly sdl: string }
+  | { readonly kind: 'listed'; readonly subgraphs: readonly ListedSubgraph[] }
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const httpUrl = z.string().regex(/^https?:\/\/[^\s/]+/, 'write http://host:port/path, or https://')
+
+const schemaSchema = z
+  .object({
+    file: z.string().min(1).optional(),
+    subgraph_url: httpUrl.optional(),
+    introspection_headers: z.record(z.string()).optional(),
+    sdl: z.string().min(1).optional(),
+  })
+  .strict()
+
+const listSchema = z
+  .object({
+    federation_version: z.union([z.string(), z.number()]).optional(),
+    subgraphs: z.record(z.object({ routing_url: httpUrl.optional(), schema: schemaSchema.optional() }).strict()),
+  })
+  .strict()
+
+/** `environment` fills `${env.NAME}` as rover does. Throws CONFIG_INVALID with one sentence per mistake. */
+export function readSource(path: string, environment: Environment = {}): SupergraphSource {
+  const text = readText(path)
+  if (isComposed(text)) return { kind: 'composed', sdl: text }
+  if (/\.(?:graphqls?|gql)$/.test(path)) {
+    throw invalid(`${path} is a schema, but no supergraph: compose it (tidemark compose), or list it in a supergraph.yaml`)
+  }
+  const parsed = listSchema.safeParse(expand(parseYaml(path, text), environment, path))
+  if (!parsed.success) throw invalid(parsed.error.issues.flatMap((issue) => describe(path, issue)).join('\n'))
+  checkVersion(path, parsed.data.federation_version)
+  const subgraphs = Object.entries(parsed.data.subgraphs).map(([name, listed]) => ({
+    name: checkName(path, name),
+    routingUrl: listed.routing_url ?? listed.schema?.subgraph_url,
+    schema: schemaSource(path, name, listed.schema),
+  }))
+  refuseTwins(path, subgraphs)
+  return { kind: 'listed', subgraphs }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : `cannot be read (${(cause as Error).message})`
+    throw invalid(`the supergraph ${path} ${reason}: correct server.supergraph or --supergraph`, cause)
+  }
+}
+
+/** Every composed supergraph declares the enum of its subgraphs. */
+function isComposed(text: string): boolean {
+  return /^\s*enum\s+join__Graph\b/m.test(text)
+}
+
+function parseYaml(path: string, text: string): unknown {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const [error] = document.errors
+  if (error !== undefined) {
+    throw invalid(`${path}:${lines.linePos(error.pos[0]).line} is not YAML: ${error.message.split('\n', 1)[0]}`, error)
+  }
+  const value: unknown = document.toJS()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw invalid(`${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see "Partners" in README.md`)
+  }
+  return value
+}
+
+/** `${env.NAME}` in every text. Secrets stay out of the file that way. */
+function expand(value: unknown, environment: Environment, path: string): unknown {
+  if (typeof value === 'string') {
+    return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
+      const given = environment[name]
+      if (given === undefined) throw invalid(`${path} asks for the environment variable ${name}, which is not set: set it`)
+      return given
+    })
+  }
+  if (Array.isArray(value)) return value.map((each) => expand(each, environment, path))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, expand(each, environment, path)]))
+}
+
+function describe(path: string, issue: z.ZodIssue): string[] {
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => {
+      const place = [...issue.path, key].join('.')
+      return key === 'graphref' || key === 'subgraph'
+        ? `${path}: ${place} fetches a schema from a registry, which Tidemark does not: use file, subgraph_url or sdl`
+        : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see "Partners" in README.md for the names`
+    })
+  }
+  return [`${path}: ${issue.path.join('.') || 'the file'}: ${issue.message === 'Required' ? 'this key is missing' : issue.message}`]
+}
+
+function checkVersion(path: string, version: string | number | undefined): void {
+  if (version === undefined || /^=?2(?:\.\d+){0,2}$/.test(String(version))) return
+  throw invalid(`${path}: federation_version is "${version}": write 2, or a version such as =2.9.0; federation 1 is not composed`)
+}
+
+function checkName(path: string, name: string): string {
+  if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) return name
+  throw invalid(`${path}: the subgraph "${name}" needs a name of letters, digits, _ and -, beginning with a letter, of at most 64`)
+}
+
+/** The supergraph calls subgraphs by names in which case and punctuation are lost. */
+function refuseTwins(path: string, subgraphs: readonly ListedSubgraph[]): void {
+  const seen = new Map<string, string>()
+  for (const { name } of subgraphs) {
+    const key = name.toUpperCase().replaceAll('-', '_')
+    const twin = seen.get(key)
+    if (twin !== undefined) throw invalid(`${path}: the subgraphs "${twin}" and "${name}" have nearly the same name: rename one`)
+    seen.set(key, name)
+  }
+}
+
+function schemaSource(path: string, name: string, schema: z.infer<typeof schemaSchema> | undefined): SchemaSource {
+  if (schema === undefined) return { kind: 'own' }
+  const { file, subgraph_url: url, sdl, introspection_headers: headers = {} } = schema
+  if ([file, url, sdl].filter((each) => each !== undefined).length !== 1) {
+    throw invalid(`${path}: subgraphs.${name}.schema needs exactly one of file, subgraph_url and sdl`)
+  }
+  if (file !== undefined) return { kind: 'file', file: resolve(dirname(path), file) }
+  if (url !== undefined) return { kind: 'url', url, headers }
+  return { kind: 'sdl', sdl: sdl ?? '' }
+}
+
+function invalid(message: string, cause?: unknown): TidemarkError {
+  return new TidemarkError('CONFIG_INVALID', message, { cause })
+}

@@ -1,0 +1,161 @@
+/** The example of a partner's subgraph, from a copy in a clean folder, next to the real service. */
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { VIDEOS, startPartner } from '../support/partner.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "42", position: 600000}) { outcome } }'
+const HISTORY = '{ viewerHistory { edges { node { subject { ... on Video { id title author { name } viewerProgress { position } } } } } } }'
+
+let example = ''
+const ends: (() => Promise<unknown> | void)[] = []
+beforeEach(() => {
+  example = mkdtempSync(join(tmpdir(), 'tidemark-partner-'))
+  ends.push(() => rmSync(example, { recursive: true, force: true }))
+  cpSync(join(ROOT, 'examples', 'partner-subgraph'), example, {
+    recursive: true,
+    filter: (path) => !path.endsWith('node_modules'),
+  })
+  // Its packages are those of the repository, in the same versions: installing them again would test the registry.
+  symlinkSync(join(ROOT, 'node_modules'), join(example, 'node_modules'))
+})
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+/** Resolves to its port. */
+async function startExample(): Promise<{ port: number; stop(): Promise<unknown> }> {
+  const child = spawn(process.execPath, ['server.js'], {
+    cwd: example,
+    env: { ...process.env, PORT: '0' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const exited = once(child, 'exit')
+  const [text] = (await once(child.stdout, 'data')) as [Buffer]
+  const stop = () => {
+    child.kill('SIGTERM')
+    return exited
+  }
+  ends.push(stop)
+  return { port: Number(/:(\d+)\//.exec(String(text))?.[1]), stop }
+}
+
+function editSupergraph(port: number): string {
+  const path = join(example, 'supergraph.yaml')
+  writeFileSync(path, readFileSync(path, 'utf8').replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${port}`))
+  return path
+}
+
+async function startWith(supergraph: string, workers = 1): Promise<Service> {
+  const { folder, remove } = makeServiceFolder()
+  const service = await startService({ folder, workers, settings: { server: { supergraph }, supergraph: { pollMs: 0 } } })
+  ends.push(remove, () => (service.process.exitCode === null ? service.stop() : undefined))
+  return service
+}
+
+test('its package asks for the versions of the repository', () => {
+  const versionsOf = (folder: string) =>
+    (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies: object }).dependencies
+  expect(versionsOf(ROOT)).toMatchObject(versionsOf(example))
+})
+
+test('its own tests pass', () => {
+  execFileSync(process.execPath, ['--test'], { cwd: example, stdio: 'pipe' })
+})
+
+test('one query over both; when the partner is gone, what is ours is still answered', async () => {
+  const partner = await startExample()
+  const { url } = await startWith(editSupergraph(partner.port))
+  expect(await ask(url, '7', REPORT)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
+  const subject = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
+  expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node: { subject } }] } } })
+  await partner.stop()
+  const { data, errors } = await ask(url, '7', HISTORY)
+  expect(data).toEqual({ viewerHistory: { edges: [{ node: { subject: { ...subject, title: null, author: null } } }] } })
+  expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['SUBGRAPH_UNAVAILABLE'])
+})
+
+test('an edited schema is served without a restart, by every worker, and SIGHUP to the service looks again', async () => {
+  const partner = await startExample()
+  const supergraph = editSupergraph(partner.port)
+  const service = await startWith(supergraph, 2)
+  expect((await ask(service.url, '7', '{ __type(name: "Video") { fields { name } } }')).data.__type.fields).not.toContainEqual({
+    name: 'year',
+  })
+  const schema = join(example, 'schema.graphql')
+  writeFileSync(schema, readFileSync(schema, 'utf8').replace('title: String', 'title: String\n  year: Int'))
+  const metric = async (line: RegExp) => Number(line.exec(await (await fetch(new URL('/metrics', service.url))).text())?.[1] ?? 0)
+  await until(async () => (await metric(/tidemark_supergraph_reloads_total\{result="swapped"\} (\d+)/)) === 2)
+  for (let round = 0; round < 10; round += 1) {
+    const { data } = await ask(service.url, '7', '{ __type(name: "Video") { fields { name } } }')
+    expect(data.__type.fields).toContainEqual({ name: 'year' })
+  }
+  const unchanged = () => metric(/tidemark_supergraph_reloads_total\{result="unchanged"\} (\d+)/)
+  const before = await unchanged()
+  process.kill(service.pid, 'SIGHUP')
+  await until(async () => (await unchanged()) === before + 2)
+  writeFileSync(schema, 'type Query {')
+  await until(async () => (await metric(/tidemark_supergraph_reloads_total\{result="failed"\} (\d+)/)) === 2)
+  expect(service.log()).toMatch(/the old one goes on: the schema of the subgraph \\"catalog\\" is not GraphQL, line 1/)
+  expect((await ask(service.url, '7', '{ video(id: 1) { title } }')).data).toEqual({ video: { title: 'Tides, part 1' } })
+  expect(await service.stop()).toBe(0)
+})
+
+test('a partner is told who asks, in a signed header', async () => {
+  const partner = await startPartner()
+  ends.push(() => partner.stop())
+  const { folder, remove } = makeServiceFolder()
+  ends.push(remove)
+  const supergraph = { subgraphs: { videos: { routing_url: partner.url, schema: { sdl: VIDEOS } } } }
+  writeFileSync(join(folder, 'supergraph.yaml'), JSON.stringify(supergraph))
+  const settings = { server: { supergraph: 'supergraph.yaml' }, auth: { identity: { secret: 's'.repeat(32) } } }
+  const service = await startService({ folder, settings })
+  ends.push(() => service.stop())
+  expect(await ask(service.url, '7', '{ video(id: 1) { title } }')).toEqual({ data: { video: { title: 'title of 1' } } })
+  const claims = JSON.parse(Buffer.from(String(partner.header('tidemark-identity')).split('.')[1] ?? '', 'base64url').toString()) as unknown
+  expect(claims).toMatchObject({ sub: '7', aud: 'videos', iss: 'tidemark' })
+})
+
+test('a new graph that a persisted operation does not fit is refused; another one is taken, and the operation goes on', async () => {
+  const partner = await startPartner()
+  ends.push(() => partner.stop())
+  const { folder, remove } = makeServiceFolder()
+  ends.push(remove)
+  const supergraph = { subgraphs: { videos: { routing_url: partner.url, schema: { file: 'videos.graphql' } } } }
+  const schema = join(folder, 'videos.graphql')
+  writeFileSync(schema, VIDEOS)
+  writeFileSync(join(folder, 'supergraph.yaml'), JSON.stringify(supergraph))
+  writeFileSync(join(folder, 'operations.json'), JSON.stringify({ title: 'query Title { video(id: 1) { title } }' }))
+  const settings = { server: { supergraph: 'supergraph.yaml' }, persisted: { manifests: [join(folder, 'operations.json')] } }
+  const service = await startService({ folder, settings })
+  ends.push(() => service.stop())
+  const call = async () => (await (await fetch(new URL('/graphql/p/title', service.url))).json()) as unknown
+  const expected = { data: { video: { title: 'title of 1' } } }
+  expect(await call()).toEqual(expected)
+  writeFileSync(schema, VIDEOS.replace('title: String', 'name: String'))
+  await until(async () => /the old one goes on: .*Title \(id title\) does not fit the schema/.test(service.log()))
+  expect(await call()).toEqual(expected)
+  writeFileSync(schema, VIDEOS.replace('title: String', 'title: String name: String'))
+  await until(async () => /the supergraph was reloaded/.test(service.log()))
+  expect(await call()).toEqual(expected)
+})
+
+test('a mistake in supergraph.yaml ends the start with its sentence', async () => {
+  const path = join(example, 'supergraph.yaml')
+  writeFileSync(path, 'subgraphs:\n  catalog:\n    routing_url: http://127.0.0.1:1/\n    schema: { file: gone.graphql }\n')
+  await expect(startWith(path)).rejects.toThrow(/status 1: CONFIG_INVALID: .*gone\.graphql, cannot be read/)
+})
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 15_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error('it did not happen in 15 s')
+    await wait(50)
+  }
+}

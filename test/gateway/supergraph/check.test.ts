@@ -1,0 +1,154 @@
+/** What a change does to operations that are known: which it breaks, and what the others cost. */
+import { buildSchema, parse } from 'graphql'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { composeSupergraph } from '../../../gateway/compose.ts'
+import { findChanges } from '../../../gateway/supergraph/changes.ts'
+import { checkSupergraph } from '../../../gateway/supergraph/check.ts'
+import { readKnownOperations } from '../../../gateway/supergraph/known-operations.ts'
+import { usedCoordinates } from '../../../gateway/supergraph/usage.ts'
+import { LINK, VIDEOS } from '../../support/partner.ts'
+
+const OLD_SDL = `
+  type Query { video(id: ID!, quality: Quality = LOW, filter: Filter): Video  users: [User]  search: Found }
+  type Video implements Node { id: ID!  title: String  state: State }
+  type User { id: ID!  name: String }
+  type Gone { a: Int }
+  union Found = Video | User
+  interface Node { id: ID! }
+  enum Quality { LOW HIGH }  enum State { NEW OLD }
+  input Filter { tag: String  year: Int }
+  directive @live on FIELD
+`
+const OPERATIONS: Record<string, string> = {
+  Title: 'query Title { video(id: 1) { title } }',
+  Names: 'query Names { users { name } }',
+  Filtered: 'query Filtered($f: Filter) { video(id: 1, filter: $f) { id } }',
+  High: 'query High { video(id: 1, quality: HIGH) { state } }',
+  Found: 'query Found { search { ... on User { name } } }',
+  Tagged: 'query Tagged { video(id: 1, filter: {tag: "x"}) { id } }',
+}
+
+const OLD = buildSchema(OLD_SDL)
+
+/** The breaking and dangerous changes of an edit, each with its users. */
+function changesOf(...[from, to]: [from: string | RegExp, to: string]): string[] {
+  const sdl = OLD_SDL.replace(from, to)
+  if (sdl === OLD_SDL) throw new Error(`${from} is not in the schema`)
+  const usages = Object.entries(OPERATIONS).map(([name, text]) => ({ name, used: usedCoordinates(OLD, parse(text)) }))
+  return findChanges(OLD, buildSchema(sdl), usages).map(({ severity, place, usedBy }) => `${severity} ${place}: ${usedBy.join(', ')}`)
+}
+
+describe('changes', () => {
+  test.each<[string | RegExp, string, string[]]>([
+    ['title: String', '', ['breaking Video.title: Title']],
+    ['name: String', 'name: Int', ['breaking User.name: Names, Found']],
+    ['type Gone { a: Int }', '', ['breaking Gone: ']],
+    ['filter: Filter', '', ['breaking Query.video(filter): Filtered, Tagged']],
+    ['year: Int', '', ['breaking Filter.year: Filtered']],
+    ['year: Int', 'year: Int must: Int!', ['breaking Filter: Filtered, Tagged']],
+    ['LOW HIGH', 'LOW', ['breaking Quality.HIGH: High']],
+    ['NEW OLD', 'NEW OLD LOST', ['dangerous State: High']],
+    ['Video | User', 'Video', ['breaking Found: Found']],
+    [/quality: Quality = LOW/, 'quality: Quality = HIGH', ['dangerous Query.video: Title, Filtered, High, Tagged']],
+    [/id: ID!, /, 'id: ID!, must: Int!, ', ['breaking Query.video: Title, Filtered, High, Tagged']],
+    ['directive @live on FIELD', '', ['breaking @live: ']],
+    ['Video implements Node', 'Video', ['breaking Video: Title, Filtered, High, Tagged']],
+    ['name: String', 'name: String!', []],
+  ])('%s → %s', (from, to, expected) => {
+    expect(changesOf(from, to)).toEqual(expected)
+  })
+})
+
+describe('operations', () => {
+  const HISTORY = `${LINK}
+type Query { "Watched." watched: [Video!]! }
+type Video @key(fields: "id") { id: ID! position: Int }`
+  const subgraphs = [
+    { name: 'history', sdl: HISTORY },
+    { name: 'videos', sdl: VIDEOS, url: 'http://videos/' },
+  ]
+  const check = (texts: Record<string, string>, before?: string) =>
+    checkSupergraph({
+      loaded: { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [] },
+      subgraphs,
+      before: before === undefined ? undefined : buildSchema(before),
+      operations: Object.entries(texts).map(([name, text]) => ({ name, text, file: 'f' })),
+      tokensMax: 1_000,
+      judge: () => [],
+    })
+
+  test('each costs fields, levels, fetches and waves', () => {
+    const { ok, operations } = check({
+      Both: '{ watched { id ...T position } } fragment T on Video { title }',
+      One: '{ watched { position } }',
+      Side: '{ watched { id } video(id: 1) { title } }',
+      Twice: 'query ($a: Boolean!) { watched { title @include(if: $a) } }',
+    })
+    expect(ok).toBe(true)
+    expect(operations.map(({ name, cost }) => [name, cost])).toEqual([
+      ['Both', { fields: 4, depth: 2, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
+      ['One', { fields: 2, depth: 2, fetches: 1, waves: 1, subgraphs: ['history'] }],
+      ['Side', { fields: 4, depth: 2, fetches: 2, waves: 1, subgraphs: ['history', 'videos'] }],
+      ['Twice', { fields: 2, depth: 2, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
+    ])
+  })
+
+  test('one that does not fit or does not parse breaks the check, and says why', () => {
+    const { ok, operations } = check({ Bad: '{ watched { name } }', Worse: '{', Good: '{ watched { id } }' })
+    expect(ok).toBe(false)
+    expect(operations.map(({ problems }) => problems)).toEqual([
+      ['Cannot query field "name" on type "Video".'],
+      ['Syntax Error: Expected Name, found <EOF>.'],
+      [],
+    ])
+  })
+
+  const WITH_MORE = 'type Query { watched: [Video!]! video(id: ID!): Video } type Video { id: ID! title: String position: Int likes: Int }'
+  test('a breaking change counts if a known operation uses it, or if nobody knows any', () => {
+    expect(check({ Good: '{ watched { id } }' }, WITH_MORE)).toMatchObject({ ok: true, changes: [{ place: 'Video.likes', usedBy: [] }] })
+    expect(check({ Likes: '{ watched { likes } }' }, WITH_MORE)).toMatchObject({ ok: false, changes: [{ usedBy: ['Likes'] }] })
+    const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [] }
+    const unknown = { loaded, subgraphs, before: buildSchema(WITH_MORE), operations: undefined, tokensMax: 1_000, judge: () => [] }
+    expect(checkSupergraph(unknown).ok).toBe(false)
+  })
+})
+
+describe('known operations', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-operations-'))
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
+  const write = (name: string, text: string): string => {
+    const path = join(folder, name)
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, text)
+    return path
+  }
+
+  test('a folder of .graphql files and manifests, fragments across files', () => {
+    write('all/a.graphql', 'query A { watched { ...V } } query B { watched { id } }')
+    write('all/deep/v.graphql', 'fragment V on Video { ...W } fragment W on Video { id } fragment X on Video { id }')
+    write(
+      'all/apollo.json',
+      JSON.stringify({ format: 'apollo-persisted-query-manifest', operations: [{ id: '1', name: 'C', body: '{ c }' }] }),
+    )
+    write('all/relay.json', JSON.stringify({ abc: 'query D { d }', '0123456789abcdef': '{ e }' }))
+    const known = readKnownOperations(join(folder, 'all'))
+    expect(known.map(({ name }) => name)).toEqual(['0123456789ab', 'A', 'B', 'C', 'D'])
+    const a = known[1]?.text ?? ''
+    expect([/fragment V/.test(a), /fragment W/.test(a), /fragment X/.test(a), /query B/.test(a)]).toEqual([true, true, false, false])
+  })
+
+  test.each([
+    ['what is missing', () => join(folder, 'absent'), /does not exist: correct --operations/],
+    ['a folder of nothing', () => join(write('empty/readme.txt', ''), '..'), /has no operations/],
+    ['JSON that is none', () => write('x.json', '{'), /x\.json is not JSON/],
+    ['JSON of another kind', () => write('y.json', '[1]'), /y\.json is no manifest/],
+    ['an operation without a body', () => write('z.json', '{"operations":[{"id":"1"}]}'), /operations\[0\] has no body/],
+    ['a map of other things', () => write('w.json', '{"a": 1}'), /"a" is not the text of an operation/],
+    ['a file that is not GraphQL', () => write('q.graphql', 'query {'), /q\.graphql is not GraphQL/],
+  ])('%s is refused with a sentence', (_, path, sentence) => {
+    expect(() => readKnownOperations(path())).toThrow(sentence)
+  })
+})

@@ -1,0 +1,205 @@
+/** supergraph.yaml: what it brings together, and one sentence for each mistake. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { composeSupergraph } from '../../../gateway/compose.ts'
+import { gather } from '../../../gateway/supergraph/gather.ts'
+import { loadSupergraph } from '../../../gateway/supergraph/load.ts'
+import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
+
+const HISTORY = {
+  name: 'history',
+  sdl: `${LINK}
+type Query { "Watched." viewerHistory: [Video!]! }
+type Video @key(fields: "id") { id: ID! viewerProgress: Progress }
+type Progress { position: Int! }`,
+}
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-supergraph-'))
+const partners: Partner[] = []
+afterEach(async () => {
+  for (const partner of partners.splice(0)) await partner.stop()
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function write(name: string, text: string): string {
+  const path = join(folder, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+async function begin(sdl?: string): Promise<Partner> {
+  const partner = await startPartner(sdl)
+  partners.push(partner)
+  return partner
+}
+async function load(path: string | undefined, environment = {}) {
+  return loadSupergraph(await gather(path, [HISTORY], { fetchTimeoutMs: 300, environment }), [HISTORY])
+}
+const yaml = (subgraphs: unknown, more: object = {}) => write('supergraph.yaml', JSON.stringify({ ...more, subgraphs }))
+const sentenceOf = async (path: string, environment = {}): Promise<string> =>
+  load(path, environment).then(
+    () => 'it loads',
+    (error: { code?: string; message: string }) => `${error.code}: ${error.message}`,
+  )
+
+describe('brought together', () => {
+  test('ours need not be listed, and run in the process; a partner is reached by its routing_url', async () => {
+    write('schemas/videos.graphql', VIDEOS)
+    const { sdl, placements } = await load(
+      yaml({ videos: { routing_url: 'http://videos/', schema: { file: 'schemas/videos.graphql' } } }, { federation_version: '=2.9.0' }),
+    )
+    expect(placements).toEqual([
+      { name: 'history', url: undefined },
+      { name: 'videos', url: 'http://videos/' },
+    ])
+    expect(sdl).toContain('title')
+  })
+
+  test('a schema may stand in the file itself', async () => {
+    expect((await load(yaml({ videos: { routing_url: 'http://videos/', schema: { sdl: VIDEOS } } }))).placements).toHaveLength(2)
+  })
+
+  test('a partner is asked for its schema, and his address is where requests go unless routing_url says another', async () => {
+    const { url } = await begin()
+    expect((await load(yaml({ videos: { schema: { subgraph_url: url } } }))).placements[1]).toEqual({ name: 'videos', url })
+    expect((await load(yaml({ videos: { routing_url: 'http://v/', schema: { subgraph_url: url } } }))).placements[1]?.url).toBe('http://v/')
+  })
+
+  test('introspection_headers are sent, with what ${env.NAME} stands for', async () => {
+    const partner = await begin()
+    const seen: unknown[] = []
+    partner.answer((request, response) => {
+      seen.push(request.headers['authorization'])
+      response.end(JSON.stringify({ data: { _service: { sdl: VIDEOS } } }))
+    })
+    const schema = { subgraph_url: partner.url, introspection_headers: { Authorization: 'Bearer ${env.VIDEOS_KEY}' } }
+    await load(yaml({ videos: { schema } }), { VIDEOS_KEY: 'k1' })
+    expect(seen).toEqual(['Bearer k1'])
+  })
+
+  test('one of ours with a routing_url runs there', async () => {
+    expect((await load(yaml({ history: { routing_url: 'http://history/' } }))).placements).toEqual([
+      { name: 'history', url: 'http://history/' },
+    ])
+  })
+
+  test('a supergraph that is composed already places its subgraphs by the addresses in it', async () => {
+    const composed = composeSupergraph([HISTORY, { name: 'videos', sdl: VIDEOS, url: 'http://videos/' }])
+    expect((await load(write('supergraph.graphql', composed))).placements).toEqual([
+      { name: 'history', url: undefined },
+      { name: 'videos', url: 'http://videos/' },
+    ])
+  })
+
+  test('the fingerprint changes when a schema does, and only then', async () => {
+    const partner = await begin()
+    const path = yaml({ videos: { schema: { subgraph_url: partner.url } } })
+    const print = async () => (await gather(path, [HISTORY], { fetchTimeoutMs: 300 })).fingerprint
+    const first = await print()
+    expect(await print()).toBe(first)
+    partner.become(VIDEOS.replace('title: String', 'title: String length: Int'))
+    expect(await print()).not.toBe(first)
+  })
+})
+
+describe('mistakes', () => {
+  const videos = (schema: object) => ({ videos: { routing_url: 'http://videos/', schema } })
+
+  test.each([
+    [
+      'a file that is missing',
+      () => join(folder, 'absent.yaml'),
+      /absent\.yaml does not exist: correct server\.supergraph or --supergraph/,
+    ],
+    ['bad YAML, with its line', () => write('bad.yaml', 'subgraphs:\n  videos:\n    a: [1\n  b: 2\n'), /bad\.yaml:[345] is not YAML: /],
+    ['a file that is something else', () => write('list.yaml', '- 1\n'), /list\.yaml is neither a supergraph\.yaml/],
+    ['a schema that is no supergraph', () => write('a.graphql', VIDEOS), /a\.graphql is a schema, but no supergraph: compose it/],
+    ['no subgraphs', () => write('none.yaml', 'federation_version: 2\n'), /none\.yaml: subgraphs: this key is missing/],
+    ['an unknown key', () => yaml({ videos: { rooting_url: 'http://v/' } }), /subgraphs\.videos\.rooting_url is not a key/],
+    ['a registry', () => yaml(videos({ graphref: 'a@b' })), /schema\.graphref fetches a schema from a registry/],
+    ['an address that is none', () => yaml({ videos: { routing_url: 'videos:4001' } }), /routing_url: write http:\/\/host:port/],
+    ['federation 1', () => yaml({}, { federation_version: 1 }), /federation_version is "1": write 2/],
+    ['two sources of one schema', () => yaml(videos({ file: 'a', sdl: 'b' })), /exactly one of file, subgraph_url and sdl/],
+    ['no schema', () => yaml({ videos: { routing_url: 'http://v/' } }), /subgraphs\.videos has no schema: give it a file/],
+    ['no address', () => yaml({ videos: { schema: { sdl: VIDEOS } } }), /subgraphs\.videos has no routing_url/],
+    ['nearly equal names', () => yaml({ 'a-b': {}, a_b: {} }), /"a-b" and "a_b" have nearly the same name/],
+    ['a schema file that is missing', () => yaml(videos({ file: 'gone.graphql' })), /gone\.graphql, cannot be read/],
+    ['a schema that is not GraphQL', () => yaml(videos({ sdl: 'type Query {\n  a\n}' })), /"videos" is not GraphQL, line 3: /],
+    ['ours without an address', () => yaml({ history: {} }), /history is one of ours and runs in this process: leave it out/],
+    [
+      'a name of ours',
+      () => yaml({ history: { routing_url: 'http://v/', schema: { sdl: VIDEOS } } }),
+      /name of a subgraph of ours, but its schema lacks Query\.viewerHistory/,
+    ],
+    ['a variable that is not set', () => yaml(videos({ sdl: '${env.NOT_SET}' })), /environment variable NOT_SET, which is not set/],
+  ])('%s is told in one sentence', async (_, path, sentence) => {
+    const told = await sentenceOf(path())
+    expect(told).toMatch(/^CONFIG_INVALID: /)
+    expect(told).toMatch(sentence)
+    expect(told.split('\n')).toHaveLength(1)
+  })
+
+  test('all subgraphs that cannot be had are told together', async () => {
+    const told = await sentenceOf(yaml({ a: { schema: { subgraph_url: 'http://127.0.0.1:1/' } }, b: { routing_url: 'http://b/' } }))
+    expect(told.split('\n')).toHaveLength(2)
+  })
+
+  test('an address where nothing answers', async () => {
+    expect(await sentenceOf(yaml({ videos: { schema: { subgraph_url: 'http://127.0.0.1:1/' } } }))).toMatch(
+      /the subgraph "videos" at http:\/\/127\.0\.0\.1:1\/ cannot be reached \(.+\): start it, or correct its address/,
+    )
+  })
+
+  test.each([
+    ['never answers', () => {}, /cannot be reached \(no answer in 300 ms\)/],
+    ['answers HTML', (_: unknown, response: any) => response.writeHead(502).end('<html>'), /answers with HTTP 502 and no JSON/],
+    ['answers JSON that is no result', (_: unknown, response: any) => response.end('[1]'), /JSON that is no GraphQL result/],
+    [
+      'knows no _service',
+      (_: unknown, response: any) => response.end('{"errors":[{"message":"Cannot query field \\"_service\\""}]}'),
+      /is not a federation subgraph \(Cannot query field "_service"\)/,
+    ],
+    [
+      'sends without end',
+      (_: unknown, response: any) => {
+        const timer = setInterval(() => response.write('x'.repeat(65_536)), 1)
+        response.on('close', () => clearInterval(timer))
+      },
+      /cannot be reached \((?:no answer in 300 ms|its answer has more than)/,
+    ],
+  ])('a partner that %s', async (_, answer, sentence) => {
+    const partner = await begin()
+    partner.answer(answer)
+    const startedAt = performance.now()
+    expect(await sentenceOf(yaml({ videos: { schema: { subgraph_url: partner.url } } }))).toMatch(sentence)
+    expect(performance.now() - startedAt).toBeLessThan(3_000)
+  })
+
+  test('what does not compose is told with the reasons and whose fault it is', async () => {
+    const good = { routing_url: 'http://v/', schema: { sdl: VIDEOS } }
+    const bad = {
+      routing_url: 'http://b/',
+      schema: { sdl: `${LINK} type Query { rating: Progress } type Progress { position: Int! stars: Int }` },
+    }
+    const told = await sentenceOf(yaml({ videos: good, ratings: bad }))
+    expect(told).toContain('the subgraphs history, videos, ratings do not compose:')
+    expect(told).toContain('Non-shareable field "Progress.position" is resolved from multiple subgraphs')
+    expect(told).toContain('without "ratings" the others compose')
+    expect(told).not.toContain('without "videos"')
+    expect(told).not.toContain('without "history"')
+    expect(told).toContain('"ratings" defines the type Progress again, which is one of "history"')
+  })
+
+  test('a composed supergraph that asks ours for what it has no more', async () => {
+    const older = { ...HISTORY, sdl: HISTORY.sdl.replace('position: Int!', 'position: Int! speed: Int') }
+    expect(await sentenceOf(write('old.graphql', composeSupergraph([older])))).toMatch(
+      /takes Progress\.speed from "history", which has no such field/,
+    )
+  })
+
+  test('a composed supergraph without an address for a partner', async () => {
+    const composed = composeSupergraph([HISTORY, { name: 'videos', sdl: VIDEOS }])
+    expect(await sentenceOf(write('no-url.graphql', composed))).toMatch(/gives no address for the subgraph "videos"/)
+  })
+})

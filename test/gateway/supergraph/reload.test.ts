@@ -1,0 +1,396 @@
+/** A graph that changes while it serves: over real sockets, with a real partner. */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { Registry } from '@prometheus-io/client'
+import { parse } from 'graphql'
+import { createClient } from 'graphql-ws'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { pino } from 'pino'
+import { afterEach, describe, expect, test } from 'vitest'
+import { WebSocket } from 'ws'
+import { systemClock } from '../../../core/clock.ts'
+import { makeServer } from '../../../gateway/server.ts'
+import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/open.ts'
+import { remoteTransport } from '../../../gateway/transports/remote.ts'
+import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
+
+const OURS = `${LINK}
+type Query { "Watched." watched: [Video!]! "Slow." slow: Video }
+type Subscription { "Ticks." ticks: Video }
+type Video @key(fields: "id") { id: ID! position: Int }
+`
+const LONGER = VIDEOS.replace('title: String', 'title: String length: Int')
+const RENAMED = VIDEOS.replace('title: String', 'name: String')
+const BROKEN = VIDEOS.replace('title: String', 'title: String position: Int')
+
+const ends: (() => Promise<unknown> | void)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+type Ticks = { emit(id: string): void; open(): number }
+
+function makeOurs() {
+  const listeners = new Set<(id: string) => void>()
+  let openGate = () => {}
+  const gate = new Promise<void>((resolve) => (openGate = resolve))
+  const ticks: Ticks = { emit: (id) => listeners.forEach((listener) => listener(id)), open: () => listeners.size }
+  const resolvers = {
+    Query: {
+      watched: () => [{ id: '1' }],
+      slow: async () => {
+        await gate
+        return { id: '9' }
+      },
+    },
+    Subscription: { ticks: { subscribe: () => source(listeners), resolve: (id: string) => ({ id }) } },
+    Video: { position: () => 7 },
+  }
+  return { ticks, openGate, subgraph: { name: 'history', sdl: OURS, schema: buildSubgraphSchema([{ typeDefs: parse(OURS), resolvers }]) } }
+}
+
+function source(listeners: Set<(id: string) => void>): AsyncIterableIterator<string> {
+  const ready: string[] = []
+  let wake: ((step: IteratorResult<string>) => void) | undefined
+  const listener = (id: string) => {
+    if (wake === undefined) ready.push(id)
+    else wake({ done: false, value: id })
+    wake = undefined
+  }
+  listeners.add(listener)
+  return {
+    next: () => {
+      const value = ready.shift()
+      return value === undefined ? new Promise((resolve) => (wake = resolve)) : Promise.resolve({ done: false, value })
+    },
+    return() {
+      listeners.delete(listener)
+      wake?.({ done: true, value: undefined })
+      return Promise.resolve({ done: true, value: undefined })
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+type Served = {
+  url: string
+  supergraph: Supergraph
+  partner: Partner
+  file: string
+  ticks: Ticks
+  openGate(): void
+  logged: { level: number; msg: string }[]
+  registry: Registry
+  closedRemotes(): number
+}
+
+/** `by: file`: the partner's schema is a file; otherwise its address is asked. */
+async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {}, observe?: SupergraphParts['observe']): Promise<Served> {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-reload-'))
+  ends.push(() => rmSync(folder, { recursive: true, force: true }))
+  const partner = await startPartner()
+  ends.push(() => partner.stop())
+  const file = join(folder, 'videos.graphql')
+  writeFileSync(file, VIDEOS)
+  const path = join(folder, 'supergraph.yaml')
+  const schema = by === 'file' ? { file: 'videos.graphql' } : { subgraph_url: partner.url }
+  writeFileSync(path, JSON.stringify({ subgraphs: { videos: { routing_url: partner.url, schema } } }))
+  const logged: Served['logged'] = []
+  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[0]) })
+  const registry = new Registry()
+  const { ticks, openGate, subgraph } = makeOurs()
+  let closed = 0
+  const supergraph = await openSupergraph(
+    [subgraph],
+    { path, pollMs: 0, fetchTimeoutMs: 1_000, lingerMs: 0, engine: { compiledMax: 100, tokensMax: 1_000 }, ...options },
+    {
+      makeRemote(name, url) {
+        const transport = remoteTransport({ name, url })
+        return { ...transport, close: () => transport.close().finally(() => (closed += 1)) }
+      },
+      log,
+      registry,
+      clock: systemClock,
+      ...(observe === undefined ? {} : { observe }),
+    },
+  )
+  const server = makeServer(
+    supergraph.engine,
+    { host: '127.0.0.1', port: 0, mode: 'development', bodyBytesMax: 100_000, drainMaxMs: 1_000 },
+    { identify: async () => undefined, makeContext: () => ({}), ready: async () => ({ ok: true, stores: {} }), log, registry },
+  )
+  const { url } = await server.listen()
+  ends.push(async () => {
+    await server.close()
+    await supergraph.close()
+  })
+  return { url, supergraph, partner, file, ticks, openGate, logged, registry, closedRemotes: () => closed }
+}
+
+async function ask(url: string, query: string): Promise<any> {
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query }),
+  })
+  return response.json()
+}
+
+async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`it did not happen in 10 s: ${what}`)
+    await wait(10)
+  }
+}
+
+const countOf = async (registry: Registry, result: string): Promise<number> => {
+  const values = (await registry.getSingleMetric('tidemark_supergraph_reloads_total')?.get())?.values ?? []
+  return values.find(({ labels }) => labels['result'] === result)?.value ?? 0
+}
+
+describe('what makes it reload', () => {
+  test('a schema file that is written, and one that is renamed over the old one', async () => {
+    const { url, file, partner } = await begin('file')
+    expect(await ask(url, '{ watched { id title position } }')).toEqual({
+      data: { watched: [{ id: '1', title: 'title of 1', position: 7 }] },
+    })
+    partner.become(LONGER)
+    writeFileSync(file, LONGER)
+    await until('length is known', async () => (await ask(url, '{ watched { length } }')).errors === undefined)
+    partner.become(RENAMED)
+    writeFileSync(`${file}.new`, RENAMED)
+    renameSync(`${file}.new`, file)
+    await until('name is known', async () => (await ask(url, '{ watched { name } }')).errors === undefined)
+    expect((await ask(url, '{ watched { title } }')).errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
+  })
+
+  test('an address that is polled', async () => {
+    const { url, partner, registry } = await begin('url', { pollMs: 50 })
+    partner.become(LONGER)
+    await until('length is known', async () => (await ask(url, '{ watched { length } }')).errors === undefined)
+    await until('later polls find nothing new', async () => (await countOf(registry, 'unchanged')) > 1)
+    expect(await countOf(registry, 'swapped')).toBe(1)
+  })
+
+  test('whoever asks; several who ask at once share one more look', async () => {
+    const { supergraph, partner, registry } = await begin('url')
+    partner.become(LONGER)
+    const calls = partner.calls()
+    const results = await Promise.all(['a', 'b', 'c', 'd'].map((reason) => supergraph.reload(reason)))
+    expect(results).toEqual(['swapped', 'unchanged', 'unchanged', 'unchanged'])
+    expect(partner.calls() - calls).toBe(2)
+    expect(await countOf(registry, 'unchanged')).toBe(1)
+  })
+})
+
+describe('a graph that cannot serve', () => {
+  test('the old one goes on, one sentence is logged however often it is found, and metrics tell', async () => {
+    const { url, supergraph, partner, logged, registry } = await begin('url')
+    const { hash } = supergraph.current()
+    partner.become(BROKEN)
+    expect([await supergraph.reload('poll'), await supergraph.reload('poll')]).toEqual(['failed', 'failed'])
+    expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
+    const errors = logged.filter(({ level }) => level >= 50)
+    expect(errors).toHaveLength(1)
+    expect(errors[0]?.msg).toMatch(/the supergraph was not reloaded, the old one goes on: the subgraphs history, videos do not compose/)
+    expect(await countOf(registry, 'failed')).toBe(2)
+    expect(await registry.metrics()).toContain(`tidemark_supergraph_info{hash="${hash}"} 1`)
+    partner.become(LONGER)
+    expect(await supergraph.reload('poll')).toBe('swapped')
+    const metrics = await registry.metrics()
+    expect(metrics).toContain(`tidemark_supergraph_info{hash="${supergraph.current().hash}"} 1`)
+    expect(metrics).not.toContain(hash)
+  })
+
+  test('a partner that is down while it is asked changes nothing', async () => {
+    const { url, supergraph, partner, logged } = await begin('url')
+    partner.answer((_, response) => response.writeHead(500).end('<html>'))
+    expect(await supergraph.reload('poll')).toBe('failed')
+    expect(logged.at(-1)?.msg).toContain('answers with HTTP 500 and no JSON')
+    partner.answer(undefined)
+    expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
+  })
+
+  test('a check refuses it, having seen the new graph; without complaints it serves', async () => {
+    const { supergraph, partner, logged } = await begin('url')
+    const committed: string[] = []
+    supergraph.addCheck((candidate) => {
+      const prepared = candidate.prepare('query Feed { watched { title } }')
+      const refusals = 'errors' in prepared ? prepared.errors.map(({ message }) => `Feed: ${message}`) : []
+      return { refusals, commit: () => committed.push(supergraph.engine.schema === candidate.schema ? 'serves' : 'not yet') }
+    })
+    partner.become(RENAMED)
+    expect(await supergraph.reload('x')).toBe('failed')
+    expect(logged.at(-1)?.msg).toContain('Feed: Cannot query field "title" on type "Video".')
+    expect([supergraph.engine.engines(), committed]).toEqual([1, []])
+    partner.become(LONGER)
+    const swaps: string[] = []
+    supergraph.onSwap(() => swaps.push(supergraph.current().hash))
+    expect(await supergraph.reload('x')).toBe('swapped')
+    expect(swaps).toEqual([supergraph.current().hash])
+    expect(committed).toEqual(['serves'])
+  })
+})
+
+describe('what is under way', () => {
+  test('a request that waits in its first wave is answered by the old graph, whose partner moved meanwhile', async () => {
+    const { url, supergraph, partner, file, openGate, closedRemotes } = await begin('file')
+    const slow = ask(url, '{ slow { id title } }')
+    await wait(50)
+    const elsewhere = await startPartner(RENAMED, { Video: { name: () => 'elsewhere' } })
+    ends.push(() => elsewhere.stop())
+    writeFileSync(file, RENAMED)
+    writeFileSync(
+      join(file, '..', 'supergraph.yaml'),
+      JSON.stringify({ subgraphs: { videos: { routing_url: elsewhere.url, schema: { file: 'videos.graphql' } } } }),
+    )
+    await supergraph.reload('x')
+    expect(await ask(url, '{ watched { name } }')).toEqual({ data: { watched: [{ name: 'elsewhere' }] } })
+    await wait(50)
+    expect([supergraph.engine.engines(), closedRemotes()]).toEqual([2, 0])
+    const calls = partner.calls()
+    openGate()
+    expect(await slow).toEqual({ data: { slow: { id: '9', title: 'title of 9' } } })
+    expect(partner.calls()).toBe(calls + 1)
+    await until('the old engine is released', () => supergraph.engine.engines() === 1 && closedRemotes() === 1)
+  })
+
+  test('what watches fetches stands before ours and partners, and sees those of a new graph', async () => {
+    const seen: string[] = []
+    const { url, supergraph, partner } = await begin('url', {}, (subgraph, transport) => ({
+      ...transport,
+      compile(operation) {
+        seen.push(`${subgraph}: ${operation.text.includes('length') ? 'length' : 'title'}`)
+        return transport.compile(operation)
+      },
+    }))
+    await ask(url, '{ watched { title } }')
+    partner.become(LONGER)
+    await supergraph.reload('x')
+    await ask(url, '{ watched { length } }')
+    expect(seen).toEqual(['history: title', 'videos: title', 'history: title', 'videos: length'])
+  })
+
+  test('connections to a partner who stays where he is are kept', async () => {
+    const { url, supergraph, partner, closedRemotes } = await begin('url')
+    partner.become(LONGER)
+    await supergraph.reload('x')
+    await until('the old engine is released', () => supergraph.engine.engines() === 1)
+    expect(closedRemotes()).toBe(0)
+    expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
+  })
+
+  test('a subscription that the new graph allows goes on, over WebSocket and SSE', async () => {
+    const { url, supergraph, partner, ticks } = await begin('url')
+    const socket = follow(url, 'subscription { ticks { id title } }')
+    const events = await sse(url, 'subscription { ticks { id title } }')
+    await until('both are open', () => ticks.open() === 2)
+    partner.become(LONGER)
+    expect(await supergraph.reload('x')).toBe('swapped')
+    ticks.emit('5')
+    const expected = { data: { ticks: { id: '5', title: 'title of 5' } } }
+    expect(await socket.next()).toEqual({ done: false, value: expected })
+    expect(await events.next()).toEqual(expected)
+    expect(supergraph.engine.engines()).toBe(2)
+    await socket.return?.()
+    events.end()
+    await until('nothing holds the old engine', () => supergraph.engine.engines() === 1)
+    expect(ticks.open()).toBe(0)
+  })
+
+  test('one that it does not allow ends with an error that says so, and its source is closed', async () => {
+    const { url, supergraph, partner, ticks, logged } = await begin('url')
+    const socket = follow(url, 'subscription { ticks { id title } }')
+    const kept = follow(url, 'subscription { ticks { id } }')
+    const events = await sse(url, 'subscription { ticks { title } }')
+    await until('all are open', () => ticks.open() === 3)
+    partner.become(RENAMED)
+    expect(await supergraph.reload('x')).toBe('swapped')
+    const message = expect.stringContaining('no longer allows this subscription: Cannot query field "title" on type "Video"')
+    const error = {
+      errors: [expect.objectContaining({ message, extensions: expect.objectContaining({ code: 'GRAPHQL_VALIDATION_FAILED' }) })],
+    }
+    expect(await socket.next()).toEqual({ done: false, value: error })
+    expect((await socket.next()).done).toBe(true)
+    expect(await events.next()).toEqual(error)
+    expect(await events.next()).toBe('complete')
+    expect(ticks.open()).toBe(1)
+    ticks.emit('6')
+    expect(await kept.next()).toEqual({ done: false, value: { data: { ticks: { id: '6' } } } })
+    expect(logged.find(({ msg }) => msg === 'the supergraph was reloaded')).toMatchObject({ subscriptionsEnded: 2, subscriptionsKept: 1 })
+    await kept.return?.()
+  })
+
+  test('a socket that was open before sees the new graph in its next operation', async () => {
+    const { url, supergraph, partner } = await begin('url')
+    const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, lazy: false, retryAttempts: 0 })
+    ends.push(() => client.dispose())
+    expect((await client.iterate({ query: '{ watched { id } }' }).next()).done).toBe(false)
+    partner.become(LONGER)
+    await supergraph.reload('x')
+    expect((await client.iterate({ query: '{ watched { length } }' }).next()).value).toEqual({ data: { watched: [{ length: null }] } })
+  })
+
+  test('500 requests during 10 reloads are all answered', async () => {
+    const { url, supergraph, partner } = await begin('url')
+    let asking = true
+    let answered = 0
+    const failures: unknown[] = []
+    const askers = Array.from({ length: 8 }, async () => {
+      while (asking) {
+        const answer = await ask(url, '{ watched { title position } }')
+        answered += 1
+        if (answer.errors !== undefined || answer.data.watched[0].title !== 'title of 1') failures.push(answer)
+      }
+    })
+    for (let round = 0; round < 10; round += 1) {
+      partner.become(VIDEOS.replace('title: String', `title: String extra${round}: Int`))
+      expect(await supergraph.reload('x')).toBe('swapped')
+      await until('some were answered', () => answered > 50 * (round + 1))
+    }
+    asking = false
+    await Promise.all(askers)
+    expect(failures).toEqual([])
+    expect(answered).toBeGreaterThan(500)
+    await until('old engines are released', () => supergraph.engine.engines() === 1)
+  })
+})
+
+function follow(url: string, query: string): AsyncIterableIterator<unknown> {
+  const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0 })
+  ends.push(() => client.dispose())
+  return client.iterate({ query })
+}
+
+/** Results of a subscription over SSE; 'complete' at its end. */
+async function sse(url: string, query: string): Promise<{ next(): Promise<unknown>; end(): void }> {
+  const abort = new AbortController()
+  const response = await fetch(`${url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    body: JSON.stringify({ query }),
+    signal: abort.signal,
+  })
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  return {
+    async next() {
+      for (;;) {
+        const found = /event: (next|complete)\ndata:(.*)\n\n/.exec(text)
+        if (found !== null) {
+          text = text.slice(found.index + found[0].length)
+          return found[1] === 'complete' ? 'complete' : JSON.parse(found[2] ?? '')
+        }
+        const step = await reader?.read()
+        if (step === undefined || step.done) return 'closed'
+        text += step.value
+      }
+    },
+    end: () => abort.abort(),
+  }
+}
