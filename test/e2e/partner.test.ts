@@ -135,7 +135,7 @@ test('a new graph that a persisted operation does not fit is refused; another on
   const settings = { server: { supergraph: 'supergraph.yaml' }, persisted: { manifests: [join(folder, 'operations.json')] } }
   const service = await startService({ folder, settings })
   ends.push(() => service.stop())
-  const call = async () => (await (await fetch(new URL('/graphql/p/title', service.url))).json()) as unknown
+  const call = async () => (await (await fetch(new URL('/graphql/p/title', service.url))).json())
   const expected = { data: { video: { title: 'title of 1' } } }
   expect(await call()).toEqual(expected)
   writeFileSync(schema, VIDEOS.replace('title: String', 'name: String'))
