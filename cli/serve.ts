@@ -8,13 +8,13 @@ import type { Degraded } from '../core/degraded.ts'
 import { makeAddressOf } from '../gateway/addresses.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
-import { makeObserver } from '../gateway/observed.ts'
-import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
 import { checkPersisted } from '../gateway/persisted/fits-graph.ts'
+import { makeObserver } from '../gateway/observed.ts'
 import { makePersisted } from '../gateway/persisted/persisted.ts'
 import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { openSupergraph } from '../gateway/supergraph/open.ts'
+import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { remoteTransport } from '../gateway/transports/remote.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import type { Loaders } from '../loaders/index.ts'
@@ -55,7 +55,16 @@ export async function serve(
     },
     {
       makeRemote: (name, url) =>
-        remoteTransport({ ...config.remote, name, url, headers: makeSubgraphHeaders(config.auth.identity, name), traceHeaders }),
+        remoteTransport({
+          ...config.remote,
+          name,
+          url,
+          headers: makeSubgraphHeaders(config.auth.identity, name),
+          traceHeaders,
+          report({ outcome, subgraph, kind, tries, error }) {
+            if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
+          },
+        }),
       observe: makeObserver(registry, findTracing()),
       log,
       registry,

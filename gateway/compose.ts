@@ -36,8 +36,8 @@ export function composeSupergraph(subgraphs: readonly SubgraphSdl[]): string {
 }
 
 /** Reasons are those of the subgraphs as they were given. */
-function composeInAnyWay(services: Service[]) {
-  const result = composeServices(services)
+function composeInAnyWay(services: readonly Service[]) {
+  const result = composeServices([...services])
   if (!compositionHasErrors(result)) return result
   const expanded = composeServices(services.map((service) => ({ ...service, typeDefs: expandRequires(service.typeDefs) })))
   return compositionHasErrors(expanded) ? result : expanded
@@ -73,7 +73,7 @@ function blame(services: readonly Service[]): string[] {
 
 function composes(services: readonly Service[]): boolean {
   try {
-    return !compositionHasErrors(composeServices([...services]))
+    return !compositionHasErrors(composeInAnyWay(services))
   } catch {
     return false
   }

@@ -71,7 +71,8 @@ test('its own tests pass', () => {
 
 test('one query over both; when the partner is gone, what is ours is still answered', async () => {
   const partner = await startExample()
-  const { url } = await startWith(editSupergraph(partner.port))
+  const service = await startWith(editSupergraph(partner.port))
+  const { url } = service
   expect(await ask(url, '7', REPORT)).toEqual({ data: { reportProgress: { outcome: 'ACCEPTED' } } })
   const subject = { id: '42', title: 'Currents, part 5', author: { name: 'Barbara' }, viewerProgress: { position: 600_000 } }
   expect(await ask(url, '7', HISTORY)).toEqual({ data: { viewerHistory: { edges: [{ node: { subject } }] } } })
@@ -81,6 +82,7 @@ test('one query over both; when the partner is gone, what is ours is still answe
   const { data, errors } = await ask(url, '7', HISTORY)
   expect(data).toEqual({ viewerHistory: { edges: [{ node: { subject: { ...subject, title: null, author: null } } }] } })
   expect(errors?.map(({ extensions }) => extensions.code)).toEqual(['SUBGRAPH_UNAVAILABLE'])
+  expect(service.log()).toMatch(/"subgraph":"catalog".*a subgraph did not answer/)
 })
 
 test('an edited schema is served without a restart, by every worker, and SIGHUP to the service looks again', async () => {
@@ -137,7 +139,7 @@ test('a new graph that a persisted operation does not fit is refused; another on
   const settings = { server: { supergraph: 'supergraph.yaml' }, persisted: { manifests: [join(folder, 'operations.json')] } }
   const service = await startService({ folder, settings })
   ends.push(() => service.stop())
-  const call = async () => await (await fetch(new URL('/graphql/p/title', service.url))).json()
+  const call = async (): Promise<unknown> => (await fetch(new URL('/graphql/p/title', service.url))).json()
   const expected = { data: { video: { title: 'title of 1' } } }
   expect(await call()).toEqual(expected)
   writeFileSync(schema, VIDEOS.replace('title: String', 'name: String'))
