@@ -1,22 +1,21 @@
 import { ProxyTracerProvider, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { Registry } from '@prometheus-io/client'
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
 import { makeObserver, type FetchNote } from '../../gateway/observed.ts'
 import { findTracing, makeTracing, traceHeaders } from '../../gateway/tracing.ts'
 import { ask, failing, makeContext, openGraph } from './engine-graph.ts'
+import { makeSpans } from './spans.ts'
 
 const QUERY = 'query Feed { feed(first: 2) { title viewerProgress { position } } }'
 
 function openWatched(down = false) {
-  const exporter = new InMemorySpanExporter()
-  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  const { provider, ended } = makeSpans()
   const registry = new Registry()
   const tracing = makeTracing(provider.getTracer('test'))
   const observe = makeObserver(registry, tracing)
   const broken = failing('history', new Error('the host is gone'))
   const engine = openGraph((name, transport) => observe(name, down ? broken(name, transport) : transport))
-  return { engine, registry, tracing, spans: () => exporter.getFinishedSpans() }
+  return { engine, registry, tracing, spans: () => ended }
 }
 
 describe('fetches that are watched', () => {
@@ -60,8 +59,8 @@ describe('fetches that are watched', () => {
     operation.end(0)
     const [catalog, history, root] = spans()
     expect([catalog?.name, history?.name, root?.name]).toEqual(['fetch catalog', 'fetch history', 'query Feed'])
-    expect(history?.parentSpanContext?.spanId).toBe(root?.spanContext().spanId)
-    expect(history?.spanContext().traceId).toBe(root?.spanContext().traceId)
+    expect(history?.parent?.spanId).toBe(root?.context.spanId)
+    expect(history?.context.traceId).toBe(root?.context.traceId)
     expect(Object.keys(history?.attributes ?? {})).toEqual(['tidemark.subgraph', 'graphql.operation.type'])
     expect(Object.keys(root?.attributes ?? {})).toEqual(['graphql.operation.type', 'graphql.operation.name'])
   })
@@ -81,7 +80,7 @@ describe('tracing', () => {
     expect(trace.getTracerProvider()).toBeInstanceOf(ProxyTracerProvider)
     expect(findTracing()).toBeUndefined()
     expect(traceHeaders({})).toEqual({})
-    trace.setGlobalTracerProvider(new BasicTracerProvider())
+    trace.setGlobalTracerProvider(makeSpans().provider)
     try {
       expect(findTracing()).toBeDefined()
     } finally {

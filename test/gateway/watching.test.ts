@@ -1,16 +1,15 @@
 import { propagation, trace, type TextMapPropagator } from '@opentelemetry/api'
-import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { makeObserver } from '../../gateway/observed.ts'
 import { makeTracing } from '../../gateway/tracing.ts'
 import { post, startServer, type TestServer } from '../support/front-schema.ts'
 import { openGraph } from './engine-graph.ts'
+import { makeSpans } from './spans.ts'
 
 const QUERY = 'query Feed($first: Int!) { feed(first: $first) { viewerProgress { position } } }'
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-const exporter = new InMemorySpanExporter()
-const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+const { provider, ended } = makeSpans()
 const tracing = makeTracing(provider.getTracer('test'))
 /** Reads `traceparent` as an SDK's propagator does. */
 const propagator: TextMapPropagator = {
@@ -59,15 +58,15 @@ describe('an operation seen from outside', () => {
   })
 
   test("is a span in its caller's trace, above the spans of its fetches, which name neither variables nor viewers", async () => {
-    exporter.reset()
+    ended.length = 0
     await ask('development', { traceparent: PARENT, 'x-viewer-id': 'secret-viewer' })
-    const spans = exporter.getFinishedSpans()
+    const spans = [...ended]
     expect(spans.map(({ name }) => name).sort()).toEqual(['fetch catalog', 'fetch history', 'query Feed'])
     const operation = spans.find(({ name }) => name === 'query Feed')
-    expect(operation?.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
+    expect(operation?.parent?.spanId).toBe('b7ad6b7169203331')
     for (const span of spans) {
-      expect(span.spanContext().traceId).toBe('0af7651916cd43dd8448eb211c80319c')
-      if (span !== operation) expect(span.parentSpanContext?.spanId).toBe(operation?.spanContext().spanId)
+      expect(span.context.traceId).toBe('0af7651916cd43dd8448eb211c80319c')
+      if (span !== operation) expect(span.parent?.spanId).toBe(operation?.context.spanId)
       expect(JSON.stringify(span.attributes)).not.toContain('secret-viewer')
     }
   })
