@@ -8,12 +8,14 @@
  *     entries   number (u64)   format (1 byte) · JSON of the entry
  *     parked    number (u64)   the reason as a line of JSON · the bytes as they were
  *
- * JSON, because an operator may have to read it on a bad day, and an outage lasts for megabytes, not terabytes.
+ * An operator may look into any of them, and put back what was set aside, while its process runs: LMDB lets several
+ * processes write, and an entry that is put back has its old number, which nobody uses again.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { isTidemarkError } from '../../core/errors.ts'
-import type { Journal, JournalEntry, Journaled, Journals } from '../journal.ts'
+import { parseEntry } from '../journal-entry.ts'
+import type { Journal, Journaled, Journals, JournalView } from '../journal.ts'
 import { openEnvironment, type Bytes } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { lockDataFolder, type FolderLock } from './folder-lock.ts'
@@ -27,6 +29,8 @@ const FORMAT = 1
 const NAME = /^journal-(\d+)$/
 /** Journals know nothing of regions: a replay finds them out anew. */
 const REGIONS = 1
+const NEW_LINE = 0x0a
+const NO_LOCK: FolderLock = { release: () => undefined }
 
 /** Throws the file system's error if the folder cannot be written. */
 export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}): Journals {
@@ -40,8 +44,7 @@ export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}
   return {
     own,
     async adopt() {
-      const names = existsSync(data) ? readdirSync(data).filter((name) => NAME.test(name)) : []
-      for (const name of names) {
+      for (const name of journalNames(data)) {
         const journal = open(name)
         if (journal === undefined) continue
         if ((await journal.count()).waiting > 0) return journal
@@ -51,6 +54,21 @@ export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}
     },
     close: () => own.close(),
   }
+}
+
+/** Those of a data folder, whoever uses them. Nothing is opened that is not there. */
+export function viewLmdbJournals(data: string, options: LmdbJournalsOptions = {}): JournalView[] {
+  const { sizeMaxGb = 16 } = options
+  return journalNames(data).map((name) => ({ name, ...openJournal(join(data, name), NO_LOCK, sizeMaxGb) }))
+}
+
+function journalNames(data: string): string[] {
+  const names = existsSync(data) ? readdirSync(data).filter((name) => NAME.test(name)) : []
+  return names.sort((a, b) => numberIn(a) - numberIn(b))
+}
+
+function numberIn(name: string): number {
+  return Number(NAME.exec(name)?.[1])
 }
 
 function openFirstFree(open: (name: string) => Journal | undefined): Journal {
@@ -80,10 +98,16 @@ function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journ
 
   return {
     leftUntil,
-    append(entry) {
-      const key = keyOf(next++)
-      const value = Buffer.concat([Buffer.of(FORMAT), Buffer.from(JSON.stringify(entry))])
-      return failing(() => environment.write(() => void entries.put(key, value)))
+    append(added) {
+      const rows = added.map((entry) => ({
+        key: keyOf(next++),
+        value: Buffer.concat([Buffer.of(FORMAT), Buffer.from(JSON.stringify(entry))]),
+      }))
+      return failing(() =>
+        environment.write(() => {
+          for (const { key, value } of rows) void entries.put(key, value)
+        }),
+      )
     },
     list: (after, limit) =>
       failing(() =>
@@ -103,6 +127,27 @@ function openJournal(folder: string, lock: FolderLock, sizeMaxGb: number): Journ
           void parked.put(keyOf(number), Buffer.concat([Buffer.from(`${JSON.stringify(reason)}\n`), value]))
           void entries.remove(keyOf(number))
         }),
+      ),
+    listParked: () =>
+      failing(() =>
+        environment.read(() =>
+          Array.from(parked.getRange({}), ({ key, value }) => {
+            const { reason, bytes } = splitParked(value)
+            return { ...decode(key, bytes), reason }
+          }),
+        ),
+      ),
+    putBack: (numbers) =>
+      failing(() =>
+        environment.write(() =>
+          numbers.filter((number) => {
+            const value = parked.getBinary(keyOf(number))
+            if (value === undefined) return false
+            void entries.put(keyOf(number), splitParked(value).bytes)
+            void parked.remove(keyOf(number))
+            return true
+          }),
+        ),
       ),
     count: () => failing(() => environment.read(() => ({ waiting: countOf(entries), parked: countOf(parked) }))),
     close() {
@@ -131,8 +176,14 @@ function decode(key: Buffer, value: Buffer): Journaled {
   const number = Number(key.readBigUInt64BE())
   if (value[0] !== FORMAT) return { number, unreadable: `it is of format ${value[0]}, and this version reads ${FORMAT}` }
   try {
-    return { number, entry: JSON.parse(value.toString('utf8', 1)) as JournalEntry }
+    return { number, entry: parseEntry(value.toString('utf8', 1)) }
   } catch (error) {
-    return { number, unreadable: `it is not JSON: ${String(error)}` }
+    return { number, unreadable: error instanceof Error ? error.message : String(error) }
   }
+}
+
+function splitParked(value: Buffer): { reason: string; bytes: Buffer } {
+  const end = value.indexOf(NEW_LINE)
+  // The value is LMDB's memory, which the next write may use again.
+  return { reason: JSON.parse(value.toString('utf8', 0, end)) as string, bytes: Buffer.from(value.subarray(end + 1)) }
 }

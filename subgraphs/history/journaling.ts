@@ -2,19 +2,22 @@
  * The life of this process's journal: writes go in while the hot store is down; once it answers, what waits is applied,
  * oldest first, and removed. So does what other processes left that died with a full journal.
  *
- * Entries are taken by the hundred and split by viewer (`replay-parts.ts`); a viewer's stay in order, viewers go side by
- * side. An entry is removed when all of it was applied. What needs the record store, and finds it down, stays and does not
- * hold up the rest: `replay.ts` applies it as a late one. What fails again and again for a reason of its own is set aside,
- * and told.
+ * An entry is one viewer's. A viewer's entries are applied in order, viewers go side by side. What the hot store does not
+ * take, for whatever reason, holds up the later entries of its viewer and nobody else's, and is tried again after a delay
+ * that grows: an entry was acknowledged, so a store that is misconfigured, full or mended next week is no reason to give
+ * it up. Only what nobody can read, and what is refused because of what it says, would fail for ever: that is set aside,
+ * and told, and an operator may put it back (`tidemark journal`).
+ *
+ * What needs the record store, and finds it down, stays and holds up nothing: `replay.ts` applies it as a late one.
  */
 import type { Breaker } from '../../core/breaker.ts'
 import type { Clock, Timer } from '../../core/clock.ts'
 import { saysDown } from '../../core/degraded.ts'
 import type { ViewerId } from '../../core/domain.ts'
-import { isTidemarkError } from '../../core/errors.ts'
+import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { PartBreaker } from '../../core/part-breaker.ts'
+import { splitByViewer, viewerOf } from '../../stores/journal-entry.ts'
 import type { Journal, JournalEntry, Journaled, Journals } from '../../stores/journal.ts'
-import { partsByViewer, writersOf } from './replay-parts.ts'
 import type { Replay } from './replay.ts'
 
 export type JournalingOptions = {
@@ -22,6 +25,10 @@ export type JournalingOptions = {
   lookEveryMs?: number
   /** Entries taken at once. Minimum 1. Default 1000. */
   entriesMax?: number
+  /** Milliseconds before an entry that the hot store did not take is tried again; twice as many each time. Minimum 1. Default 500. */
+  retryMinMs?: number
+  /** The most that delay grows to. Default 60000. */
+  retryMaxMs?: number
 }
 
 export type JournalFigures = {
@@ -40,7 +47,7 @@ export type Journaling = {
   mustJournal(viewer: ViewerId): boolean
   /** The switch as the newest waiting write sets it; undefined = none waits. */
   pausedBy(viewer: ViewerId): boolean | undefined
-  /** Durable when it resolves. */
+  /** Durable when it resolves, whole or not at all. */
   append(entry: JournalEntry): Promise<void>
   /** Applies what an earlier process left, and looks again from time to time. */
   start(): void
@@ -50,11 +57,22 @@ export type Journaling = {
 }
 
 type Waiting = { writes: number; paused: boolean | undefined }
-/** How an entry fared: `parts` are still to be applied. */
-type Progress = { parts: number; later: boolean; failure: unknown }
+/** Since when a viewer's entries are not taken, in the form of the next trial. */
+type Held = { delayMs: number; until: number }
+/** One run over one journal. `stopped`: whose entries are not applied any more in this run. */
+type Run = { journal: Journal; replay: Replay; held: Map<ViewerId, Held>; stopped: Set<ViewerId>; failure: unknown }
+type Fate = 'applied' | 'later' | { refused: string }
 
-/** Rounds in which an entry may fail for a reason of its own. */
-const TRIES_MAX = 3
+/** What is wrong with the entry itself, and will be next year. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'BUSINESS_UNKNOWN',
+  'ID_INVALID',
+  'IDS_TOO_MANY',
+  'INPUTS_TOO_MANY',
+  'POSITION_INVALID',
+  'VIEWED_AT_INVALID',
+  'DEVICE_INVALID',
+])
 
 /** `makeReplay` gets where to count what is dropped. */
 export function makeJournaling(
@@ -65,46 +83,52 @@ export function makeJournaling(
   options: JournalingOptions,
   onError: (error: unknown) => void,
 ): Journaling {
-  const { lookEveryMs = 30_000, entriesMax = 1_000 } = options
+  const { lookEveryMs = 30_000, entriesMax = 1_000, retryMinMs = 500, retryMaxMs = 60_000 } = options
   const { own } = journals
   const figures: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
   const waiting = new Map<ViewerId, Waiting>()
   /** Entries of this process that nobody waits for any more, though they are still there. */
   const uncounted = new Set<number>()
-  const tries = new Map<number, number>()
+  const held = new Map<ViewerId, Held>()
   let mode: 'open' | 'ending' = 'open'
-  let timer: Timer | undefined
+  let lookTimer: Timer | undefined
+  let retryTimer: Timer | undefined
   let underWay: Promise<void> | undefined
   let again = false
+  /** Journals of the dead are looked for now and then, not whenever an entry of our own waits. */
+  let adopts = false
 
   async function append(entry: JournalEntry): Promise<void> {
+    const entries = splitByViewer(entry)
     // Counted before it is durable, so that what the viewer sends next cannot overtake it.
-    count(entry)
+    entries.forEach(count)
     try {
-      await own.append(entry)
+      await own.append(entries)
     } catch (error) {
-      uncount(entry)
+      entries.forEach(uncount)
       throw error
     }
-    figures.journaled++
-    // Bases wait for the record store, and it says itself when it is back. So does the hot store for these viewers.
-    if ([...writersOf(entry)].some((viewer) => !breakers.hotStore.isOpenFor(viewer))) wake()
+    figures.journaled += entries.length
+    // Bases wait for the record store, and it says itself when it is back; so does the hot store for these viewers; and
+    // whoever is held up is tried in his time.
+    const mayGo = (viewer: ViewerId): boolean => !held.has(viewer) && !breakers.hotStore.isOpenFor(viewer)
+    if (entry.kind !== 'base' && entries.some((each) => mayGo(viewerOf(each)))) wake()
   }
 
+  /** The viewer's next writes go behind it. Merging a base goes anywhere. */
   function count(entry: JournalEntry): void {
-    for (const viewer of writersOf(entry)) {
-      const found = waiting.get(viewer) ?? { writes: 0, paused: undefined }
-      found.writes++
-      if (entry.kind === 'pause') found.paused = entry.paused
-      waiting.set(viewer, found)
-    }
+    if (entry.kind === 'base') return
+    const viewer = viewerOf(entry)
+    const found = waiting.get(viewer) ?? { writes: 0, paused: undefined }
+    found.writes++
+    if (entry.kind === 'pause') found.paused = entry.paused
+    waiting.set(viewer, found)
   }
 
   function uncount(entry: JournalEntry): void {
-    for (const viewer of writersOf(entry)) {
-      const found = waiting.get(viewer)
-      if (found !== undefined && --found.writes <= 0) waiting.delete(viewer)
-    }
+    if (entry.kind === 'base') return
+    const found = waiting.get(viewerOf(entry))
+    if (found !== undefined && --found.writes <= 0) waiting.delete(viewerOf(entry))
   }
 
   function wake(): void {
@@ -113,6 +137,7 @@ export function makeJournaling(
       again = true
       return
     }
+    retryTimer?.cancel()
     underWay = replayAll()
       .catch(onError)
       .then(() => {
@@ -120,88 +145,108 @@ export function makeJournaling(
         const isWanted = again
         again = false
         if (isWanted) wake()
+        else planRetry()
       })
   }
 
+  /** With the breaker open nothing is planned: it says itself when the hot store is back. */
+  function planRetry(): void {
+    if (mode === 'ending' || held.size === 0 || breakers.hotStore.isOpenForAll()) return
+    const due = Math.min(...Array.from(held.values(), ({ until }) => until))
+    retryTimer = clock.after(Math.max(1, due - clock.now()), wake)
+  }
+
   async function replayAll(): Promise<void> {
-    await replayJournal(own)
-    while (mode === 'open') {
-      const left = await journals.adopt()
-      if (left === undefined) return
-      try {
-        if (!(await replayJournal(left))) return
-      } finally {
-        await left.close()
+    await replayJournal(own, held)
+    if (!adopts) return
+    adopts = false
+    const kept: Journal[] = []
+    try {
+      while (mode === 'open' && !breakers.hotStore.isOpenForAll()) {
+        const left = await journals.adopt()
+        if (left === undefined) return
+        kept.push(left)
+        // What is not emptied is kept until the end, so that the next one is found behind it.
+        if (await replayJournal(left, new Map())) await kept.pop()?.close()
       }
+    } finally {
+      for (const journal of kept) await journal.close()
     }
   }
 
-  /** False if something stays in it. Rejects if the hot store fails for all. */
-  async function replayJournal(journal: Journal): Promise<boolean> {
+  /** False if something stays in it. */
+  async function replayJournal(journal: Journal, heldBefore: Map<ViewerId, Held>): Promise<boolean> {
     const replay = makeReplay((dropped) => {
       figures.dropped += dropped
     })
+    const run: Run = { journal, replay, held: heldBefore, stopped: new Set(), failure: undefined }
+    for (const [viewer, { until }] of heldBefore) if (until > clock.now()) run.stopped.add(viewer)
     let isEmptied = true
-    const halted = new Set<ViewerId>()
     for (let after = 0; ;) {
+      if (breakers.hotStore.isOpenForAll() || (mode === 'ending' && journal !== own)) return false
       const entries = await journal.list(after, entriesMax)
-      const last = entries[entries.length - 1]
-      if (last === undefined) return isEmptied
-      if (mode === 'ending' && journal !== own) return false
+      const last = entries.at(-1)
+      if (last === undefined) break
       after = last.number
-      if (!(await replayEntries(journal, replay, entries, halted))) isEmptied = false
+      if (!(await replayEntries(run, entries))) isEmptied = false
     }
-  }
-
-  /** `halted`: whose part of the hot store is out. What is theirs stays, all of it, so that it stays in order. */
-  async function replayEntries(journal: Journal, replay: Replay, entries: readonly Journaled[], halted: Set<ViewerId>): Promise<boolean> {
-    const fates = new Map<number, Progress>()
-    let outage: unknown
-    const chains = [...partsByViewer(entries)]
-    for (const { number } of chains.flatMap(([, parts]) => parts)) {
-      const fate = fates.get(number) ?? { parts: 0, later: false, failure: undefined }
-      fate.parts++
-      fates.set(number, fate)
-    }
-    await Promise.all(
-      chains.map(async ([viewer, parts]) => {
-        if (halted.has(viewer)) return
-        for (const { number, entry } of parts) {
-          const fate = fates.get(number) as Progress
-          try {
-            if (!(await replay.apply(entry))) fate.later = true
-          } catch (error) {
-            if (saysDown(error, 'recordStore')) fate.later = true
-            else if (isOutage(error)) {
-              // What comes behind in this chain must not overtake.
-              if (saysDown(error, 'hotStore') && !breakers.hotStore.isOpenForAll()) halted.add(viewer)
-              else outage = error
-              return
-            } else fate.failure = error
-          }
-          fate.parts--
-        }
-      }),
-    )
-    const applied: number[] = []
-    let isEmptied = true
-    for (const each of entries) {
-      const fate = fates.get(each.number)
-      const failure = 'unreadable' in each ? each.unreadable : fate?.failure
-      if (fate !== undefined && (fate.parts > 0 || fate.later)) isEmptied = false
-      else if (failure === undefined) applied.push(each.number)
-      else if (!(await parkAfterTries(journal, each, failure))) isEmptied = false
-    }
-    if (applied.length > 0) await journal.remove(applied)
-    figures.replayed += applied.length
-    if (journal === own) {
-      for (const each of entries) if ((fates.get(each.number)?.parts ?? 0) === 0) letGo(each, applied.includes(each.number))
-    }
-    if (outage !== undefined) throw outage
+    // Whoever was tried and is not stopped is not held any longer.
+    for (const viewer of heldBefore.keys()) if (!run.stopped.has(viewer)) heldBefore.delete(viewer)
+    if (run.failure !== undefined) onError(run.failure)
     return isEmptied
   }
 
-  /** Its viewers need not wait for it any longer, whether it was applied or stays. */
+  async function replayEntries(run: Run, entries: readonly Journaled[]): Promise<boolean> {
+    const fates = new Map<number, Fate>()
+    const chains = Map.groupBy(entries, (each) => ('entry' in each ? viewerOf(each.entry) : undefined))
+    await Promise.all(
+      Array.from(chains, async ([viewer, chain]) => {
+        if (viewer !== undefined && run.stopped.has(viewer)) return
+        for (const each of chain) {
+          const fate = 'entry' in each ? await applyOne(run, viewer as ViewerId, each.entry) : { refused: each.unreadable }
+          // What comes behind in this chain must not overtake.
+          if (fate === undefined) return
+          fates.set(each.number, fate)
+        }
+      }),
+    )
+    const applied = entries.flatMap(({ number }) => (fates.get(number) === 'applied' ? [number] : []))
+    if (applied.length > 0) await run.journal.remove(applied)
+    figures.replayed += applied.length
+    for (const each of entries) {
+      const fate = fates.get(each.number)
+      if (typeof fate === 'object') await park(run.journal, each, fate.refused)
+      if (fate !== undefined && run.journal === own) letGo(each, fate === 'applied')
+    }
+    return entries.every(({ number }) => {
+      const fate = fates.get(number)
+      return fate === 'applied' || typeof fate === 'object'
+    })
+  }
+
+  /** Undefined: the hot store did not take it now. */
+  async function applyOne(run: Run, viewer: ViewerId, entry: JournalEntry): Promise<Fate | undefined> {
+    try {
+      const isDone = await run.replay.apply(entry)
+      run.held.delete(viewer)
+      return isDone ? 'applied' : 'later'
+    } catch (error) {
+      if (saysDown(error, 'recordStore')) return 'later'
+      if (isTidemarkError(error) && REFUSALS.has(error.code)) return { refused: `${error.code}: ${error.message}` }
+      hold(run, viewer)
+      // That the hot store is down its breaker has told.
+      if (!breakers.hotStore.isOpenFor(viewer)) run.failure ??= error
+      return undefined
+    }
+  }
+
+  function hold(run: Run, viewer: ViewerId): void {
+    run.stopped.add(viewer)
+    const delayMs = Math.min(retryMaxMs, 2 * (run.held.get(viewer)?.delayMs ?? retryMinMs / 2))
+    run.held.set(viewer, { delayMs, until: clock.now() + delayMs })
+  }
+
+  /** Its viewer need not wait for it any longer, whether it was applied or stays. */
   function letGo(each: Journaled, isGone: boolean): void {
     if (each.number <= own.leftUntil) return
     if ('entry' in each && !uncounted.has(each.number)) uncount(each.entry)
@@ -209,27 +254,26 @@ export function makeJournaling(
     else uncounted.add(each.number)
   }
 
-  async function parkAfterTries(journal: Journal, each: Journaled, failure: unknown): Promise<boolean> {
-    const tried = (tries.get(each.number) ?? 0) + 1
-    tries.set(each.number, tried)
-    if (tried < TRIES_MAX && 'entry' in each) {
-      onError(failure)
-      return false
-    }
-    tries.delete(each.number)
+  async function park(journal: Journal, each: Journaled, reason: string): Promise<void> {
+    await journal.park(each.number, reason)
     figures.parked++
-    await journal.park(each.number, String(failure))
-    onError(new Error(`entry ${each.number} of a journal cannot be applied and was set aside: ${String(failure)}`, { cause: failure }))
-    return true
+    onError(new Error(`entry ${each.number} of a journal cannot be applied and was set aside (see \`tidemark journal\`): ${reason}`))
   }
 
   function look(): void {
-    timer = clock.after(lookEveryMs, look)
+    lookTimer = clock.after(lookEveryMs, look)
+    adopts = true
     wake()
   }
 
-  breakers.hotStore.onClose(wake)
-  breakers.recordStore.onClose(wake)
+  function onBack(): void {
+    held.clear()
+    adopts = true
+    wake()
+  }
+
+  breakers.hotStore.onClose(onBack)
+  breakers.recordStore.onClose(onBack)
   return {
     mustJournal: (viewer) => breakers.hotStore.isOpenFor(viewer) || waiting.has(viewer),
     pausedBy: (viewer) => waiting.get(viewer)?.paused,
@@ -237,15 +281,12 @@ export function makeJournaling(
     start: look,
     async stop() {
       mode = 'ending'
-      timer?.cancel()
+      lookTimer?.cancel()
+      retryTimer?.cancel()
+      held.clear()
       wake()
       while (underWay !== undefined) await underWay
     },
     figures: () => ({ ...figures }),
   }
-}
-
-/** The hot store's own trouble, which passes: the entry is as good as it was. */
-function isOutage(error: unknown): boolean {
-  return saysDown(error, 'hotStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
 }

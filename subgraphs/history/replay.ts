@@ -33,7 +33,7 @@ export type ReplayHooks = {
 
 export type Replay = {
   /**
-   * Applies an entry, or the part of one that concerns one viewer. False: it must wait for the record store. Rejects with
+   * Applies an entry. False: it must wait for the record store. Rejects with
    * the code of the hot store if that fails; then nothing is lost by applying it again.
    */
   apply(entry: JournalEntry): Promise<boolean>
@@ -129,21 +129,28 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
     hooks.aggregate(key)
   }
 
-  /** What was put as if there was nothing to merge with is merged with what there is. */
+  /**
+   * What was put as if there was nothing to merge with is merged with what there is. A row may say that everything up to a
+   * moment is deleted (`since`), and a record that was put without it may be older than that; the port's putting knows no
+   * such moment, so the record is deleted first, and then the row is put. Between the two nothing is shown, and if they
+   * part for ever the row is still in the record store, and so is this entry in the journal.
+   *
+   * Two reports that were put without a base are one record by now, so a deletion between them cannot part them any more.
+   */
   async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<void> {
     const rows = await records.getProgressMany(keys)
+    const stored = await hot.readDirtyProgress(keys)
+    for (const [index, key] of keys.entries()) {
+      const row = rows[index]
+      const record = stored[index]?.record
+      const isVoid = row !== undefined && record !== undefined && !record.deleted && record.viewedAt <= row.since
+      if (isVoid) await remove([key], row.since)
+    }
     const writes = keys.flatMap((key, index): ProgressWrite[] => {
       const row = rows[index]
       return row === undefined || row.deleted ? [] : [{ ...key, record: row, decisive: false, base: row }]
     })
     if (writes.length > 0) await put(writes, now)
-    const stored = await hot.readDirtyProgress(keys)
-    for (const [index, key] of keys.entries()) {
-      const row = rows[index]
-      const record = stored[index]?.record
-      const isVoid = row?.deleted === true && record !== undefined && !record.deleted && record.viewedAt <= row.since
-      if (isVoid) await remove([key], row.since)
-    }
   }
 
   return {

@@ -230,7 +230,8 @@ describe('with the hot store down', () => {
     served = serveOn(stores, folder.path)
     await drained()
     expect(shown('1')).toBeDefined()
-    expect(served.history.figures().journal).toMatchObject({ journaled: 0, replayed: 1 })
+    await until('it is counted', () => served.history.figures().journal.replayed === 1)
+    expect(served.history.figures().journal.journaled).toBe(0)
   })
 
   it('what a dead neighbour left is applied by whoever lives', async () => {
@@ -257,5 +258,57 @@ describe('with the hot store down', () => {
       expect(shown(String(oid))?.position).toBe(last?.position)
     }
     expect(served.history.figures().journal.parked).toBe(0)
+  })
+
+  it('a hot store that comes back unfit loses no acknowledged write, however often it refuses them', async () => {
+    stores.set('hot', 'down')
+    for (const id of ['1', '2', '3', '4', '5']) await send(report(id, { viewer: id }))
+    stores.refuse((call) => (call === 'hot.putProgress' ? 'DATA_INCOMPATIBLE' : undefined))
+    stores.set('hot', 'up')
+    await until('it was tried', () => stores.calls.filter((call) => call === 'hot.putProgress').length > 1)
+    // Each of these wakes the replay.
+    for (let n = 0; n < 20; n++) {
+      await send(report(`more ${n}`, { viewer: '1' }))
+      await sleep(10)
+    }
+    expect(await served.journals.own.count()).toEqual({ waiting: 25, parked: 0 })
+    stores.refuse(() => undefined)
+    await drained()
+    for (const id of ['1', '2', '3', '4', '5'])
+      expect(stores.state.lookUp({ viewer: id, business: 1, oid: id }).record?.position).toBe(60_000)
+    expect(stores.state.lookUp({ viewer: '1', business: 1, oid: 'more 19' }).record).toBeDefined()
+  })
+
+  it('a report behind a pausing that is not applied yet is not recorded, and an older one behind a clearing never shown', async () => {
+    stores.set('hot', 'down')
+    await served.history.service.setPaused({ id: '8', scopes: [] }, true, degraded)
+    await served.history.service.clearHistory(viewer, 'video', degraded)
+    const unfit = new Set(['hot.setPaused', 'hot.clearProgress'])
+    stores.refuse((call) => (unfit.has(call) ? 'INTERNAL' : undefined))
+    stores.set('hot', 'up')
+    await until('the breaker closes', () => !served.history.figures().outages.hotStore.isDown)
+    const [answer] = await send(report('1', { viewer: '8' }))
+    await send(report('2', { viewedAt: Date.now() - 5_000 }))
+    expect(answer?.outcome).toBe('PAUSED')
+    expect(shown('2')).toBeUndefined()
+    stores.refuse(() => undefined)
+    await drained()
+    expect(stores.state.lookUp({ viewer: '8', business: 1, oid: '1' }).record).toBeUndefined()
+    expect(shown('2')).toBeUndefined()
+  })
+
+  it('and fails again while the journal is applied, what is left of it waits and nothing overtakes', async () => {
+    stores.set('hot', 'down')
+    for (let n = 1; n <= 6; n++) await send(report('1', { position: n * 10_000 }))
+    await served.history.service.deleteHistory(viewer, 'video', ['1'], degraded)
+    let puts = 0
+    stores.refuse((call) => (call === 'hot.putProgress' && ++puts === 3 ? 'HOT_STORE_UNAVAILABLE' : undefined))
+    stores.set('hot', 'up')
+    await drained()
+    await until('all are counted', () => served.history.figures().journal.replayed === 7)
+    expect(served.history.figures().outages.hotStore.count).toBe(2)
+    expect(stores.calls.filter((call) => call === 'hot.deleteProgress')).toHaveLength(1)
+    expect(stores.calls.lastIndexOf('hot.putProgress')).toBeLessThan(stores.calls.indexOf('hot.deleteProgress'))
+    expect(shown('1')).toBeUndefined()
   })
 })

@@ -133,4 +133,34 @@ describe('replaying', () => {
     expect(oids(stores)).toEqual([])
     expect(told.dropped).toBe(1)
   })
+
+  describe('what was put without its base', () => {
+    const inRecords = (stores: SwitchedStores, record: ReturnType<typeof report>) => stores.records.putProgress([{ key: key('1'), record }])
+    const merge = (stores: SwitchedStores) => replayOn(stores).replay.apply({ kind: 'base', now: T + 100, keys: [key('1')] })
+
+    it('goes if it was viewed before a deletion that only the record store knew', async () => {
+      const stores = makeSwitchedStores()
+      await inRecords(stores, report(T, { since: T, deleted: true, rank: 0, version: T * 1_024 }))
+      await putAt(stores, T + 100, write('7', '1', report(T - 50, { position: 60_000 })))
+      await merge(stores)
+      expect(oids(stores)).toEqual([])
+    })
+
+    it('does not resurrect what was deleted before the glance that the record store has', async () => {
+      const stores = makeSwitchedStores()
+      const glanced = report(T + 10, { since: T, rank: T + 10, position: 2_000, version: (T + 10) * 1_024 })
+      await inRecords(stores, glanced)
+      await putAt(stores, T + 100, write('7', '1', report(T - 50, { position: 60_000 })))
+      await merge(stores)
+      expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T + 10, since: T, position: 2_000, deleted: false })
+    })
+
+    it('keeps the place that the record store has, if it was a glance', async () => {
+      const stores = makeSwitchedStores()
+      await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
+      await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))
+      await merge(stores)
+      expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
+    })
+  })
 })

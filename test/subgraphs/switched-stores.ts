@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import { makeConfig } from '../../core/config.ts'
 import { UNAVAILABLE } from '../../core/degraded.ts'
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import type { Journals } from '../../stores/journal.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
@@ -28,12 +28,15 @@ export type SwitchedStores = ReturnType<typeof makeSwitchedStores>
 export function makeSwitchedStores() {
   const states: Record<StoreName, Switch> = { hot: 'up', log: 'up', records: 'up' }
   const calls: string[] = []
+  let refuse: (call: string, args: readonly unknown[]) => ErrorCode | undefined = () => undefined
   const gate: Gate = {
-    async call(store, name, _args, parts, answer) {
+    async call(store, name, args, parts, answer) {
       calls.push(`${store}.${name}`)
       await Promise.resolve()
       if (states[store] === 'hangs') return new Promise(() => undefined)
       if (states[store] === 'down') throw new TidemarkError(CODES[store], `the model's ${store} is down`)
+      const code = refuse(`${store}.${name}`, args)
+      if (code !== undefined) throw new TidemarkError(code, `the model's ${store} refuses ${name}`)
       for (const part of parts) part()
       return answer()
     },
@@ -51,6 +54,10 @@ export function makeSwitchedStores() {
     calls,
     set(store: StoreName, to: Switch): void {
       states[store] = to
+    },
+    /** Single calls, such as hot.putProgress, fail with the code that this says. */
+    refuse(wanted: typeof refuse): void {
+      refuse = wanted
     },
   }
 }
