@@ -161,6 +161,15 @@ program
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (what: string, id: string | undefined, flags) => (await import('./inspect.ts')).inspect(what, id, flags, console.log))
 
+program
+  .command('journal')
+  .description("What waits in this machine's journals for the hot store, and what was set aside: 'journal', 'journal put-back all'")
+  .argument('[what]', 'list or put-back', 'list')
+  .argument('[entries...]', 'those to put back, as the list shows them, such as journal-0/17; or all')
+  .option('--data <folder>', 'folder of the journals (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (what: string, entries: string[], flags) => (await import('./journal.ts')).journal(what, entries, flags, console.log))
+
 function wholeFrom(minimum: number, maximum: number): (text: string) => number {
   return (text) => {
     const value = Number(text)

@@ -2,12 +2,12 @@
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
-import type { Journals } from './journal.ts'
+import type { Journals, JournalView } from './journal.ts'
 import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openEnvironment } from './lmdb/environment.ts'
 import type { ChangeRelay } from './lmdb/changes.ts'
 import { openLmdbHotStore } from './lmdb/hot-store.ts'
-import { openLmdbJournals } from './lmdb/journal.ts'
+import { openLmdbJournals, viewLmdbJournals } from './lmdb/journal.ts'
 import { openLmdbLog } from './lmdb/log.ts'
 import { openLmdbRecordStore } from './lmdb/record-store.ts'
 import type { Log } from './log.ts'
@@ -69,6 +69,12 @@ export function openCountingStore({ stores, limits }: Config): { client: RedisCl
   // Without a listener an error would end the process; each call says what is wrong, and counting goes on in memory.
   client.on('error', () => {})
   return { client, prefix: stores.redis.prefix, close: () => client.disconnect() }
+}
+
+/** The journals of the data folder, for an operator, whether their processes run or not. */
+export function viewJournals(config: Config): JournalView[] {
+  const { data, sizeMaxGb } = config.stores
+  return viewLmdbJournals(data, { sizeMaxGb })
 }
 
 function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {

@@ -1,0 +1,56 @@
+/** `tidemark journal`, run as an operator runs it. */
+import { execFile } from 'node:child_process'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { join } from 'node:path'
+import type { JournalEntry } from '../../stores/journal.ts'
+import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
+import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const clear = (now: number): JournalEntry => ({ kind: 'clear', now, viewer: '7', business: 1 })
+
+describe('tidemark journal', { timeout: 30_000 }, () => {
+  let folder: Folder
+  beforeEach(() => {
+    folder = makeDataFolder()
+  })
+  afterEach(() => folder.remove())
+
+  function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
+    return new Promise((resolve) => {
+      execFile(process.execPath, [COMMAND, 'journal', ...args, '--data', folder.path], { cwd: folder.path }, (failure, out, error) =>
+        resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+      )
+    })
+  }
+
+  it('lists what was set aside with its reason, and puts back what is named, beside the process that has the journal', async () => {
+    const { own, close } = openLmdbJournals(folder.path)
+    await own.append([clear(1_000), clear(2_000), clear(3_000)])
+    await own.park(1, 'ID_INVALID: too long')
+    await own.park(2, 'ID_INVALID: empty')
+    const listed = await run()
+    expect(listed.out.split('\n')).toEqual([
+      'journal-0  1 wait, 2 set aside',
+      '  journal-0/1  1970-01-01T00:00:01.000Z  clear of viewer 7: ID_INVALID: too long',
+      '  journal-0/2  1970-01-01T00:00:02.000Z  clear of viewer 7: ID_INVALID: empty',
+      '',
+    ])
+    expect(await run('put-back', 'journal-0/2')).toMatchObject({ status: 0, out: 'journal-0/2 waits again\n' })
+    expect(await own.count()).toEqual({ waiting: 2, parked: 1 })
+    expect(await run('put-back', 'all')).toMatchObject({ status: 0, out: 'journal-0/1 waits again\n' })
+    expect(await own.count()).toEqual({ waiting: 3, parked: 0 })
+    await close()
+  })
+
+  it('says what is wrong with a name that is not there, with no name, and with a folder without journals', async () => {
+    expect((await run()).out).toContain(`no process has kept a journal in ${folder.path}`)
+    await openLmdbJournals(folder.path).close()
+    expect(await run('put-back', 'journal-0/9')).toMatchObject({
+      status: 1,
+      error: expect.stringContaining('not set aside in any journal: journal-0/9'),
+    })
+    expect(await run('put-back')).toMatchObject({ status: 1, error: expect.stringContaining('put-back needs entries') })
+    expect(await run('empty')).toMatchObject({ status: 1, error: expect.stringContaining('say list or put-back') })
+  })
+})
