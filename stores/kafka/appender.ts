@@ -16,7 +16,7 @@ import { sleep } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { partitionOf } from '../../core/regions.ts'
 import { type KafkaConnection, type KafkaLogger, RETRY, bounded } from './client.ts'
-import { isLasting, logError } from './errors.ts'
+import { isLasting, isTooLarge, logError } from './errors.ts'
 import { BATCH_BYTES_MAX } from './topics.ts'
 
 export type Outgoing = { topic: string; region: number; value: Buffer | null; headers?: IHeaders }
@@ -57,6 +57,8 @@ export function makeAppender(
   let lastError: unknown
   let sending: Promise<void> | undefined
   let isClosed = false
+  /** Appends that go one by one, because one of them is too large for its topic and the others are not to fail with it. */
+  let alone = 0
 
   async function append(messages: readonly Outgoing[]): Promise<void> {
     if (isClosed) throw new TidemarkError('LOG_UNAVAILABLE', 'the log is closed: this process is shutting down')
@@ -107,6 +109,11 @@ export function makeAppender(
         failures = 0
         continue
       }
+      if (isTooLarge(error) && entries.length > 1) {
+        alone = entries.length
+        waiting = [...entries, ...waiting]
+        continue
+      }
       if (failures++ === 0) logger.warn({ err: error }, 'the log does not take messages; trying again')
       if (isLasting(error)) for (const entry of entries) entry.settle(logError(connection, error))
       waiting = [...entries, ...waiting].filter((entry) => !entry.isSettled)
@@ -117,7 +124,9 @@ export function makeAppender(
   function takeRequest(): Waiting[] {
     waiting = waiting.filter((entry) => !entry.isSettled)
     let bytes = 0
-    const end = waiting.findIndex((entry, index) => (bytes += entry.bytes) > REQUEST_BYTES_MAX && index > 0)
+    const isAlone = alone > 0
+    if (isAlone) alone--
+    const end = waiting.findIndex((entry, index) => ((bytes += entry.bytes) > REQUEST_BYTES_MAX || isAlone) && index > 0)
     const entries = end < 0 ? waiting : waiting.slice(0, end)
     waiting = end < 0 ? [] : waiting.slice(end)
     return entries

@@ -6,6 +6,10 @@
  * One life is one `makeMember` (member.ts). This file decides when a life ends: kafkajs reports a crash, or the watchdog
  * saw no fetch and no heartbeat for too long. Before the next one begins, the persist calls of the last have settled,
  * so that batches of a partition never overlap in this process even if kafkajs was left hanging.
+ *
+ * Between two lives nobody knows who owns what; if Kafka is down that may last. Then the regions of the last life count as
+ * owned, and all of them if there was none: they are swept, which may overlap, rather than left alone, which loses time
+ * that was promised.
  */
 import type { Kafka } from 'kafkajs'
 import { type Clock, sleep } from '../../core/clock.ts'
@@ -14,13 +18,13 @@ import { partitionOf } from '../../core/regions.ts'
 import type { ConsumerHooks, LogConsumer } from '../log.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
 import type { Undecodable } from './batches.ts'
-import { isLasting, logError } from './errors.ts'
+import { MISSING_MAX_MS, isLasting, isMissing, logError } from './errors.ts'
 import { type Member, type MemberOptions, makeMember } from './member.ts'
 
 export type SupervisorOptions = MemberOptions & {
   /** Milliseconds for the first consumer to join its group where brokers do not answer. */
   startMaxMs: number
-  /** Begin although no broker answers: the consumer joins when one does, and owns nothing until then. */
+  /** Begin although no broker answers: the consumer joins when one does. */
   mayBeDown: boolean
 }
 
@@ -31,6 +35,7 @@ export type Collaborators = {
   countPartitions(): Promise<number>
 }
 
+const NONE: ReadonlySet<number> = new Set()
 const RESTART_MIN_MS = 100
 const RESTART_MAX_MS = 5_000
 /** A life this long was a good one: the next restart is quick again. */
@@ -49,6 +54,9 @@ export async function superviseConsumer(
   let stopped = false
   let hasBegun = false
   let restarts = 0
+  /** Undefined until the first join. */
+  let lastOwned: ReadonlySet<number> | undefined
+  let isLost = true
   let partitions = await countAtFirst()
   let wake: () => void = () => undefined
   const stopping = new Promise<void>((resolve) => {
@@ -65,6 +73,7 @@ export async function superviseConsumer(
     try {
       return await collaborators.countPartitions()
     } catch (error) {
+      if (isMissing(error)) return 0
       if (options.mayBeDown && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isLasting(error)) return 0
       throw error
     }
@@ -75,6 +84,7 @@ export async function superviseConsumer(
       const bornAt = clock.now()
       member = makeMember(kafka, collaborators.park, hooks, clock, logger, options, onJoin)
       const reason = await Promise.race([member.ended, stopping])
+      isLost = true
       await member.end()
       if (stopped || giveUp(reason)) break
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
@@ -88,11 +98,13 @@ export async function superviseConsumer(
   /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
   function giveUp(reason: unknown): boolean {
     if (hasBegun) return false
-    if (isLasting(reason) || (!options.mayBeDown && clock.now() - began >= options.startMaxMs)) {
+    const patienceMs = isMissing(reason) ? MISSING_MAX_MS : options.startMaxMs
+    const isPatient = clock.now() - began < patienceMs
+    if (isLasting(reason) || (!isPatient && (isMissing(reason) || !options.mayBeDown))) {
       begunOnce.reject(logError(connection, reason))
       return true
     }
-    if (options.mayBeDown) begin()
+    if (options.mayBeDown && !isMissing(reason)) begin()
     return false
   }
 
@@ -102,6 +114,8 @@ export async function superviseConsumer(
   }
 
   function onJoin(): void {
+    isLost = false
+    lastOwned = member?.partitions()
     begin()
     void count()
   }
@@ -120,9 +134,11 @@ export async function superviseConsumer(
   }
 
   function ownedRegions(): readonly number[] {
-    const owned = member?.partitions()
-    if (owned === undefined || owned.size === 0 || partitions === 0) return []
-    return Array.from({ length: options.regions }, (_, region) => region).filter((region) => owned.has(partitionOf(region, partitions)))
+    if (stopped) return []
+    const owned = isLost ? lastOwned : (member?.partitions() ?? NONE)
+    const regions = Array.from({ length: options.regions }, (_, region) => region)
+    if (owned === undefined || (isLost && partitions === 0)) return regions
+    return partitions === 0 ? [] : regions.filter((region) => owned.has(partitionOf(region, partitions)))
   }
 
   async function stop(): Promise<void> {

@@ -17,6 +17,7 @@ function chain(error: unknown): Link[] {
 
 const LINKS_MAX = 10
 const MISSING = new Set(['UNKNOWN_TOPIC_OR_PARTITION'])
+const NOT_SETTLED = new Set([...MISSING, 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'])
 const REFUSED_CREDENTIALS = new Set(['SASL_AUTHENTICATION_FAILED', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_SASL_MECHANISM'])
 const FORBIDDEN = new Set(['TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
 
@@ -26,14 +27,13 @@ export function logError(connection: Address, cause: unknown): TidemarkError {
   if (isTidemarkError(cause)) return cause
   const errors = chain(cause)
   const where = connection.brokers.join(', ')
-  const has = (types: ReadonlySet<string>) => errors.some((error) => error.type !== undefined && types.has(error.type))
-  if (has(MISSING))
+  if (hasType(cause, MISSING))
     return new TidemarkError('TOPIC_MISSING', `a topic of the log does not exist at Kafka ${where}: run \`tidemark migrate\``, { cause })
-  if (has(REFUSED_CREDENTIALS) || errors.some((error) => error.name?.includes('SASL') === true)) {
+  if (hasType(cause, REFUSED_CREDENTIALS) || errors.some((error) => error.name?.includes('SASL') === true)) {
     const { username = 'none', mechanism = 'none' } = connection.sasl ?? {}
     return unavailable(`Kafka at ${where} refused the credentials of user "${username}" (mechanism ${mechanism}): check them`, cause)
   }
-  if (has(FORBIDDEN))
+  if (hasType(cause, FORBIDDEN))
     return unavailable(
       `Kafka at ${where} does not allow this user to use the log (${errors[0]?.message ?? ''}): grant it the topics and the group`,
       cause,
@@ -46,18 +46,36 @@ function unavailable(message: string, cause: unknown): TidemarkError {
   return new TidemarkError('LOG_UNAVAILABLE', message, { cause })
 }
 
-const TOO_LARGE = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE']
-const LASTING = new Set([...MISSING, ...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'INVALID_CONFIG', 'INVALID_SESSION_TIMEOUT'])
+const TOO_LARGE = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])
+const LASTING = new Set([...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'INVALID_CONFIG', 'INVALID_SESSION_TIMEOUT'])
 
 /** Does Kafka want other credentials, or give these fewer rights? No use in trying again before somebody changes them. */
 export function isRefusal(error: unknown): boolean {
-  return chain(error).some(
-    (link) =>
-      (link.type !== undefined && (REFUSED_CREDENTIALS.has(link.type) || FORBIDDEN.has(link.type))) || link.name?.includes('SASL') === true,
-  )
+  return hasType(error, REFUSED_CREDENTIALS) || hasType(error, FORBIDDEN) || chain(error).some((link) => link.name?.includes('SASL') === true)
 }
 
-/** Would the same call fail in the same way, whatever the time? */
+/** Would the same call fail in the same way, whatever the time? A topic that is missing may be one that was just made. */
 export function isLasting(error: unknown): boolean {
   return chain(error).some((link) => (link.type !== undefined && LASTING.has(link.type)) || link.name?.includes('SASL') === true)
 }
+
+/** Brokers learn of a new topic one after the other: for some seconds it is there for one question and not for the next. */
+export function isMissing(error: unknown): boolean {
+  return (isTidemarkError(error) && error.code === 'TOPIC_MISSING') || hasType(error, MISSING)
+}
+
+/** The same, and for who leads its partitions. */
+export function isUnsettled(error: unknown): boolean {
+  return hasType(error, NOT_SETTLED)
+}
+
+export function isTooLarge(error: unknown): boolean {
+  return hasType(error, TOO_LARGE)
+}
+
+function hasType(error: unknown, types: ReadonlySet<string>): boolean {
+  return chain(error).some((link) => link.type !== undefined && types.has(link.type))
+}
+
+/** Milliseconds for which a topic may be missing before it is believed. */
+export const MISSING_MAX_MS = 5_000

@@ -3,10 +3,11 @@
  * the regions of its partitions. Topics are made by `migrateKafka` (topics.ts says how they are set up), never here.
  *
  * Opening needs an answer: missing topics, wrong credentials (CONFIG_INVALID) and brokers that cannot be reached are errors
- * then, the last unless `mayBeDown` says that a process should begin without its log. Later, everything is tried again within its time.
+ * then, the last unless `mayBeDown` says that a process should begin without its log. A topic counts as missing when it is for
+ * some seconds. Later, everything is tried again within its time.
  */
 import type { Admin } from 'kafkajs'
-import type { Clock } from '../../core/clock.ts'
+import { type Clock, sleep } from '../../core/clock.ts'
 import { encodeReward } from '../../core/record-codec.ts'
 import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
@@ -15,7 +16,8 @@ import { makeAppender, type Outgoing } from './appender.ts'
 import { encodePieces, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
-import { isRefusal } from './errors.ts'
+import { parkAll } from './dead-letters.ts'
+import { MISSING_MAX_MS, isMissing, isRefusal } from './errors.ts'
 import { countPartitions, topicNames } from './topics.ts'
 
 export type KafkaLogOptions = {
@@ -53,6 +55,7 @@ export type KafkaLog = Log & {
 const FLUSH_BYTES_MAX = 262_144
 /** Milliseconds for the first consumer to join, where brokers do not answer. */
 const START_MAX_MS = 15_000
+const ASK_AGAIN_MS = 200
 
 export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): Promise<KafkaLog> {
   const { connection, regions } = options
@@ -71,7 +74,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   let closing: Promise<void> | undefined
 
   try {
-    await check()
+    await checkAtFirst()
   } catch (error) {
     const goOn = options.mayBeDown === true && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isRefusal(error)
     if (!goOn) {
@@ -99,27 +102,11 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
     if (outgoing.length > 0) await appender.append(outgoing)
   }
 
-  /** The message as it was, and where it stood, so that it can be looked at and put back. */
-  async function park(partition: number, undecodable: readonly Undecodable[]): Promise<void> {
-    await appender.append(
-      undecodable.map(({ message, reason }) => ({
-        topic: names.dead,
-        region: 0,
-        value: message.value,
-        headers: {
-          reason,
-          topic: names.flushes,
-          partition: String(partition),
-          offset: message.offset,
-          key: message.key ?? '',
-          timestamp: message.timestamp,
-        },
-      })),
-    )
-  }
-
   async function consumeFlushes(hooks: Parameters<Log['consumeFlushes']>[0]): Promise<LogConsumer> {
-    const collaborators = { park, countPartitions: () => withAdmin((connected) => countPartitions(connection, connected, names)) }
+    const collaborators = {
+      park: (partition: number, undecodable: readonly Undecodable[]) => parkAll(appender, names, partition, undecodable),
+      countPartitions: () => withAdmin((connected) => countPartitions(connection, connected, names)),
+    }
     const told: ConsumerHooks = {
       persist: (batch) => hooks.persist(batch),
       parked: (reason, where) => hooks.parked?.(reason, { ...where, deadLetters: names.dead }),
@@ -164,6 +151,17 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
 
   async function check(): Promise<void> {
     await withAdmin((connected) => countPartitions(connection, connected, names))
+  }
+
+  async function checkAtFirst(): Promise<void> {
+    for (const began = clock.now(); ; await sleep(clock, ASK_AGAIN_MS)) {
+      try {
+        await check()
+        return
+      } catch (error) {
+        if (!isMissing(error) || clock.now() - began >= MISSING_MAX_MS) throw error
+      }
+    }
   }
 
   /** One connection for all questions; a new one after a question failed. */

@@ -9,10 +9,15 @@
  *
  * All are deleted by age, never compacted: their keys are regions, and compaction would keep one message of each. Losing
  * a flush that is too old is no loss of data, since the sweeper persists whatever stays dirty.
+ *
+ * The dead topic takes larger batches than the others: what is parked is a message of theirs, as large as they allow,
+ * and its reason.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
+import { MISSING_MAX_MS, isUnsettled } from './errors.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 
@@ -36,8 +41,10 @@ export type TopicSettings = {
 export const PARTITIONS = 12
 /** Bytes of a batch as the brokers see it, compressed. The appender stays below it even uncompressed. */
 export const BATCH_BYTES_MAX = 1_048_576
+const DEAD_BYTES_MAX = 2 * BATCH_BYTES_MAX
 
 const DAY_MS = 86_400_000
+const ASK_AGAIN_MS = 100
 /** A request to create topics is slower than others: it waits for leaders. */
 const MIGRATE_MAX_MS = 30_000
 
@@ -46,16 +53,16 @@ type Wanted = { topic: string; partitions: number; config: Readonly<Record<strin
 function wantedTopics(settings: TopicSettings): Wanted[] {
   const names = topicNames(settings.topicPrefix ?? 'tidemark')
   const partitions = settings.partitions ?? PARTITIONS
-  const keptFor = (days: number) => ({
+  const keptFor = (days: number, bytesMax = BATCH_BYTES_MAX) => ({
     'cleanup.policy': 'delete',
     'retention.ms': String(days * DAY_MS),
-    'max.message.bytes': String(BATCH_BYTES_MAX),
+    'max.message.bytes': String(bytesMax),
   })
   const rewardsDays = settings.rewardsDays ?? 30
   return [
     { topic: names.flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: names.rewards, partitions, config: keptFor(rewardsDays) },
-    { topic: names.dead, partitions: 1, config: keptFor(rewardsDays) },
+    { topic: names.dead, partitions: 1, config: keptFor(rewardsDays, DEAD_BYTES_MAX) },
   ]
 }
 
@@ -76,7 +83,8 @@ export async function migrateKafka(connection: KafkaConnection, settings: TopicS
       const existing = new Set(await admin.listTopics())
       const missing = wanted.filter(({ topic }) => !existing.has(topic))
       await createTopics(admin, missing, settings.replicationFactor ?? -1)
-      return { created: missing.map(({ topic }) => topic), findings: await compare(admin, wanted) }
+      for (const { topic } of missing) await onceKnown(() => admin.fetchTopicOffsets(topic))
+      return { created: missing.map(({ topic }) => topic), findings: await onceKnown(() => compare(admin, wanted)) }
     })
   } finally {
     await admin.disconnect().catch(() => undefined)
@@ -105,7 +113,8 @@ export async function inspectTopics(connection: KafkaConnection, settings: Topic
 async function createTopics(admin: Admin, missing: readonly Wanted[], replicationFactor: number): Promise<void> {
   if (missing.length === 0) return
   await admin.createTopics({
-    waitForLeaders: true,
+    // kafkajs' own waiting fails where a broker does not know them yet.
+    waitForLeaders: false,
     topics: missing.map(({ topic, partitions, config }) => ({
       topic,
       numPartitions: partitions,
@@ -113,6 +122,17 @@ async function createTopics(admin: Admin, missing: readonly Wanted[], replicatio
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   })
+}
+
+/** Asks again while a broker has not heard of topics that were just made, or that it leads them. */
+async function onceKnown<T>(ask: () => Promise<T>): Promise<T> {
+  for (const end = Date.now() + MISSING_MAX_MS; ; await sleep(ASK_AGAIN_MS)) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isUnsettled(error) || Date.now() > end) throw error
+    }
+  }
 }
 
 async function compare(admin: Admin, wanted: readonly Wanted[]): Promise<string[]> {
@@ -155,9 +175,9 @@ function compareConfig({ topic, config }: Wanted, found: ReadonlyMap<string, str
       `topic ${topic} keeps messages for ${(kept / DAY_MS).toFixed(1)} days and ${Number(config['retention.ms']) / DAY_MS} are configured: set retention.ms=${config['retention.ms']}`,
     )
   }
-  const bytes = Number(found.get('max.message.bytes') ?? BATCH_BYTES_MAX)
-  if (bytes < BATCH_BYTES_MAX)
-    findings.push(`topic ${topic} takes batches of at most ${bytes} bytes: set max.message.bytes=${BATCH_BYTES_MAX}`)
+  const wanted = Number(config['max.message.bytes'])
+  const bytes = Number(found.get('max.message.bytes') ?? wanted)
+  if (bytes < wanted) findings.push(`topic ${topic} takes batches of at most ${bytes} bytes: set max.message.bytes=${wanted}`)
   return findings
 }
 

@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import { inspectTopics, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
+import { until } from '../../contracts/reports.ts'
 import { service } from '../../support/services.ts'
 import { makeLogger } from './setup.ts'
 
@@ -80,6 +82,37 @@ describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 },
     expect(findings.some((line) => line.includes('cleanup.policy=compact'))).toBe(true)
     expect(findings.some((line) => line.includes('retention.ms='))).toBe(true)
     expect(await inspectTopics(connection, { topicPrefix, partitions: 4 }, logger)).toEqual(findings)
+  })
+
+  it('a log that opens while its topics are being made waits for them, and so do its first messages', async () => {
+    const topicPrefix = freshPrefix()
+    const opening = openKafkaLog({ connection, regions: 100, topicPrefix }, { clock: systemClock, logger })
+    await sleep(1_000)
+    await migrateKafka(connection, { topicPrefix }, logger)
+    const log = await opening
+    const taken: number[] = []
+    const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages.map(({ region }) => region)) })
+    await log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'x' }] }])
+    await until('it comes', () => taken.includes(3), 30_000)
+    await consumer.stop()
+    await log.close()
+  })
+
+  it('a message for a topic that comes a second later is stored', async () => {
+    const topicPrefix = freshPrefix()
+    await migrateKafka(connection, { topicPrefix }, logger)
+    const log = await openKafkaLog({ connection, regions: 100, topicPrefix, appendMaxMs: 20_000 }, { clock: systemClock, logger })
+    const admin = client.admin()
+    await admin.connect()
+    await admin.deleteTopics({ topics: [topicNames(topicPrefix).flushes] })
+    await sleep(500)
+    const appending = log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'x' }] }])
+    await sleep(1_000)
+    await migrateKafka(connection, { topicPrefix }, logger)
+    await appending
+    expect(await log.lag()).toBe(1)
+    await admin.disconnect()
+    await log.close()
   })
 
   it('a log without its topics does not open, and says what to do', async () => {

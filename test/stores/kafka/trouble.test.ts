@@ -58,6 +58,25 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
     await topics.dispose()
   })
 
+  it('killed, it leaves a consumer the regions that it owned last, and no others', async () => {
+    const topics = await makeTopics({ brokers: [broker.address] })
+    const [one, two] = [await topics.open(), await topics.open()]
+    const hooks = { persist: () => Promise.resolve() }
+    const [first, second] = [await one.consumeFlushes(hooks), await two.consumeFlushes(hooks)]
+    const isShared = () => first.ownedRegions().length > 0 && first.ownedRegions().length + second.ownedRegions().length === REGIONS
+    await until('both own a part', isShared, 30_000)
+    const owned = first.ownedRegions()
+    await broker.kill()
+    await until('both have noticed', () => one.consumerRestarts() > 0 && two.consumerRestarts() > 0, 40_000)
+    expect(first.ownedRegions()).toEqual(owned)
+    expect(second.ownedRegions()).toHaveLength(REGIONS - owned.length)
+    await broker.start()
+    await until('they share again', isShared, 60_000)
+    await Promise.all([first.stop(), second.stop()])
+    expect(first.ownedRegions()).toEqual([])
+    await topics.dispose()
+  })
+
   it('a broker that hangs is noticed by the watchdog, and when it answers again consuming goes on', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
     const log = await topics.open({ hungAfterMs: 2_000, sessionMaxMs: 1_500 })
@@ -107,7 +126,8 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
     await expect(log.lag()).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
-    expect(consumer.ownedRegions()).toEqual([])
+    // Nobody can say who owns what, so all are swept.
+    expect(consumer.ownedRegions()).toHaveLength(REGIONS)
     await broker.start()
     await until(
       'an append',

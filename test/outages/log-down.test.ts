@@ -1,0 +1,59 @@
+/** Kafka down, and the process that held the keys killed: what only dirty marks remember is persisted by the job's sweeper. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+import { startDeployment, type Deployment } from '../support/deployment.ts'
+import { ask } from '../support/service.ts'
+import { service } from '../support/services.ts'
+import { until } from '../contracts/reports.ts'
+
+const servers = await Promise.all([service('redis'), service('kafka'), service('mariadb')])
+const VIEWERS = Array.from({ length: 10 }, (_, index) => String(index + 1))
+const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
+const TIMEOUT_MS = 180_000
+
+describe.skipIf(servers.includes(undefined))('with Kafka down', { timeout: TIMEOUT_MS }, () => {
+  let deployment: Deployment
+  let records: RecordStore
+  beforeAll(async () => {
+    deployment = await startDeployment({ settings: { history: { flushAgeMaxMs: 8_000, sweepAfterMs: 8_500, sweepEveryMs: 500 } } })
+    const { mysql, regions } = deployment.config.stores
+    if (mysql === undefined) throw new Error('a deployment has MariaDB')
+    records = await openMysqlRecordStore({ ...mysql, regions }, systemClock)
+  }, TIMEOUT_MS)
+  afterAll(async () => {
+    await records.close()
+    await deployment.remove()
+  }, TIMEOUT_MS)
+
+  /** A report of each viewer, acknowledged. */
+  async function reportAll(oid: string): Promise<void> {
+    const inputs = [{ business: 'video', oid, position: 60_000 }]
+    for (const viewer of VIEWERS) {
+      const { data } = await ask(deployment.gateways[0]?.url ?? '', viewer, REPORT, { inputs })
+      expect(data?.reportProgressBatch).toEqual([{ outcome: 'ACCEPTED' }])
+    }
+  }
+
+  async function persisted(oid: string): Promise<number> {
+    const rows = await records.getProgressMany(VIEWERS.map((viewer) => ({ viewer, business: 1, oid })))
+    return rows.filter((row) => row !== undefined).length
+  }
+
+  it('what a gateway held when it was killed is persisted, by a job that ran before and by one that starts without Kafka', async () => {
+    const { gateways, jobs } = deployment
+    const [gateway, job] = [gateways[0], jobs[0]]
+    await deployment.servers.kafka.kill()
+    await reportAll('before')
+    await gateway?.kill()
+    expect(await persisted('before')).toBe(0)
+    await until('the job that ran has swept them', async () => (await persisted('before')) === VIEWERS.length, 60_000)
+    await gateway?.start()
+    await reportAll('after')
+    await gateway?.kill()
+    await job?.kill()
+    await job?.start()
+    await until('the job that started without Kafka has swept them', async () => (await persisted('after')) === VIEWERS.length, 60_000)
+  })
+})

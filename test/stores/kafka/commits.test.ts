@@ -1,0 +1,69 @@
+/** A commit that fails, in a partition to which nothing more is appended. */
+import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import { makeMember } from '../../../stores/kafka/member.ts'
+import { until } from '../../contracts/reports.ts'
+import { service } from '../../support/services.ts'
+import { REGIONS, makeTopics } from './setup.ts'
+
+const address = await service('kafka')
+const TIMEOUT_MS = 60_000
+
+/** Real consumers whose first commits fail in this process, before they reach a broker. */
+function failingCommits(kafka: Kafka, failures: number): { kafka: Kafka; failed(): number } {
+  let failed = 0
+  function wrap(consumer: Consumer): Consumer {
+    const run: Consumer['run'] = (config) =>
+      consumer.run({
+        ...config,
+        eachBatch: (payload: EachBatchPayload) =>
+          config?.eachBatch?.({
+            ...payload,
+            commitOffsetsIfNecessary: async (offsets) => {
+              if (failed++ < failures) throw new Error('the connection was lost')
+              await payload.commitOffsetsIfNecessary(offsets)
+            },
+          }) ?? Promise.resolve(),
+      })
+    return { ...consumer, run }
+  }
+  return { kafka: { ...kafka, consumer: (config) => wrap(kafka.consumer(config)) } as Kafka, failed: () => failed }
+}
+
+describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT_MS }, () => {
+  let topics: Awaited<ReturnType<typeof makeTopics>>
+  beforeAll(async () => {
+    topics = await makeTopics({ brokers: [address as string] })
+  }, TIMEOUT_MS)
+  afterAll(() => topics.dispose(), TIMEOUT_MS)
+
+  it('is made again, with what belongs to it, although nothing more comes to its partition', async () => {
+    const log = await topics.open()
+    await log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'the last' }] }])
+    const { kafka, failed } = failingCommits(topics.client, 1)
+    const seen: string[] = []
+    const member = makeMember(
+      kafka,
+      () => Promise.resolve(),
+      { persist: async ({ messages }) => void seen.push(...messages.flatMap(({ keys }) => keys.map(({ oid }) => oid))) },
+      systemClock,
+      topics.logger,
+      {
+        topic: topics.names.flushes,
+        groupId: topics.groupId,
+        regions: REGIONS,
+        batchKeysMax: 100,
+        partitionsAtOnce: 4,
+        sessionMaxMs: 3_000,
+        rebalanceMaxMs: 60_000,
+        hungAfterMs: 60_000,
+      },
+      () => undefined,
+    )
+    await until('nothing lags', async () => (await log.lag()) === 0, 20_000)
+    expect(failed()).toBe(2)
+    expect(seen).toEqual(['the last', 'the last'])
+    await member.end()
+  })
+})
