@@ -1,31 +1,25 @@
 /** The history subgraph, wired from the ports: schema object, write path, and what its job and its metrics need. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
-import { makeAggregator, type Aggregator, type AggregatorFigures } from '../../core/aggregator.ts'
+import type { AggregatorFigures } from '../../core/aggregator.ts'
 import { makeBusinesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
-import type { ProgressKey } from '../../core/domain.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
-import { guardStores, type GuardOptions, type GuardedStores, type Stores } from '../../core/guarded-stores.ts'
-import { persistKeys, type PersistReport } from '../../core/persist.ts'
-import { regionOf } from '../../core/regions.ts'
+import type { GuardOptions, GuardedStores } from '../../core/guarded-stores.ts'
 import { makeLoaders, type Loaders } from '../../loaders/index.ts'
-import type { Journals } from '../../stores/journal.ts'
 import { openChangeStream } from './change-stream.ts'
-import { makeFlusher, type Flusher, type FlusherFigures } from './flusher.ts'
+import type { FlusherFigures } from './flusher.ts'
 import { startHistoryJob, type HistoryJob } from './job.ts'
-import { makeJournaling, type JournalFigures, type Journaling } from './journaling.ts'
+import type { JournalFigures } from './journaling.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type HistoryNotices } from './notices.ts'
-import { makeReplay } from './replay.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
-import { makeHistoryService, type HistoryFigures, type HistoryService } from './service.ts'
+import type { HistoryFigures, HistoryService } from './service.ts'
 import { readTimeline } from './timeline.ts'
-import { makeDirectWrites, makeJournaledWrites } from './writes.ts'
+import { makeWritePath, type HistoryStores } from './write-path.ts'
 
-/** With journals, writes are taken while the hot store is down. */
-export type HistoryStores = Stores & { journals?: Journals | undefined }
+export type { HistoryStores } from './write-path.ts'
 
 export type HistorySubgraph = {
   name: 'history'
@@ -61,57 +55,33 @@ export function makeHistorySubgraph(
   stores: HistoryStores,
   config: Config,
   report: HistoryNotices | ((error: unknown) => void),
-  guardOptions: GuardOptions = {},
+  guard: GuardOptions = {},
 ): HistorySubgraph {
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
   const onError = outages.failed
+  const journals = stores.journals === undefined ? undefined : noticeReplays(clock, stores.journals, notices)
   const { hot, log, records } = stores
   const { history } = config
-  const { timelineCap } = history
-  const guarded = guardStores(clock, stores, guardOptions, outages.opened)
-  outages.follow(guarded)
   const businesses = makeBusinesses(config.businesses)
-  const persist = (keys: readonly ProgressKey[]): Promise<PersistReport> =>
-    persistKeys(hot, records, keys, { timelineCap, purgeRowsMax: PURGE_ROWS_MAX })
-  const flusher = makeFlusher(
-    guarded.hot,
-    guarded.log,
-    (keys) => persistIfUp(guarded, keys, () => persist(keys)),
-    { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
-    onError,
-  )
-  const aggregator = makeAggregator(clock, flusher.flush, {
-    keysMax: history.flushKeysMax,
-    ageMaxMs: history.flushAgeMaxMs,
-    heldMax: history.aggregatorKeysMax,
-  })
-  const journaling =
-    stores.journals === undefined
-      ? undefined
-      : startJournaling(
-          clock,
-          guarded,
-          noticeReplays(clock, stores.journals, notices),
-          aggregator,
-          flusher,
-          { timelineCap, regions: config.stores.regions },
-          onError,
-        )
-  const writes =
-    journaling === undefined
-      ? makeDirectWrites(guarded.hot, guarded.records, timelineCap)
-      : makeJournaledWrites(guarded.hot, guarded.records, journaling, timelineCap)
-  const service = makeHistoryService(
+  const { guarded, service, aggregator, flusher, journaling, persist, drain } = makeWritePath(
     clock,
     businesses,
-    guarded.hot,
-    guarded.records,
-    aggregator,
-    flusher.reward,
-    { regions: config.stores.regions, timelineCap, futureMaxMs: history.futureMaxMs },
-    writes,
+    { ...stores, journals },
+    {
+      regions: config.stores.regions,
+      timelineCap: history.timelineCap,
+      futureMaxMs: history.futureMaxMs,
+      purgeRowsMax: PURGE_ROWS_MAX,
+      aggregator: { keysMax: history.flushKeysMax, ageMaxMs: history.flushAgeMaxMs, heldMax: history.aggregatorKeysMax },
+      flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
+      journaling: {},
+      guard,
+    },
+    onError,
+    outages.opened,
   )
+  outages.follow(guarded)
   const resolvers = makeHistoryResolvers(businesses, service, {
     timeline: (viewer, numbers, before, first, degraded) =>
       readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded),
@@ -143,12 +113,7 @@ export function makeHistorySubgraph(
         onError,
         notices.parked,
       ),
-    async drain() {
-      await journaling?.stop()
-      aggregator.flushAll()
-      await flusher.settled()
-      guarded.stop()
-    },
+    drain,
     figures: () => ({
       reports: service.figures(),
       aggregator: aggregator.figures(),
@@ -157,42 +122,6 @@ export function makeHistorySubgraph(
       outages: outagesOf(guarded),
     }),
   }
-}
-
-function startJournaling(
-  clock: Clock,
-  { hot, records, breakers }: GuardedStores,
-  journals: Journals,
-  aggregator: Aggregator,
-  flusher: Flusher,
-  options: { timelineCap: number; regions: number },
-  onError: (error: unknown) => void,
-): Journaling {
-  const journaling: Journaling = makeJournaling(
-    clock,
-    breakers,
-    journals,
-    (dropped) =>
-      makeReplay(hot, records, options.timelineCap, {
-        aggregate: (key) => aggregator.add(regionOf(key.viewer, options.regions), key),
-        reward: flusher.reward,
-        withoutBase: (writes, now) =>
-          journaling.append({ kind: 'base', now, keys: writes.map(({ viewer, business, oid }) => ({ viewer, business, oid })) }),
-        dropped,
-      }),
-    {},
-    onError,
-  )
-  journaling.start()
-  return journaling
-}
-
-/** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
-async function persistIfUp({ breakers }: GuardedStores, keys: readonly ProgressKey[], persist: () => Promise<unknown>): Promise<void> {
-  // The keys of a flush are of one region.
-  const isHotDown = keys[0] !== undefined && breakers.hotStore.isOpenFor(keys[0].viewer)
-  if (isHotDown || breakers.recordStore.isOpen()) throw new Error('a flush is left to the sweeper: two stores are down')
-  await persist()
 }
 
 function outagesOf({ breakers }: GuardedStores): HistorySubgraphFigures['outages'] {

@@ -1,0 +1,123 @@
+/**
+ * The parts of a process that takes writes, put together: the ports behind their breakers, the journal for when the hot
+ * store is down, the aggregator, the way to the log, and the service on top. The subgraph is made of it, and so is a
+ * process of the simulator, so that what is simulated is what runs.
+ */
+import { makeAggregator, type Aggregator, type AggregatorOptions } from '../../core/aggregator.ts'
+import type { Businesses } from '../../core/businesses.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { ProgressKey } from '../../core/domain.ts'
+import { guardStores, type GuardOptions, type GuardedStores, type Stores } from '../../core/guarded-stores.ts'
+import { persistKeys, type PersistReport } from '../../core/persist.ts'
+import { regionOf } from '../../core/regions.ts'
+import type { Journals } from '../../stores/journal.ts'
+import { makeFlusher, type Flusher, type FlusherOptions } from './flusher.ts'
+import { makeJournaling, type Journaling, type JournalingOptions } from './journaling.ts'
+import { makeReplay } from './replay.ts'
+import { makeHistoryService, type HistoryService } from './service.ts'
+import { makeDirectWrites, makeJournaledWrites } from './writes.ts'
+
+/** With journals, writes are taken while the hot store is down. */
+export type HistoryStores = Stores & { journals?: Journals | undefined }
+
+export type WritePathOptions = {
+  regions: number
+  timelineCap: number
+  futureMaxMs: number
+  /** Rows one purge statement removes at most. */
+  purgeRowsMax: number
+  aggregator: AggregatorOptions
+  flusher: FlusherOptions
+  journaling: JournalingOptions
+  guard: GuardOptions
+}
+
+export type WritePath = {
+  /** The stores as the service sees them; the job takes them as they are: it may wait, and retries without limit. */
+  guarded: GuardedStores
+  aggregator: Aggregator
+  flusher: Flusher
+  journaling: Journaling | undefined
+  service: HistoryService
+  /** Persists these keys from store to store, guarded by nothing. */
+  persist(keys: readonly ProgressKey[]): Promise<PersistReport>
+  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  drain(): Promise<void>
+}
+
+/** `onDown` is told when a breaker opens, `onError` of steps in the background that fail. */
+export function makeWritePath(
+  clock: Clock,
+  businesses: Businesses,
+  stores: HistoryStores,
+  options: WritePathOptions,
+  onError: (error: unknown) => void,
+  onDown: (error: unknown) => void = onError,
+): WritePath {
+  const { regions, timelineCap, purgeRowsMax } = options
+  const guarded = guardStores(clock, stores, options.guard, onDown)
+  const persist = (keys: readonly ProgressKey[]) => persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax })
+  const flusher = makeFlusher(guarded.hot, guarded.log, (keys) => persistIfUp(guarded, keys, () => persist(keys)), options.flusher, onError)
+  const aggregator = makeAggregator(clock, flusher.flush, options.aggregator)
+  const aggregate = (key: ProgressKey): void => aggregator.add(regionOf(key.viewer, regions), key)
+  const journaling =
+    stores.journals === undefined
+      ? undefined
+      : startJournaling(clock, guarded, stores.journals, aggregate, flusher, timelineCap, options.journaling, onError)
+  const writes =
+    journaling === undefined
+      ? makeDirectWrites(guarded.hot, guarded.records, timelineCap)
+      : makeJournaledWrites(guarded.hot, guarded.records, journaling, timelineCap)
+  const service = makeHistoryService(clock, businesses, guarded.hot, guarded.records, aggregator, flusher.reward, options, writes)
+  return {
+    guarded,
+    aggregator,
+    flusher,
+    journaling,
+    service,
+    persist,
+    async drain() {
+      await journaling?.stop()
+      aggregator.flushAll()
+      await flusher.settled()
+      guarded.stop()
+    },
+  }
+}
+
+function startJournaling(
+  clock: Clock,
+  { hot, records, breakers }: GuardedStores,
+  journals: Journals,
+  aggregate: (key: ProgressKey) => void,
+  flusher: Flusher,
+  timelineCap: number,
+  options: JournalingOptions,
+  onError: (error: unknown) => void,
+): Journaling {
+  const journaling: Journaling = makeJournaling(
+    clock,
+    breakers,
+    journals,
+    (dropped) =>
+      makeReplay(hot, records, timelineCap, {
+        aggregate,
+        reward: flusher.reward,
+        withoutBase: (writes, now) =>
+          journaling.append({ kind: 'base', now, keys: writes.map(({ viewer, business, oid }) => ({ viewer, business, oid })) }),
+        dropped,
+      }),
+    options,
+    onError,
+  )
+  journaling.start()
+  return journaling
+}
+
+/** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
+async function persistIfUp({ breakers }: GuardedStores, keys: readonly ProgressKey[], persist: () => Promise<unknown>): Promise<void> {
+  // The keys of a flush are of one region.
+  const isHotDown = keys[0] !== undefined && breakers.hotStore.isOpenFor(keys[0].viewer)
+  if (isHotDown || breakers.recordStore.isOpen()) throw new Error('a flush is left to the sweeper: two stores are down')
+  await persist()
+}
