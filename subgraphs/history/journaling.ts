@@ -90,7 +90,7 @@ export function makeJournaling(
   /** Entries of this process that nobody waits for any more, though they are still there. */
   const uncounted = new Set<number>()
   const held = new Map<ViewerId, Held>()
-  let mode: 'open' | 'ending' = 'open'
+  let mode: 'open' | 'ending' | 'ended' = 'open'
   let lookTimer: Timer | undefined
   let retryTimer: Timer | undefined
   let underWay: Promise<void> | undefined
@@ -132,7 +132,8 @@ export function makeJournaling(
   }
 
   function wake(): void {
-    if (breakers.hotStore.isOpenForAll()) return
+    // A store that is back once everything is stopped finds nobody who closes the journal after that.
+    if (mode === 'ended' || breakers.hotStore.isOpenForAll()) return
     if (underWay !== undefined) {
       again = true
       return
@@ -151,7 +152,7 @@ export function makeJournaling(
 
   /** With the breaker open nothing is planned: it says itself when the hot store is back. */
   function planRetry(): void {
-    if (mode === 'ending' || held.size === 0 || breakers.hotStore.isOpenForAll()) return
+    if (mode !== 'open' || held.size === 0 || breakers.hotStore.isOpenForAll()) return
     const due = Math.min(...Array.from(held.values(), ({ until }) => until))
     retryTimer = clock.after(Math.max(1, due - clock.now()), wake)
   }
@@ -286,6 +287,7 @@ export function makeJournaling(
       held.clear()
       wake()
       while (underWay !== undefined) await underWay
+      mode = 'ended'
     },
     figures: () => ({ ...figures }),
   }

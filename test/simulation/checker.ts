@@ -3,28 +3,49 @@
  * instant it happens in the hot store, whoever asked and whether he ever got his answer; so it knows at each instant what
  * each viewer has to see, without knowing of regions, caps, floors, flushes or dirty marks.
  *
+ * What is journaled counts from when it reaches the hot store; what leaves a journal must have reached it. A report that
+ * was put as if there was nothing to merge with, because the record store was down, makes its key doubtful until the journal
+ * says that it was merged: until then the model goes on as if it had been merged, and nothing shown is judged. After that
+ * the merged record is judged if nothing else happened to the key meanwhile, and else believed.
+ *
  * A read may show each key as it was at any instant between its start and its end; a key that did not change meanwhile
  * has to be shown as it is. "Line n" is a line of the design's "What must always hold".
  */
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText } from '../../core/progress-key.ts'
+import { viewerOf as viewerOfEntry } from '../../stores/journal-entry.ts'
+import type { JournalEntry } from '../../stores/journal.ts'
 import type { FlushMessage } from '../../stores/log.ts'
 import type { ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
 import type { ReportAnswer } from '../../subgraphs/history/service.ts'
 import type { TimelinePage } from '../../subgraphs/history/timeline.ts'
 import type { HotObserver, HotState } from './model-hot-state.ts'
+import type { JournalObserver } from './model-journals.ts'
 import type { LogObserver } from './model-log.ts'
 import type { RecordState } from './model-record-store.ts'
 
 /** What a viewer has to see of a key. */
 export type Shown = { viewedAt: number; resume: ProgressRecord; version: number }
-type KeyModel = { key: ProgressKey; voided: number; shown: Shown | undefined; changes: { tick: number; shown: Shown | undefined }[] }
+type KeyModel = {
+  key: ProgressKey
+  voided: number
+  shown: Shown | undefined
+  changes: { tick: number; shown: Shown | undefined }[]
+  /** Merges that a journal still owes. */
+  merges: number
+  /** What was put without a base since the last of them, and everything else that happened to the key after that. */
+  guesses: number
+  /** The last tick at which what is shown could not be judged. */
+  doubtfulUntil: number
+}
 type ViewerModel = {
   paused: boolean
   clearedAt: Record<BusinessNumber, number>
   keys: Map<string, KeyModel>
   lastDay: Record<BusinessNumber, number>
+  /** The tick of the last switch. */
+  switchedAt: number
 }
 
 export class Violation extends Error {
@@ -50,6 +71,11 @@ export function makeChecker(options: CheckerOptions) {
   const claims = new Map<string, ViewerId>()
   /** Reports by their device, which names each of them; true = it changed something. */
   const arrived = new Map<string, boolean>()
+  /** Reports that reached the hot store, by their device, whatever it made of them: when they last did. */
+  const landed = new Map<string, number>()
+  const journaled = new Set<string>()
+  /** Entries of journals, and when they were durable. */
+  const entriesSince = new Map<JournalEntry, number>()
   let tick = 0
   let failure: Violation | undefined
 
@@ -60,7 +86,7 @@ export function makeChecker(options: CheckerOptions) {
   function viewerOf(viewer: ViewerId): ViewerModel {
     let model = viewers.get(viewer)
     if (model === undefined) {
-      model = { paused: false, clearedAt: {}, keys: new Map(), lastDay: {} }
+      model = { paused: false, clearedAt: {}, keys: new Map(), lastDay: {}, switchedAt: 0 }
       viewers.set(viewer, model)
     }
     return model
@@ -76,6 +102,9 @@ export function makeChecker(options: CheckerOptions) {
         voided: 0,
         shown: undefined,
         changes: [{ tick: -1, shown: undefined }],
+        merges: 0,
+        guesses: 0,
+        doubtfulUntil: -1,
       }
       keys.set(text, model)
     }
@@ -85,6 +114,10 @@ export function makeChecker(options: CheckerOptions) {
   function change(model: KeyModel, shown: Shown | undefined): void {
     model.shown = shown
     model.changes.push({ tick: ++tick, shown })
+  }
+
+  function isDoubtful(model: KeyModel, since: number): boolean {
+    return model.guesses > 0 || model.doubtfulUntil >= since
   }
 
   function mayBeExpired(shown: Shown | undefined): boolean {
@@ -100,15 +133,22 @@ export function makeChecker(options: CheckerOptions) {
     return { viewedAt: Math.max(before.viewedAt, report.viewedAt), resume: outranks ? report : before.resume, version: 0 }
   }
 
-  function put(write: ProgressWrite, outcome: PutOutcome): void {
+  function put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void {
     if (outcome.status === 'needs-base') return
+    // A merge of what the record store has: it says nothing new.
+    if (write.base === write.record) return
+    landed.set(write.record.device, ++tick)
     const viewer = viewerOf(write.viewer)
     const name = `${nameOf(write)} by ${write.record.device}`
     if ((outcome.status === 'paused') !== viewer.paused)
       fail(`report of ${name}: ${outcome.status}, although paused is ${viewer.paused}`, write.viewer)
     if (outcome.status === 'paused') return
     const model = keyOf(write)
-    const voided = Math.max(model.voided, viewer.clearedAt[write.business] ?? 0)
+    const voided = voidedOf(model)
+    if (isGuess || model.guesses > 0) {
+      guess(viewer, model, write, outcome)
+      return
+    }
     const befores = mayBeExpired(model.shown) ? [model.shown, undefined] : [model.shown]
     const fitting = befores.findIndex((before) => fits(before, voided, write, outcome))
     if (fitting < 0) {
@@ -126,6 +166,20 @@ export function makeChecker(options: CheckerOptions) {
     }
     const shown = after(before, voided, write.record) as Shown
     change(model, { ...shown, version: outcome.record.version })
+    claim(viewer, write, outcome.firstOfDay)
+  }
+
+  function voidedOf(model: KeyModel): number {
+    return Math.max(model.voided, viewerOf(model.key.viewer).clearedAt[model.key.business] ?? 0)
+  }
+
+  /** The outcome is no more than a guess; what it ought to be is known here. */
+  function guess(viewer: ViewerModel, model: KeyModel, write: ProgressWrite, outcome: PutOutcome): void {
+    model.guesses++
+    arrived.set(write.record.device, outcome.status === 'written' || arrived.get(write.record.device) === true)
+    if (outcome.status !== 'written') return
+    const expected = after(mayBeExpired(model.shown) ? undefined : model.shown, voidedOf(model), write.record)
+    change(model, expected === undefined ? undefined : { ...expected, version: outcome.record.version })
     claim(viewer, write, outcome.firstOfDay)
   }
 
@@ -153,7 +207,11 @@ export function makeChecker(options: CheckerOptions) {
     put,
     deleted(key, { record }, now) {
       const model = keyOf(key)
-      if (record.since < Math.max(now, model.shown?.viewedAt ?? 0)) {
+      if (model.merges > 0) {
+        // A merge deletes what is older than a deletion that the record store knew.
+        if (record.since <= voidedOf(model)) return
+        model.guesses++
+      } else if (record.since < Math.max(now, model.shown?.viewedAt ?? 0)) {
         fail(`line 3: deleting ${nameOf(key)} reaches ${record.since} only, but it was viewed at ${model.shown?.viewedAt}`, key.viewer)
       }
       model.voided = Math.max(model.voided, record.since)
@@ -163,8 +221,10 @@ export function makeChecker(options: CheckerOptions) {
       const model = viewerOf(viewer)
       model.clearedAt[business] = clearedAt
       for (const each of model.keys.values()) {
-        if (each.key.business !== business || each.shown === undefined) continue
-        if (each.shown.viewedAt > clearedAt)
+        if (each.key.business !== business) continue
+        if (each.merges > 0) each.guesses++
+        if (each.shown === undefined) continue
+        if (each.merges === 0 && each.shown.viewedAt > clearedAt)
           fail(`line 3: clearing reaches ${clearedAt} only, but ${nameOf(each.key)} was viewed at ${each.shown.viewedAt}`, viewer)
         change(each, undefined)
       }
@@ -172,7 +232,7 @@ export function makeChecker(options: CheckerOptions) {
     },
     paused(viewer, paused) {
       viewerOf(viewer).paused = paused
-      tick++
+      viewerOf(viewer).switchedAt = ++tick
     },
   }
 
@@ -190,6 +250,7 @@ export function makeChecker(options: CheckerOptions) {
 
   function checkShown(key: ProgressKey, record: ProgressRecord | undefined, since: number, what: string): void {
     const model = keyOf(key)
+    if (isDoubtful(model, since)) return
     const allowed = shownSince(model, since)
     if (allowed.some((shown) => isShown(record, shown))) return
     fail(
@@ -222,6 +283,10 @@ export function makeChecker(options: CheckerOptions) {
     let isMore = false
     for (const [text, model] of viewerOf(viewer).keys) {
       if (!businesses.includes(model.key.business)) continue
+      if (isDoubtful(model, since)) {
+        changed = true
+        continue
+      }
       const states = shownSince(model, since)
       const [shown] = states
       if (states.length > 1) changed = true
@@ -247,6 +312,8 @@ export function makeChecker(options: CheckerOptions) {
       if (isBad !== (answer.outcome === 'REJECTED')) fail(`line 7: report ${device} was answered ${answer.outcome}`, viewer)
       if (answer.outcome !== 'ACCEPTED' && answer.outcome !== 'STALE') return
       if (keyText(answer.key) !== keyText(key)) fail(`the answer to ${device} is about ${nameOf(answer.key)}`, viewer)
+      // What is journaled is shown when it has reached the hot store.
+      if (journaled.has(device)) return
       if (!arrived.has(device) || (answer.outcome === 'ACCEPTED' && arrived.get(device) === false)) {
         fail(`line 1: report ${device} was acknowledged as ${answer.outcome}, but nothing was written`, viewer)
       }
@@ -268,6 +335,7 @@ export function makeChecker(options: CheckerOptions) {
       },
       committed(messages) {
         for (const { key, version, viewedAt } of messages.flatMap((message) => announced.get(message) ?? [])) {
+          if (!isSettingsKey(key) && (keyOf(key).merges > 0 || keyOf(key).doubtfulUntil >= 0)) continue
           const stored = isSettingsKey(key) ? records.settings.get(key.viewer) : records.rows.get(keyText(key))?.record
           if ((stored?.version ?? 0) >= version || (viewerOf(key.viewer).clearedAt[key.business] ?? 0) >= viewedAt) continue
           if (options.retentionMs !== undefined && version / 1024 < options.now() - options.retentionMs) continue
@@ -280,15 +348,73 @@ export function makeChecker(options: CheckerOptions) {
     }
   }
 
+  function journalObserver(hot: HotState, records: RecordState): JournalObserver {
+    return {
+      appended(entry) {
+        entriesSince.set(entry, ++tick)
+        if (entry.kind === 'put') for (const { record } of entry.writes) journaled.add(record.device)
+        if (entry.kind === 'base') for (const key of entry.keys) keyOf(key).merges++
+      },
+      removed(entry) {
+        const since = entriesSince.get(entry) ?? 0
+        entriesSince.delete(entry)
+        if (entry.kind === 'base') for (const key of entry.keys) merged(keyOf(key), hot, records)
+        const missing = missingOf(entry, since, hot)
+        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, viewerOfEntry(entry))
+      },
+    }
+  }
+
+  /** What of this entry the hot store does not know. */
+  function missingOf(entry: JournalEntry, since: number, hot: HotState): string | undefined {
+    if (entry.kind === 'put') {
+      const lost = entry.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
+      return lost === undefined ? undefined : `report ${lost.record.device}`
+    }
+    const isLeft = ({ shown, guesses }: KeyModel): boolean => guesses === 0 && shown !== undefined && shown.viewedAt <= entry.now
+    if (entry.kind === 'delete') {
+      const lost = entry.keys.find((key) => keyOf(key).voided < entry.now && isLeft(keyOf(key)))
+      return lost === undefined ? undefined : `the deletion of ${nameOf(lost)}`
+    }
+    if (entry.kind === 'clear') {
+      const { clearedAt, keys } = viewerOf(entry.viewer)
+      if ((clearedAt[entry.business] ?? 0) >= entry.now) return undefined
+      // What came meanwhile came after the look at what there is.
+      const wasThere = (model: KeyModel): boolean => (model.changes.at(-1)?.tick ?? 0) < since && model.doubtfulUntil < since
+      const lost = [...keys.values()].find((model) => model.key.business === entry.business && isLeft(model) && wasThere(model))
+      return lost === undefined ? undefined : `the clearing of business ${entry.business}`
+    }
+    if (entry.kind === 'base') return undefined
+    const { paused, switchedAt } = viewerOf(entry.viewer)
+    const isOvertaken = switchedAt > since || hot.settingsOf(entry.viewer).version / 1024 > entry.now
+    return paused === entry.paused || isOvertaken ? undefined : `that paused is ${entry.paused}`
+  }
+
+  /** All that was owed to the key is merged: now the stores have what they ought to have. */
+  function merged(model: KeyModel, hot: HotState, records: RecordState): void {
+    if (--model.merges > 0 || model.guesses === 0) return
+    const found = hot.recordOf(model.key) ?? records.rows.get(keyText(model.key))?.record
+    const visible = found === undefined || found.deleted || found.viewedAt <= voidedOf(model) ? undefined : found
+    const isRight = visible?.viewedAt === model.shown?.viewedAt && visible?.rank === model.shown?.resume.rank
+    if (model.guesses === 1 && !isRight && !mayBeExpired(model.shown)) {
+      fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but it ought to be ${textOf(model.shown)}`, model.key.viewer)
+    }
+    model.guesses = 0
+    model.doubtfulUntil = tick
+    change(model, visible === undefined ? undefined : { viewedAt: visible.viewedAt, resume: visible, version: visible.version })
+  }
+
   /** After quiet: the record store alone holds what was acknowledged, and nothing waits anywhere. */
   function checkQuiet(
     hot: HotState,
     records: RecordState,
     log: { lag(): number; rewards: readonly RewardEvent[] },
+    left: readonly JournalEntry[],
     regions: readonly number[],
     mayLeaveRows: boolean,
   ): void {
     for (const key of hot.listDirty(regions, Infinity, Infinity)) fail(`line 2: after quiet ${nameOf(key)} is still dirty`, key.viewer)
+    for (const entry of left) fail(`line 6: after quiet a ${entry.kind} is still in a journal`, viewerOfEntry(entry))
     if (log.lag() > 0) fail(`line 2: after quiet ${log.lag()} messages are not committed`, undefined)
     const [pending] = hot.listRewards(regions, Infinity, 1)
     if (pending !== undefined) fail(`line 2: after quiet reward ${pending.id} is still pending`, pending.viewer)
@@ -341,6 +467,7 @@ export function makeChecker(options: CheckerOptions) {
   return {
     hotObserver,
     logObserver,
+    journalObserver,
     fail,
     failure: () => failure,
     tick: () => tick,
@@ -350,7 +477,7 @@ export function makeChecker(options: CheckerOptions) {
     checkQuiet,
     /** All that the viewer has to see now. */
     entriesOf: (viewer: ViewerId) => [...viewerOf(viewer).keys.values()].filter((model) => model.shown !== undefined),
-    hasChangedSince: (key: ProgressKey, since: number) => shownSince(keyOf(key), since).length > 1,
+    hasChangedSince: (key: ProgressKey, since: number) => isDoubtful(keyOf(key), since) || shownSince(keyOf(key), since).length > 1,
   }
 }
 

@@ -2,6 +2,7 @@
  * Viewers with several devices each, who report, browse, delete, clear and pause through whichever process they reach.
  * A device does one thing at a time; where its process dies it never hears back, and may send the same again.
  */
+import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
@@ -43,8 +44,12 @@ export type Client = {
   browsing: Browsing | undefined
 }
 
+/** Milliseconds for which a breaker may take a store for down that is back. */
+const NOTICED_MAX_MS = 5_000
+
 export function makeClients(random: Random, scheduler: Scheduler, checker: Checker, options: ClientOptions, history: History | undefined) {
   let reports = 0
+  let isQuiet = false
   const clients: Client[] = options.viewers.flatMap((viewer) =>
     Array.from({ length: options.devices }, (_, device): Client => {
       const scopes = device === 0 ? [SCOPE_WRITE_ANY] : []
@@ -80,9 +85,10 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     client.sent = inputs
     const since = checker.tick()
     const sent = inputs.map((each) => ({ device: each.device ?? '', key: keyOf(client, each), isBad: isBad(each) }))
-    const answers = await process.service.report(client.viewer, inputs)
+    const degraded: Degraded = new Set()
+    const answers = await process.service.report(client.viewer, inputs, degraded)
     checker.checkAnswers(client.viewer.id, sent, answers, since)
-    return answers.map((answer) => answer.outcome).join(', ')
+    return answers.map((answer) => answer.outcome).join(', ') + without(degraded)
   }
 
   function keyOf(client: Client, { viewer, business, oid }: ProgressInput): ProgressKey {
@@ -98,7 +104,14 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     const browsing = (client.browsing ??= begin())
     const before: Place | undefined = browsing.cursor === undefined ? undefined : decodeCursor(browsing.cursor, browsing.businesses)
     const since = checker.tick()
-    const page = await process.readTimeline(client.viewer.id, browsing.businesses, before, browsing.first)
+    const degraded: Degraded = new Set()
+    const page = await process.readTimeline(client.viewer.id, browsing.businesses, before, browsing.first, degraded)
+    if (degraded.size > 0) {
+      // Not the whole truth, and it says so.
+      if (isQuiet) checker.fail(`line 6: after quiet a page is still answered${without(degraded)}`, client.viewer.id)
+      client.browsing = undefined
+      return `what there is${without(degraded)}`
+    }
     checker.checkPage(client.viewer.id, browsing.businesses, before, browsing.first, page, since)
     for (const { business, oid } of page.entries)
       browsing.seen.set(`${business}:${oid}`, (browsing.seen.get(`${business}:${oid}`) ?? 0) + 1)
@@ -127,7 +140,9 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
   async function lookUp(client: Client, process: Process): Promise<string> {
     const keys = Array.from({ length: 1 + randomBelow(random, 4) }, () => keyOf(client, { ...subject(), position: 0 }))
     const since = checker.tick()
-    const found = await process.getProgressMany(keys)
+    const degraded: Degraded = new Set()
+    const found = await process.getProgressMany(keys, degraded)
+    if (degraded.size > 0) return `what there is${without(degraded)}`
     keys.forEach((key, index) => checker.checkShown(key, found[index], since, 'a lookup'))
     return keys
       .map((key, index) => `${key.business}:${key.oid}${found[index] === undefined ? ' is not there' : ` at ${found[index].position}`}`)
@@ -137,7 +152,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
   async function remove(client: Client, process: Process): Promise<string> {
     const { business } = subject()
     const ids = Array.from({ length: 1 + randomBelow(random, 2) }, () => subject().oid)
-    await process.service.deleteHistory(client.viewer, business, [...new Set(ids)])
+    await process.service.deleteHistory(client.viewer, business, [...new Set(ids)], new Set())
     return `${business} ${ids.join(', ')}`
   }
 
@@ -157,8 +172,12 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     [22, 'browses', readPage],
     [12, 'looks up', lookUp],
     [6, 'deletes', remove],
-    [2, 'clears', (client, process) => process.service.clearHistory(client.viewer, subject().business).then(String)],
-    [2, 'pauses or resumes', async (client, process) => String((await process.service.setPaused(client.viewer, random() < 0.4)).paused)],
+    [2, 'clears', (client, process) => process.service.clearHistory(client.viewer, subject().business, new Set()).then(String)],
+    [
+      2,
+      'pauses or resumes',
+      async (client, process) => String((await process.service.setPaused(client.viewer, random() < 0.4, new Set())).paused),
+    ],
   ]
   const weight = actions.reduce((sum, [each]) => sum + each, 0)
 
@@ -190,16 +209,16 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
       const answer = await begun
       history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
     } catch (error) {
-      refused(error, since, client, `${by} ${name}`)
+      refused(error, since, client, `${by} ${name}`, name)
     }
     client.process = undefined
   }
 
-  /** Only a store that was down at the time is a reason to fail, and the log never is. */
-  function refused(error: unknown, since: number, client: Client, what: string): void {
+  /** Nobody gets an error for a store being down; only a page cannot be null, if neither hot store nor record store answers. */
+  function refused(error: unknown, since: number, client: Client, what: string, name: string): void {
     if (error instanceof Violation) throw error
     history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
-    const isExplained = isTidemarkError(error) && error.code !== 'LOG_UNAVAILABLE' && scheduler.wasDownSince(error.code, since)
+    const isExplained = name === 'browses' && isTidemarkError(error) && scheduler.wasDownSince(error.code, since - NOTICED_MAX_MS)
     if (!isExplained)
       checker.fail(`line 6: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
   }
@@ -217,15 +236,22 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     isBusyAt: (process: Process) => clients.some((client) => client.process === process),
     isBusy: () => clients.some((client) => client.process !== undefined),
     readAll: async (process: Process): Promise<void> => {
+      isQuiet = true
       for (const client of clients) {
         client.browsing = undefined
         do await readPage(client, process)
         while (client.browsing !== undefined)
         const keys = checker.entriesOf(client.viewer.id).map((model) => model.key)
         const since = checker.tick()
-        const found = await process.getProgressMany(keys)
+        const degraded: Degraded = new Set()
+        const found = await process.getProgressMany(keys, degraded)
+        if (degraded.size > 0) checker.fail(`line 6: after quiet a lookup is still answered${without(degraded)}`, client.viewer.id)
         keys.forEach((key, index) => checker.checkShown(key, found[index], since, 'a lookup after quiet'))
       }
     },
   }
+}
+
+function without(degraded: Degraded): string {
+  return degraded.size === 0 ? '' : ` (without ${[...degraded].join(', ')})`
 }

@@ -47,7 +47,8 @@ export type HotStateOptions = {
 
 /** Told of every change a client asked for, at the instant it happens. */
 export type HotObserver = {
-  put(write: ProgressWrite, outcome: PutOutcome, options: PutOptions): void
+  /** `isGuess`: nobody looked what the record store has, although it may have something. */
+  put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void
   deleted(key: ProgressKey, outcome: DeleteOutcome, now: number): void
   cleared(viewer: ViewerId, business: BusinessNumber, clearedAt: number, now: number): void
   paused(viewer: ViewerId, paused: boolean): void
@@ -131,8 +132,9 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   }
 
   function put(write: ProgressWrite, putOptions: PutOptions): PutOutcome {
+    const isGuess = isGuessed(write)
     const outcome = decide(write, putOptions)
-    observer?.put(write, outcome, putOptions)
+    observer?.put(write, outcome, isGuess && outcome.status === 'written')
     return outcome
   }
 
@@ -155,6 +157,13 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     markDirty(state.region, { viewer, business, oid }, now)
     tell({ kind: 'put', viewer, business, oid, record: merged })
     return { status: 'written', record: merged, firstOfDay: claimDay(state, business, timeline, write.day, now) }
+  }
+
+  function isGuessed(write: ProgressWrite): boolean {
+    const timeline = viewers.get(write.viewer)?.timelines.get(write.business)
+    if (timeline === undefined || timeline.records.has(write.oid) || write.base !== null || write.baseAsOf !== undefined) return false
+    const { base: _, ...withoutBase } = write
+    return needsBase(timeline, withoutBase)
   }
 
   function needsBase({ floor, trimmedAt }: Timeline, write: ProgressWrite): boolean {

@@ -1,49 +1,39 @@
 /**
  * A process of the deployment, running the real code: the write path and the reads, the job, or both, wired as the
- * history subgraph wires them, over ports that lead through the scheduler.
+ * history subgraph wires them, journals included, over ports that lead through the scheduler.
  */
-import { makeAggregator } from '../../core/aggregator.ts'
 import type { Businesses } from '../../core/businesses.ts'
+import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, ViewerId } from '../../core/domain.ts'
-import { persistKeys } from '../../core/persist.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
-import type { RecordStore } from '../../stores/record-store.ts'
-import { makeFlusher } from '../../subgraphs/history/flusher.ts'
-import { startHistoryJob, type HistoryJob } from '../../subgraphs/history/job.ts'
-import { makeHistoryService, type HistoryService } from '../../subgraphs/history/service.ts'
+import { startHistoryJob, type HistoryJob, type HistoryJobOptions } from '../../subgraphs/history/job.ts'
+import type { HistoryService } from '../../subgraphs/history/service.ts'
 import { readTimeline, type TimelinePage } from '../../subgraphs/history/timeline.ts'
+import { makeWritePath, type WritePathOptions } from '../../subgraphs/history/write-path.ts'
 import type { HotState } from './model-hot-state.ts'
 import { openModelHotStore } from './model-hot-store.ts'
+import { openModelJournals, type Machine } from './model-journals.ts'
 import { openModelLog, type LogState, type Member } from './model-log.ts'
 import { openModelRecordStore, type RecordState } from './model-record-store.ts'
 import type { Life, Scheduler } from './scheduler.ts'
 
 export type Stores = { hot: HotState; log: LogState; records: RecordState }
 
-export type ProcessOptions = {
-  regions: number
-  timelineCap: number
-  futureMaxMs: number
-  keysMax: number
-  ageMaxMs: number
-  heldMax: number
-  directMax: number
-  directWaitingMax: number
-  sweepAfterMs: number
-  sweepEveryMs: number
-  persistKeysMax: number
-  purgeRowsMax: number
-  retentionMs: number | undefined
-  purgeEveryMs: number
-}
+export type ProcessOptions = WritePathOptions & HistoryJobOptions
 
 export type Role = { serves: boolean; persists: boolean }
 
 export type Process = Role & {
   life: Life
   service: HistoryService
-  readTimeline(viewer: ViewerId, businesses: readonly BusinessNumber[], before: Place | undefined, first: number): Promise<TimelinePage>
-  getProgressMany(keys: readonly ProgressKey[]): Promise<(ProgressRecord | undefined)[]>
+  readTimeline(
+    viewer: ViewerId,
+    businesses: readonly BusinessNumber[],
+    before: Place | undefined,
+    first: number,
+    degraded: Degraded,
+  ): Promise<TimelinePage>
+  getProgressMany(keys: readonly ProgressKey[], degraded: Degraded): Promise<(ProgressRecord | undefined)[]>
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
   /** Ends the process in order: nothing it took is under way any more when this resolves. */
@@ -53,6 +43,7 @@ export type Process = Role & {
 export function startProcess(
   scheduler: Scheduler,
   stores: Stores,
+  machine: Machine,
   businesses: Businesses,
   life: Life,
   role: Role,
@@ -62,17 +53,29 @@ export function startProcess(
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
-  const hot = openModelHotStore(stores.hot, gate)
-  const records: RecordStore = openModelRecordStore(stores.records, gate)
-  const log = openModelLog(stores.log, gate, clock, (joined) => {
-    member = joined
-  })
-  const persist = (keys: readonly ProgressKey[]) =>
-    persistKeys(hot, records, keys, { timelineCap: options.timelineCap, purgeRowsMax: options.purgeRowsMax })
-  const flusher = makeFlusher(hot, log, persist, options, onError)
-  const aggregator = makeAggregator(clock, flusher.flush, options)
-  const service = makeHistoryService(clock, businesses, hot, records, aggregator, flusher.reward, options)
+  const checks = new Set<Promise<void>>()
+  const hot = checked(openModelHotStore(stores.hot, gate))
+  const records = checked(openModelRecordStore(stores.records, gate))
+  const log = checked(
+    openModelLog(stores.log, gate, clock, (joined) => {
+      member = joined
+    }),
+  )
+  const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
+  const { guarded, service, persist, drain } = makeWritePath(clock, businesses, { hot, log, records, journals }, options, onError)
   const job = role.persists ? startJob() : undefined
+
+  /** A breaker leaves behind the check that was under way when it was stopped; whoever stops a process waits for it. */
+  function checked<T extends { check(): Promise<void> }>(store: T): T {
+    const check = (): Promise<void> => {
+      const underWay = store.check()
+      checks.add(underWay)
+      const forget = (): void => void checks.delete(underWay)
+      underWay.then(forget, forget)
+      return underWay
+    }
+    return { ...store, check }
+  }
 
   /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
   async function startJob(): Promise<HistoryJob> {
@@ -90,13 +93,15 @@ export function startProcess(
     ...role,
     life,
     service,
-    readTimeline: (viewer, numbers, before, first) => readTimeline(hot, records, viewer, numbers, before, first),
-    getProgressMany: (keys) => getProgressMany(hot, records, keys),
+    readTimeline: (viewer, numbers, before, first, degraded) =>
+      readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded),
+    getProgressMany: (keys, degraded) => getProgressMany(guarded.hot, guarded.records, keys, degraded),
     member: () => member,
     async stop() {
-      aggregator.flushAll()
-      await flusher.settled()
+      await drain()
       await (await job)?.stop().catch(onError)
+      await journals?.close()
+      await Promise.allSettled(checks)
     },
   }
 }

@@ -38,14 +38,19 @@ export type SchedulerOptions = {
   stallMaxMs: number
 }
 
-const CODES: Record<StoreName, ErrorCode> = { hot: 'HOT_STORE_UNAVAILABLE', log: 'LOG_UNAVAILABLE', records: 'RECORD_STORE_UNAVAILABLE' }
+const CODES: Record<StoreName, ErrorCode> = {
+  hot: 'HOT_STORE_UNAVAILABLE',
+  log: 'LOG_UNAVAILABLE',
+  records: 'RECORD_STORE_UNAVAILABLE',
+  journal: 'HOT_STORE_UNAVAILABLE',
+}
 
 export type Scheduler = ReturnType<typeof makeScheduler>
 
 export function makeScheduler(random: Random, options: SchedulerOptions, history: History | undefined) {
   const { start } = options
-  const down: Record<StoreName, boolean> = { hot: false, log: false, records: false }
-  const lastDown: Record<StoreName, number> = { hot: -1, log: -1, records: -1 }
+  const down: Record<StoreName, boolean> = { hot: false, log: false, records: false, journal: false }
+  const lastDown: Record<StoreName, number> = { hot: -1, log: -1, records: -1, journal: -1 }
   let pending: Call[] = []
   let waiting: Waiting[] = []
   let now = start
@@ -88,7 +93,9 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
             reject,
             state: 'asked',
           }
-          if (random() < stallChance) wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
+          // A journal is on a disk of the process's own, which is never far.
+          if (store !== 'journal' && random() < stallChance)
+            wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
           else pending.push(call)
         })
       },
@@ -156,11 +163,17 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
     return true
   }
 
-  /** Everything in its memory is gone. A call under way is done, or never is, or is done later. */
+  /** Everything in its memory is gone. A call under way is done, or never is, or is done later, but not on its own disk. */
   function kill(life: Life): void {
     life.dead = true
     waiting = waiting.filter((each) => each.life !== life)
-    pending = pending.filter((call) => call.life !== life || (call.state === 'asked' && random() < 0.6))
+    pending = pending.filter((call) => {
+      if (call.life !== life) return true
+      if (call.state !== 'asked' || random() >= 0.6) return false
+      if (call.store !== 'journal') return true
+      while (call.next < call.parts.length) call.parts[call.next++]?.()
+      return false
+    })
   }
 
   function setDown(store: StoreName, isDown: boolean): void {

@@ -10,15 +10,17 @@ import { makeBusinesses } from '../../core/businesses.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import { makeChecker, type Violation } from './checker.ts'
 import { makeClients } from './clients.ts'
+import type { JournalEntry } from '../../stores/journal.ts'
 import type { StoreName } from './gate.ts'
 import type { History } from './history-of-events.ts'
 import { CLEARINGS, makeHotState, type HotFaults } from './model-hot-state.ts'
+import { makeMachine, type JournalFaults, type Machine } from './model-journals.ts'
 import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
 import { makeScheduler, runSteps, type Life } from './scheduler.ts'
 
-export type PlantedFaults = HotFaults & LogFaults
+export type PlantedFaults = HotFaults & LogFaults & JournalFaults
 
 const DAY_MS = 86_400_000
 /** Three seconds before midnight, so that days change. */
@@ -86,12 +88,18 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   const clients = makeClients(random, scheduler, checker, clientOptions, history)
 
   const roles = drawRoles(between, chance)
-  const places: { role: Role; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map((role) => ({
-    role,
-    process: undefined,
-    starts: 0,
-    stopping: '',
-  }))
+  const journalObserver = checker.journalObserver(hot, records)
+  const newMachine = (): Machine => makeMachine(options.faults, journalObserver)
+  const shared = chance(0.5) ? newMachine() : undefined
+  const places: { role: Role; machine: Machine; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map(
+    (role) => ({
+      role,
+      machine: shared ?? newMachine(),
+      process: undefined,
+      starts: 0,
+      stopping: '',
+    }),
+  )
   let deaths = 0
   let quietUntil: number | undefined
 
@@ -99,7 +107,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
     const life: Life = { name: `${kind} ${index + 1}.${++place.starts}`, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
     history?.note(scheduler.now(), `--- ${life.name} starts`)
-    place.process = startProcess(scheduler, stores, businesses, life, place.role, processOptions, (error) =>
+    place.process = startProcess(scheduler, stores, place.machine, businesses, life, place.role, processOptions, (error) =>
       history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
     )
   }
@@ -143,7 +151,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     } else if (which < 0.4) {
       if (place.process !== undefined) place.stopping ||= 'asked'
     } else if (which < 0.55) restartOne()
-    else if (which < 0.7) breakOrMend((['hot', 'log', 'log', 'records', 'records'] as const)[randomBelow(random, 5)] as StoreName)
+    else if (which < 0.7) breakOrMend((['hot', 'hot', 'log', 'records', 'records'] as const)[randomBelow(random, 5)] as StoreName)
     else if (which < 0.85) rebalance()
     else if (which < 0.9 && canLose) {
       history?.note(scheduler.now(), '--- the log loses what nobody committed')
@@ -162,7 +170,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   function breakOrMend(store: StoreName): void {
     scheduler.setDown(store, !scheduler.isDown(store))
     if (scheduler.isDown(store)) {
-      scheduler.wait(between(50, 2_000), undefined, () => {
+      scheduler.wait(between(50, chance(0.2) ? 6_000 : 2_000), undefined, () => {
         if (scheduler.isDown(store)) scheduler.setDown(store, false)
       })
     }
@@ -175,10 +183,14 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
 
   /** Only while nothing is under way or waits to be persisted: so that what expires has been at rest. */
   function passLong(): void {
-    if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0) return
+    if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0 || journaled().length > 0) return
     history?.note(scheduler.now(), '--- a long time passes')
     clients.forget()
     scheduler.pass(between(retentionMs / 2, retentionMs * 1.5))
+  }
+
+  function journaled(): JournalEntry[] {
+    return [...new Set(places.map(({ machine }) => machine))].flatMap((machine) => machine.left())
   }
 
   function beginQuiet(): void {
@@ -186,7 +198,9 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     scheduler.calm()
     for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
-    quietUntil = scheduler.now() + 500 + stallMaxMs + processOptions.sweepAfterMs + 3 * processOptions.sweepEveryMs + 500
+    const { sweepAfterMs, sweepEveryMs, guard, journaling } = processOptions
+    const backMs = 2 * (guard.checkEveryMs ?? 0) + 2 * (journaling.lookEveryMs ?? 0) + (journaling.retryMaxMs ?? 0)
+    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
   }
 
   function step(): boolean {
@@ -233,7 +247,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
 
   async function checkAfterQuiet(): Promise<void> {
     if (clients.isBusy()) checker.fail('line 6: a call was never answered', undefined)
-    checker.checkQuiet(hot, records, log, REGIONS, deaths > 0)
+    checker.checkQuiet(hot, records, log, journaled(), REGIONS, deaths > 0)
     if (checker.failure() !== undefined) return
     let isRead = false
     void clients.readAll(serving()[0] as Process).then(
@@ -266,15 +280,14 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
     regions: REGIONS.length,
     timelineCap: between(1, 4),
     futureMaxMs: 500,
-    keysMax: between(1, 6),
-    ageMaxMs,
-    heldMax: chance(0.2) ? 3 : 1_000,
-    directMax: between(0, 2),
-    directWaitingMax: between(0, 3),
+    purgeRowsMax: between(1, 3),
+    aggregator: { keysMax: between(1, 6), ageMaxMs, heldMax: chance(0.2) ? 3 : 1_000 },
+    flusher: { directMax: between(0, 2), directWaitingMax: between(0, 3) },
+    journaling: { lookEveryMs: between(200, 1_000), entriesMax: between(1, 4), retryMinMs: between(10, 50), retryMaxMs: 200 },
+    guard: { checkEveryMs: between(20, 200), recordPatienceMs: 1_000, logPatienceMs: 1_000, recordReadsMax: between(1, 4) },
     sweepAfterMs: ageMaxMs + between(1, 1_000),
     sweepEveryMs: between(200, 600),
     persistKeysMax: between(1, 8),
-    purgeRowsMax: between(1, 3),
     retentionMs: chance(0.2) ? 30_000 : undefined,
     purgeEveryMs: 1_500,
   }
