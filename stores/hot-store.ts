@@ -37,6 +37,12 @@ export type ProgressWrite = {
   base?: ProgressRecord | null
   /** `asOf` of the answer that asked for the base. Absent: the base is taken as it is, however old. */
   baseAsOf?: number
+  /**
+   * True if `record` and `base` are what the record store has, to be merged with a report that was put with `base: null` while
+   * it was down. Nothing new was watched: so the viewer's pause is no obstacle, `since` of the record counts, and where
+   * nothing is held there is nothing to merge with (stale).
+   */
+  merges?: true
   /** The day (UTC, days since the epoch) to claim as the viewer's first of this business; absent = do not check. */
   day?: number
 }

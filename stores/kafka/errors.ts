@@ -51,7 +51,9 @@ const LASTING = new Set([...REFUSED_CREDENTIALS, ...FORBIDDEN, ...TOO_LARGE, 'IN
 
 /** Does Kafka want other credentials, or give these fewer rights? No use in trying again before somebody changes them. */
 export function isRefusal(error: unknown): boolean {
-  return hasType(error, REFUSED_CREDENTIALS) || hasType(error, FORBIDDEN) || chain(error).some((link) => link.name?.includes('SASL') === true)
+  return (
+    hasType(error, REFUSED_CREDENTIALS) || hasType(error, FORBIDDEN) || chain(error).some((link) => link.name?.includes('SASL') === true)
+  )
 }
 
 /** Would the same call fail in the same way, whatever the time? A topic that is missing may be one that was just made. */

@@ -34,11 +34,12 @@ export function putProgress(work: HotWork, writes: readonly ProgressWrite[], opt
 
 function putOne(work: HotWork, write: ProgressWrite, options: PutOptions, grown: Set<ShelfWork>): PutOutcome {
   const owner = viewerWork(work, write.viewer)
-  if (owner.settings.content.paused) return PAUSED
+  if (owner.settings.content.paused && write.merges !== true) return PAUSED
   const shelf = shelfWork(work, owner, write.business)
   const held = readHeld(work, shelf, write.oid)
-  const since = clearedAtOf(shelf)
-  if (write.record.viewedAt <= since) return stale(shelf, held?.content)
+  const clearedAt = clearedAtOf(shelf)
+  const since = write.merges === true ? Math.max(clearedAt, write.record.since) : clearedAt
+  if (write.record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return stale(shelf, held?.content)
   if (held === undefined && needsBase(shelf, write)) return { status: 'needs-base', asOf: shelf.stats.trimmedAt }
   const stored = storedWithBase(held?.content, write.base)
   const version = nextVersion(work, options.now, stored?.version ?? 0)

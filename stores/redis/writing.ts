@@ -24,6 +24,7 @@ const DECISIVE = 1
 const BASE_KNOWN = 2
 const BASE = 4
 const CLAIMS_DAY = 8
+const MERGES = 16
 
 export function makeWriting(connection: Connection, layout: Layout, expireMs: number) {
   /** Sends one script per region and hands each item's answer to `take`. */
@@ -133,7 +134,11 @@ function packWrites(items: readonly Grouped<ProgressWrite>[]): Buffer {
     const { record, base, day } = item
     end = target.writeUInt16BE(place, end)
     target[end++] =
-      (item.decisive ? DECISIVE : 0) | (base === undefined ? 0 : BASE_KNOWN) | (base ? BASE : 0) | (day === undefined ? 0 : CLAIMS_DAY)
+      (item.decisive ? DECISIVE : 0) |
+      (base === undefined ? 0 : BASE_KNOWN) |
+      (base ? BASE : 0) |
+      (day === undefined ? 0 : CLAIMS_DAY) |
+      (item.merges === true ? MERGES : 0)
     end = target.writeUIntBE(record.viewedAt, end, 6)
     end = writeVersion(record.rank, target, end)
     end = target.writeUInt32BE(day ?? 0, end)

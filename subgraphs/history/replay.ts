@@ -130,27 +130,24 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   }
 
   /**
-   * What was put as if there was nothing to merge with is merged with what there is. A row may say that everything up to a
-   * moment is deleted (`since`), and a record that was put without it may be older than that; the port's putting knows no
-   * such moment, so the record is deleted first, and then the row is put. Between the two nothing is shown, and if they
-   * part for ever the row is still in the record store, and so is this entry in the journal.
-   *
-   * Two reports that were put without a base are one record by now, so a deletion between them cannot part them any more.
+   * What was put as if there was nothing to merge with is merged with what there is, whether the viewer has paused meanwhile
+   * or not. Two reports that were put without a base are one record by now: a deletion between them cannot part them any more.
    */
   async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<void> {
     const rows = await records.getProgressMany(keys)
+    const writes = keys.flatMap((key, index): ProgressWrite[] => {
+      const row = rows[index]
+      return row === undefined || row.deleted ? [] : [{ ...key, record: row, decisive: false, base: row, merges: true }]
+    })
+    if (writes.length > 0) await put(writes, now)
+    if (!rows.some((row) => row?.deleted === true)) return
     const stored = await hot.readDirtyProgress(keys)
     for (const [index, key] of keys.entries()) {
       const row = rows[index]
       const record = stored[index]?.record
-      const isVoid = row !== undefined && record !== undefined && !record.deleted && record.viewedAt <= row.since
+      const isVoid = row?.deleted === true && record !== undefined && !record.deleted && record.viewedAt <= row.since
       if (isVoid) await remove([key], row.since)
     }
-    const writes = keys.flatMap((key, index): ProgressWrite[] => {
-      const row = rows[index]
-      return row === undefined || row.deleted ? [] : [{ ...key, record: row, decisive: false, base: row }]
-    })
-    if (writes.length > 0) await put(writes, now)
   }
 
   return {

@@ -1,7 +1,8 @@
 /** Hot store contract: tombstones, watermarks and the pause switch. */
 import { expect, it } from 'vitest'
+import type { ProgressRecord } from '../../core/domain.ts'
 import type { HotStoreSubject } from './hot-store.ts'
-import { freshViewer, keyOf, later, numbered, report, unversioned, write, writtenRecord } from './reports.ts'
+import { freshViewer, glance, keyOf, later, numbered, report, unversioned, write, writtenRecord } from './reports.ts'
 
 const timelineCap = 100
 
@@ -175,6 +176,27 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     const resumed = await store().setPaused(viewer, false, later())
     expect(resumed).toMatchObject({ paused: false, clearedAt: { 1: first, 65535: second } })
     expect(resumed.version).toBeGreaterThan(paused.version)
+  })
+
+  it('what the record store has is merged in although the viewer has paused, and voids what is older than its deletion', async () => {
+    const viewer = freshViewer()
+    const now = later(10_000)
+    const older = report(now - 900, { position: 60_000 })
+    const writes = [write(viewer, 'glanced', glance(now - 500)), write(viewer, 'void', older), write(viewer, 'other', older)]
+    await store().putProgress(writes, { now, timelineCap })
+    await store().setPaused(viewer, true, now + 10)
+    const merge = (oid: string, record: ProgressRecord) => write(viewer, oid, record, { decisive: false, base: record, merges: true })
+    const real = report(now - 800, { position: 90_000 })
+    const second = glance(now - 600, { since: now - 700 })
+    const merges = [merge('glanced', real), merge('void', second), merge('never held', real)]
+    const outcomes = await store().putProgress(merges, { now: now + 20, timelineCap })
+    expect(outcomes.map((outcome) => outcome.status)).toEqual(['written', 'written', 'stale'])
+    expect(writtenRecord(outcomes[0])).toMatchObject({ viewedAt: now - 500, position: 90_000 })
+    expect(unversioned(writtenRecord(outcomes[1]))).toEqual(unversioned(second))
+    const lookups = await store().getProgressMany(['glanced', 'void', 'never held'].map((oid) => keyOf(viewer, oid)))
+    expect(lookups.map(({ record }) => record?.position)).toEqual([90_000, 1_000, undefined])
+    const page = await store().listTimeline(viewer, [1], undefined, 10)
+    expect(page.entries.map((entry) => entry.oid)).toEqual(['glanced', 'void', 'other'])
   })
 
   it('reports of a paused viewer are dropped and change nothing, until he resumes', async () => {

@@ -136,7 +136,7 @@ export function makeChecker(options: CheckerOptions) {
   function put(write: ProgressWrite, outcome: PutOutcome, isGuess: boolean): void {
     if (outcome.status === 'needs-base') return
     // A merge of what the record store has: it says nothing new.
-    if (write.base === write.record) return
+    if (write.merges === true) return
     landed.set(write.record.device, ++tick)
     const viewer = viewerOf(write.viewer)
     const name = `${nameOf(write)} by ${write.record.device}`

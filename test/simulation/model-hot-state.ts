@@ -141,16 +141,17 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function decide(write: ProgressWrite, { now }: PutOptions): PutOutcome {
     const { viewer, business, oid } = write
     const state = stateOf(viewer)
-    if (state.settings.paused) return { status: 'paused' }
+    if (state.settings.paused && write.merges !== true) return { status: 'paused' }
     const timeline = timelineOf(state, business)
     const clearedAt = clearedAtOf(state, business)
     const held = timeline.records.get(oid)
     const stored = held ?? write.base ?? undefined
     const shown = stored !== undefined && isVisible(stored, clearedAt) ? stored : undefined
-    if (write.record.viewedAt <= clearedAt) return { status: 'stale', record: shown }
+    if (write.record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return { status: 'stale', record: shown }
+    const since = write.merges === true ? Math.max(clearedAt, write.record.since) : clearedAt
     if (held === undefined && needsBase(timeline, write)) return { status: 'needs-base', asOf: timeline.trimmedAt }
     const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
-    const merged = mergeProgress(stored, { ...write.record, since: clearedAt, version })
+    const merged = mergeProgress(stored, { ...write.record, since, version })
     if (merged === stored) return { status: 'stale', record: shown }
     state.region.lastVersion = version
     store(timeline, oid, merged)

@@ -1,9 +1,10 @@
 /** The order and the trials of what waits, on a real journal; the hot store's part is a function that takes an entry or does not. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { makeBreaker, type Breaker } from '../../core/breaker.ts'
+import { makeBreaker } from '../../core/breaker.ts'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
+import { makePartBreaker } from '../../core/part-breaker.ts'
 import { viewerOf } from '../../stores/journal-entry.ts'
 import type { JournalEntry, Journals } from '../../stores/journal.ts'
 import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
@@ -32,10 +33,12 @@ async function open(path: string, options: JournalingOptions = {}, clock: Clock 
     await Promise.resolve()
     if (isDown) throw new TidemarkError('HOT_STORE_UNAVAILABLE', 'down')
   }
-  const breakerOf = (store: 'hotStore' | 'recordStore'): Breaker => makeBreaker(clock, store, check, { checkEveryMs: 5 }, () => undefined)
-  const breakers = { hotStore: breakerOf('hotStore'), recordStore: breakerOf('recordStore') }
+  const breakers = {
+    hotStore: makePartBreaker(clock, { check }, { checkEveryMs: 5 }, () => undefined),
+    recordStore: makeBreaker(clock, 'recordStore', check, { checkEveryMs: 5 }, () => undefined),
+  }
   const apply = (entry: JournalEntry): Promise<boolean> =>
-    breakers.hotStore.run(async () => {
+    breakers.hotStore.run([viewerOf(entry)], async () => {
       await Promise.resolve()
       const given = answer(entry)
       asked.push(`${viewerOf(entry)}@${entry.now}${given === undefined ? '' : ` ${given}`}`)
@@ -61,7 +64,7 @@ async function open(path: string, options: JournalingOptions = {}, clock: Clock 
     },
     async down(): Promise<void> {
       isDown = true
-      await breakers.hotStore.run(check).catch(() => undefined)
+      await breakers.hotStore.run(['7'], check).catch(() => undefined)
     },
     up(): void {
       isDown = false

@@ -155,6 +155,15 @@ describe('replaying', () => {
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T + 10, since: T, position: 2_000, deleted: false })
     })
 
+    it('is merged although the viewer has paused since', async () => {
+      const stores = makeSwitchedStores()
+      await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
+      await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))
+      await stores.hot.setPaused('7', true, T + 50)
+      await merge(stores)
+      expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
+    })
+
     it('keeps the place that the record store has, if it was a glance', async () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))

@@ -4,7 +4,7 @@
 -- KEYS[4..] per viewer and business: contents (hash), timeline (zset), settings (hash)   all with the region's hash tag
 -- ARGV[1] now (ms)  ARGV[2] timeline cap  ARGV[3] expiry of idle viewers (ms; 0 never)
 -- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): 1 decisive, 2 base known, 4 there is
---         one, 8 claims a day; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1).
+--         one, 8 claims a day, 16 the base is what is put, to be merged; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1).
 --         Before a known base stands what it is as of (7)
 -- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
 -- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day) and the
@@ -49,16 +49,17 @@ local function claimDay(group, day)
 end
 
 -- `baseAsOf` is -1 where no base is known.
-local function put(group, oid, incoming, decisive, baseAsOf, base, day)
-  if group.paused then return PAUSED end
+local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
+  if group.paused and not merges then return PAUSED end
   local clearedAt = group.state.clearedAt
   local value = redis.call('HGET', group.contents, oid)
   local held = value and unpackRecord(value)
+  if merges and not held then return STALE end
   local stored = held or (base and unpackRecord(base))
   if not held and incoming.viewedAt > clearedAt and group.state.floorOid ~= '' and baseAsOf < group.state.trimmedAt then
     if not decisive or incoming.viewedAt <= group.state.floorAt then return NEEDS_BASE .. struct.pack('>I7', group.state.trimmedAt) end
   end
-  incoming.since = clearedAt
+  incoming.since = merges and math.max(clearedAt, unpackRecord(base).since) or clearedAt
   incoming.version = math.max(lastVersion + 1, now * 1024)
   local merged = stored
   if incoming.viewedAt > clearedAt then merged = merge(stored, incoming) end
@@ -99,9 +100,9 @@ while at <= #writes do
     group.followed = followers[place * 2 + 2] > 0
   end
   local incoming = { viewedAt = viewedAt, rank = rank, deleted = false, resume = resume }
-  local baseAsOf, hasBase, claims = -1, bits % 8 >= 4, bits >= 8
+  local baseAsOf, hasBase, claims, merges = -1, bits % 8 >= 4, bits % 16 >= 8, bits >= 16
   if bits % 4 >= 2 then baseAsOf = struct.unpack('>I7', base) end
-  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseAsOf, hasBase and string.sub(base, 8), claims and day)
+  replies[#replies + 1] = put(group, oid, incoming, bits % 2 == 1, baseAsOf, hasBase and string.sub(base, 8), claims and day, merges)
 end
 
 for _, group in pairs(groups) do
