@@ -27,13 +27,15 @@ export type ReplayHooks = {
   reward(events: readonly RewardEvent[]): void
   /** Notes durably that these were put without what the record store has. */
   withoutBase(writes: readonly ProgressWrite[], now: number): Promise<void>
+  /** May a put that began then still reach the hot store? Also one of a process that has died since. */
+  mayBeUnderWay(since: number): boolean
   /** A change that came too late to count: something newer is there, or the viewer paused. */
   dropped(count: number): void
 }
 
 export type Replay = {
   /**
-   * Applies an entry. False: it must wait for the record store. Rejects with
+   * Applies an entry. False: it must wait for the record store, or for a put that belongs to it. Rejects with
    * the code of the hot store if that fails; then nothing is lost by applying it again.
    */
   apply(entry: JournalEntry): Promise<boolean>
@@ -132,22 +134,27 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   /**
    * What was put as if there was nothing to merge with is merged with what there is, whether the viewer has paused meanwhile
    * or not. Two reports that were put without a base are one record by now: a deletion between them cannot part them any more.
+   *
+   * The entry is older than the put it belongs to. 1. The entry is durable. 2. The record store is back, and the entry is
+   * applied. 3. The put, which was under way all the time, arrives. So the entry stays until the hot store has a record that
+   * is no older than it, or nothing from then can be under way any more. False: it stays.
    */
-  async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<void> {
+  async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<boolean> {
     const rows = await records.getProgressMany(keys)
+    const stored = await hot.readDirtyProgress(keys)
+    const isThere = stored.every(({ record }) => record !== undefined && momentOf(record.version) >= now)
     const writes = keys.flatMap((key, index): ProgressWrite[] => {
       const row = rows[index]
       return row === undefined || row.deleted ? [] : [{ ...key, record: row, decisive: false, base: row, merges: true }]
     })
     if (writes.length > 0) await put(writes, now)
-    if (!rows.some((row) => row?.deleted === true)) return
-    const stored = await hot.readDirtyProgress(keys)
     for (const [index, key] of keys.entries()) {
       const row = rows[index]
       const record = stored[index]?.record
       const isVoid = row?.deleted === true && record !== undefined && !record.deleted && record.viewedAt <= row.since
       if (isVoid) await remove([key], row.since)
     }
+    return isThere || !hooks.mayBeUnderWay(now)
   }
 
   return {
@@ -165,8 +172,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
           await setPaused(entry.viewer, entry.paused, entry.now)
           return true
         case 'base':
-          await mergeBases(entry.keys, entry.now)
-          return true
+          return mergeBases(entry.keys, entry.now)
         default:
           throw new Error(`an entry of a kind that this version does not know: ${JSON.stringify(entry satisfies never)}`)
       }

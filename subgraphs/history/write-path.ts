@@ -28,7 +28,8 @@ export type WritePathOptions = {
   purgeRowsMax: number
   aggregator: AggregatorOptions
   flusher: FlusherOptions
-  journaling: JournalingOptions
+  /** `putMaxMs`: milliseconds after which a put of the hot store has arrived or never will. Default 30000. */
+  journaling: JournalingOptions & { putMaxMs?: number }
   guard: GuardOptions
 }
 
@@ -92,7 +93,7 @@ function startJournaling(
   aggregate: (key: ProgressKey) => void,
   flusher: Flusher,
   timelineCap: number,
-  options: JournalingOptions,
+  { putMaxMs = 30_000, ...options }: WritePathOptions['journaling'],
   onError: (error: unknown) => void,
 ): Journaling {
   const journaling: Journaling = makeJournaling(
@@ -103,6 +104,7 @@ function startJournaling(
       makeReplay(hot, records, timelineCap, {
         aggregate,
         reward: flusher.reward,
+        mayBeUnderWay: (since) => clock.now() - since < putMaxMs,
         withoutBase: (writes, now) =>
           journaling.append({ kind: 'base', now, keys: writes.map(({ viewer, business, oid }) => ({ viewer, business, oid })) }),
         dropped,

@@ -204,7 +204,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     const [by, viewer] = [`device ${client.name}`, client.viewer.id]
     try {
       const begun = action(client, process)
-      const what = name.startsWith('reports') ? describe(client.sent, options.start) : ''
+      const what = history !== undefined && name.startsWith('reports') ? describe(client.sent, options.start) : ''
       history?.note(since, `${by} ${name} at ${process.life.name}: ${what}`, viewer)
       const answer = await begun
       history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)

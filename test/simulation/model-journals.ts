@@ -1,6 +1,6 @@
 /**
  * The journals of a machine, as the port describes them: each belongs to one living process, and outlives it. What a
- * process was writing when it died is on the disk or it is not; nothing happens to a disk later.
+ * process was writing when it died is on the disk or it is not; nothing happens to a disk later. Reading one's own disk takes no time.
  */
 import type { JournalEntry, Journal, Journaled, Journals } from '../../stores/journal.ts'
 import { atOnce, type Gate } from './gate.ts'
@@ -72,11 +72,10 @@ export function openModelJournals(machine: Machine, gate: Gate, life: Life): Jou
   const own = openJournal(machine, machine.takeOwn(life), gate)
   return {
     own,
-    adopt: () =>
-      atOnce(gate, 'journal', 'adopt', [], () => {
-        const kept = machine.takeFree(life, ({ entries }) => entries.size > 0)
-        return kept === undefined ? undefined : openJournal(machine, kept, gate)
-      }),
+    adopt() {
+      const kept = machine.takeFree(life, ({ entries }) => entries.size > 0)
+      return Promise.resolve(kept === undefined ? undefined : openJournal(machine, kept, gate))
+    },
     close: () => own.close(),
   }
 }
@@ -98,7 +97,7 @@ function openJournal(machine: Machine, kept: Kept, gate: Gate): Journal {
         }
       })
     },
-    list: (after, limit) => once('list', [after], () => machine.read(kept, after, limit)),
+    list: (after, limit) => Promise.resolve(machine.read(kept, after, limit)),
     remove: (numbers) => once('remove', [numbers], () => numbers.forEach((number) => machine.remove(kept, number))),
     park: (number, reason) =>
       once('park', [number, reason], () => {

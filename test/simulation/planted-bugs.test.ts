@@ -11,6 +11,7 @@ const PLANTED: [string, PlantedFaults, RegExp][] = [
   ['clearing a dirty mark without checking its version', { clearsUnchecked: true }, /line [123]/],
   ['trimming what is dirty', { trimsDirty: true }, /line [123]/],
   ['believing a base that was overtaken while it was read', { believesOldBases: true }, /line [13]/],
+  ['removing what is journaled before it is applied', { forgetsRead: true }, /line 6/],
   ['deleting and clearing without a look at what was trimmed', { forgetsFloor: true }, /line 3/],
 ]
 

@@ -6,6 +6,7 @@ import type { Businesses } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
 import { startHistoryJob, type HistoryJob, type HistoryJobOptions } from '../../subgraphs/history/job.ts'
 import type { HistoryService } from '../../subgraphs/history/service.ts'
 import { readTimeline, type TimelinePage } from '../../subgraphs/history/timeline.ts'
@@ -53,9 +54,15 @@ export function startProcess(
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
-  const checks = new Set<Promise<void>>()
+  const questions = new Set<Promise<unknown>>()
   const hot = checked(openModelHotStore(stores.hot, gate))
-  const records = checked(openModelRecordStore(stores.records, gate))
+  const allRecords = checked(openModelRecordStore(stores.records, gate))
+  const records: RecordStore = {
+    ...allRecords,
+    getProgressMany: (keys) => noted(allRecords.getProgressMany(keys)),
+    getSettingsMany: (viewers) => noted(allRecords.getSettingsMany(viewers)),
+    listProgress: (viewer, numbers, before, limit) => noted(allRecords.listProgress(viewer, numbers, before, limit)),
+  }
   const log = checked(
     openModelLog(stores.log, gate, clock, (joined) => {
       member = joined
@@ -65,16 +72,19 @@ export function startProcess(
   const { guarded, service, persist, drain } = makeWritePath(clock, businesses, { hot, log, records, journals }, options, onError)
   const job = role.persists ? startJob() : undefined
 
-  /** A breaker leaves behind the check that was under way when it was stopped; whoever stops a process waits for it. */
+  /**
+   * A question whose answer nobody waits for any more: a breaker that was stopped leaves its check behind, and a read that
+   * failed its other half. Whoever stops a process waits for these.
+   */
+  function noted<T>(question: Promise<T>): Promise<T> {
+    questions.add(question)
+    const forget = (): void => void questions.delete(question)
+    question.then(forget, forget)
+    return question
+  }
+
   function checked<T extends { check(): Promise<void> }>(store: T): T {
-    const check = (): Promise<void> => {
-      const underWay = store.check()
-      checks.add(underWay)
-      const forget = (): void => void checks.delete(underWay)
-      underWay.then(forget, forget)
-      return underWay
-    }
-    return { ...store, check }
+    return { ...store, check: () => noted(store.check()) }
   }
 
   /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
@@ -101,7 +111,7 @@ export function startProcess(
       await drain()
       await (await job)?.stop().catch(onError)
       await journals?.close()
-      await Promise.allSettled(checks)
+      await Promise.allSettled(questions)
     },
   }
 }

@@ -18,6 +18,7 @@ export type Life = { name: string; dead: boolean; skewMs: number }
 
 type Call = {
   life: Life
+  askedAt: number
   store: StoreName
   name: string
   args: readonly unknown[]
@@ -83,6 +84,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
           if (life.dead) return
           const call: Call = {
             life,
+            askedAt: now,
             store,
             name,
             args,
@@ -196,10 +198,12 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
     /** Was it down at any time since then? */
     wasDownSince: (code: ErrorCode, since: number) =>
       (Object.keys(CODES) as StoreName[]).some((store) => CODES[store] === code && (down[store] || lastDown[store] >= since)),
-    /** What the process has under way or planned; empty if nothing. */
-    left: (life: Life) =>
+    /** What the process has under way or planned, but for calls that it has given up; empty if nothing. */
+    left: (life: Life, patienceMs: number) =>
       [
-        ...pending.filter((call) => call.life === life).map((call) => call.name),
+        ...pending
+          .filter((call) => call.life === life && (call.store === 'hot' || call.askedAt > now - patienceMs))
+          .map((call) => call.name),
         ...waiting.filter((each) => each.life === life).map(() => 'a timer'),
       ].join(', '),
     /** From now on nothing is held up. */

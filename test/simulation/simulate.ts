@@ -23,11 +23,21 @@ export type SimulationReport = { seeds: number; steps: number; failure: Failure 
 
 export async function simulate({ first, seeds, faults = {}, onSeed }: SimulationOptions): Promise<SimulationReport> {
   let steps = 0
-  for (let seed = first; seed < first + seeds; seed++) {
-    const report = await runWorld(seed, { livelySteps: LIVELY_STEPS, faults })
-    steps += report.steps
-    onSeed?.(seed, report.steps)
-    if (report.failure !== undefined) return { seeds: seed - first + 1, steps, failure: await explain(seed, faults) }
+  // Stores that are down are errors by the thousand, and where each was made nobody asks.
+  const { stackTraceLimit } = Error
+  Error.stackTraceLimit = 0
+  try {
+    for (let seed = first; seed < first + seeds; seed++) {
+      const report = await runWorld(seed, { livelySteps: LIVELY_STEPS, faults })
+      steps += report.steps
+      onSeed?.(seed, report.steps)
+      if (report.failure !== undefined) {
+        Error.stackTraceLimit = stackTraceLimit
+        return { seeds: seed - first + 1, steps, failure: await explain(seed, faults) }
+      }
+    }
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
   }
   return { seeds, steps, failure: undefined }
 }

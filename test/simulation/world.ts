@@ -27,6 +27,10 @@ const DAY_MS = 86_400_000
 export const START = 20_000 * DAY_MS - 3_000
 const REGIONS = [0, 1]
 const STEPS_MAX = 200_000
+/** Milliseconds after which a service gives up a call of the log or the record store. */
+const PATIENCE_MS = 1_000
+/** Longer than any call is held up. */
+const PUT_MAX_MS = 2_500
 
 const businesses = makeBusinesses([
   { number: 1, name: 'video', entity: 'Video', conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 },
@@ -132,7 +136,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
       place.stopping = 'begun'
       void process.stop().then(() => {
         if (place.process !== process) return
-        const left = scheduler.left(process.life)
+        const left = scheduler.left(process.life, PATIENCE_MS)
         if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
         end(place, 'has stopped')
       })
@@ -199,7 +203,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
     const { sweepAfterMs, sweepEveryMs, guard, journaling } = processOptions
-    const backMs = 2 * (guard.checkEveryMs ?? 0) + 2 * (journaling.lookEveryMs ?? 0) + (journaling.retryMaxMs ?? 0)
+    const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + PUT_MAX_MS + 2 * (journaling.retryMaxMs ?? 0)
     quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
   }
 
@@ -283,8 +287,14 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
     purgeRowsMax: between(1, 3),
     aggregator: { keysMax: between(1, 6), ageMaxMs, heldMax: chance(0.2) ? 3 : 1_000 },
     flusher: { directMax: between(0, 2), directWaitingMax: between(0, 3) },
-    journaling: { lookEveryMs: between(200, 1_000), entriesMax: between(1, 4), retryMinMs: between(10, 50), retryMaxMs: 200 },
-    guard: { checkEveryMs: between(20, 200), recordPatienceMs: 1_000, logPatienceMs: 1_000, recordReadsMax: between(1, 4) },
+    journaling: {
+      lookEveryMs: between(200, 600),
+      entriesMax: between(1, 4),
+      retryMinMs: between(10, 50),
+      retryMaxMs: 200,
+      putMaxMs: PUT_MAX_MS,
+    },
+    guard: { checkEveryMs: between(20, 200), recordPatienceMs: PATIENCE_MS, logPatienceMs: PATIENCE_MS, recordReadsMax: between(1, 4) },
     sweepAfterMs: ageMaxMs + between(1, 1_000),
     sweepEveryMs: between(200, 600),
     persistKeysMax: between(1, 8),

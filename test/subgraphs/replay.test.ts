@@ -10,11 +10,12 @@ const T = 1_800_000_000_000
 const timelineCap = 10
 const key = (oid: string): ProgressKey => ({ viewer: '7', business: 1, oid })
 
-function replayOn(stores: SwitchedStores) {
+function replayOn(stores: SwitchedStores, isUnderWay = false) {
   const told = { keys: [] as ProgressKey[], rewards: [] as RewardEvent[], without: [] as ProgressWrite[], dropped: 0 }
   const replay = makeReplay(stores.hot, stores.records, timelineCap, {
     aggregate: (each) => told.keys.push(each),
     reward: (events) => told.rewards.push(...events),
+    mayBeUnderWay: () => isUnderWay,
     async withoutBase(writes) {
       await Promise.resolve()
       told.without.push(...writes)
@@ -153,6 +154,17 @@ describe('replaying', () => {
       await putAt(stores, T + 100, write('7', '1', report(T - 50, { position: 60_000 })))
       await merge(stores)
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T + 10, since: T, position: 2_000, deleted: false })
+    })
+
+    it('waits for a put that is still under way, and is merged when it has arrived', async () => {
+      const stores = makeSwitchedStores()
+      await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
+      const entry = { kind: 'base', now: T + 100, keys: [key('1')] } as const
+      expect(await replayOn(stores, true).replay.apply(entry)).toBe(false)
+      await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))
+      expect(await replayOn(stores, true).replay.apply(entry)).toBe(true)
+      expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
+      expect(await replayOn(stores, false).replay.apply({ ...entry, keys: [key('never put')] })).toBe(true)
     })
 
     it('is merged although the viewer has paused since', async () => {
