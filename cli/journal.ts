@@ -1,7 +1,7 @@
 /**
  * `tidemark journal`: what waits in the journals of the data folder, and what was set aside because it could not be
  * applied; `put-back` makes that wait again, once the reason is gone. Both may be done beside running processes: whichever
- * has the journal applies it at its next look, half a minute later at most.
+ * has the journal applies it at its next look, seconds later.
  */
 import { TidemarkError } from '../core/errors.ts'
 import { viewerOf } from '../stores/journal-entry.ts'

@@ -111,7 +111,7 @@ export function makeAppender(
       }
       if (isTooLarge(error) && entries.length > 1) {
         alone = entries.length
-        waiting = [...entries, ...waiting]
+        waiting.unshift(...entries)
         continue
       }
       if (failures++ === 0) logger.warn({ err: error }, 'the log does not take messages; trying again')

@@ -21,7 +21,7 @@ import type { Journal, JournalEntry, Journaled, Journals } from '../../stores/jo
 import type { Replay } from './replay.ts'
 
 export type JournalingOptions = {
-  /** Milliseconds between two looks for what was left, here or by dead processes. Minimum 1. Default 30000. */
+  /** Milliseconds between two looks for what was left, here or by dead processes. Minimum 1. Default 10000. */
   lookEveryMs?: number
   /** Entries taken at once. Minimum 1. Default 1000. */
   entriesMax?: number
@@ -83,7 +83,7 @@ export function makeJournaling(
   options: JournalingOptions,
   onError: (error: unknown) => void,
 ): Journaling {
-  const { lookEveryMs = 30_000, entriesMax = 1_000, retryMinMs = 500, retryMaxMs = 60_000 } = options
+  const { lookEveryMs = 10_000, entriesMax = 1_000, retryMinMs = 500, retryMaxMs = 60_000 } = options
   const { own } = journals
   const figures: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
   const waiting = new Map<ViewerId, Waiting>()
@@ -99,7 +99,8 @@ export function makeJournaling(
   let adopts = false
 
   async function append(entry: JournalEntry): Promise<void> {
-    const entries = splitByViewer(entry)
+    // A base counts from now, whatever it belongs to: the put that it is to be merged with begins when this resolves.
+    const entries = splitByViewer(entry.kind === 'base' ? { ...entry, now: clock.now() } : entry)
     // Counted before it is durable, so that what the viewer sends next cannot overtake it.
     entries.forEach(count)
     try {

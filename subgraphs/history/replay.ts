@@ -27,7 +27,7 @@ export type ReplayHooks = {
   reward(events: readonly RewardEvent[]): void
   /** Notes durably that these were put without what the record store has. */
   withoutBase(writes: readonly ProgressWrite[], now: number): Promise<void>
-  /** May a put that began then still reach the hot store? Also one of a process that has died since. */
+  /** May a put that began then still reach the hot store? */
   mayBeUnderWay(since: number): boolean
   /** A change that came too late to count: something newer is there, or the viewer paused. */
   dropped(count: number): void
@@ -136,13 +136,12 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
    * or not. Two reports that were put without a base are one record by now: a deletion between them cannot part them any more.
    *
    * The entry is older than the put it belongs to. 1. The entry is durable. 2. The record store is back, and the entry is
-   * applied. 3. The put, which was under way all the time, arrives. So the entry stays until the hot store has a record that
-   * is no older than it, or nothing from then can be under way any more. False: it stays.
+   * applied. 3. The put, which was under way all the time, arrives. So it is applied again until no put that began then can
+   * be under way any more, also none of a process that has died since. False: again.
    */
   async function mergeBases(keys: readonly ProgressKey[], now: number): Promise<boolean> {
     const rows = await records.getProgressMany(keys)
     const stored = await hot.readDirtyProgress(keys)
-    const isThere = stored.every(({ record }) => record !== undefined && momentOf(record.version) >= now)
     const writes = keys.flatMap((key, index): ProgressWrite[] => {
       const row = rows[index]
       return row === undefined || row.deleted ? [] : [{ ...key, record: row, decisive: false, base: row, merges: true }]
@@ -154,7 +153,7 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
       const isVoid = row?.deleted === true && record !== undefined && !record.deleted && record.viewedAt <= row.since
       if (isVoid) await remove([key], row.since)
     }
-    return isThere || !hooks.mayBeUnderWay(now)
+    return !hooks.mayBeUnderWay(now)
   }
 
   return {

@@ -28,7 +28,7 @@ export type WritePathOptions = {
   purgeRowsMax: number
   aggregator: AggregatorOptions
   flusher: FlusherOptions
-  /** `putMaxMs`: milliseconds after which a put of the hot store has arrived or never will. Default 30000. */
+  /** `putMaxMs`: milliseconds after which a put of the hot store has arrived or never will. Default 10000. */
   journaling: JournalingOptions & { putMaxMs?: number }
   guard: GuardOptions
 }
@@ -93,7 +93,7 @@ function startJournaling(
   aggregate: (key: ProgressKey) => void,
   flusher: Flusher,
   timelineCap: number,
-  { putMaxMs = 30_000, ...options }: WritePathOptions['journaling'],
+  { putMaxMs = 10_000, ...options }: WritePathOptions['journaling'],
   onError: (error: unknown) => void,
 ): Journaling {
   const journaling: Journaling = makeJournaling(

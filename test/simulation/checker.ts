@@ -11,50 +11,19 @@
  * A read may show each key as it was at any instant between its start and its end; a key that did not change meanwhile
  * has to be shown as it is. "Line n" is a line of the design's "What must always hold".
  */
-import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, TimelineEntry, ViewerId } from '../../core/domain.ts'
+import type { Place, ProgressKey, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText } from '../../core/progress-key.ts'
-import { viewerOf as viewerOfEntry } from '../../stores/journal-entry.ts'
-import type { JournalEntry } from '../../stores/journal.ts'
 import type { FlushMessage } from '../../stores/log.ts'
 import type { ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
 import type { ReportAnswer } from '../../subgraphs/history/service.ts'
 import type { TimelinePage } from '../../subgraphs/history/timeline.ts'
 import type { HotObserver, HotState } from './model-hot-state.ts'
-import type { JournalObserver } from './model-journals.ts'
+import { makeJournalRules } from './journal-rules.ts'
 import type { LogObserver } from './model-log.ts'
 import type { RecordState } from './model-record-store.ts'
-
-/** What a viewer has to see of a key. */
-export type Shown = { viewedAt: number; resume: ProgressRecord; version: number }
-type KeyModel = {
-  key: ProgressKey
-  voided: number
-  shown: Shown | undefined
-  changes: { tick: number; shown: Shown | undefined }[]
-  /** Merges that a journal still owes. */
-  merges: number
-  /** What was put without a base since the last of them, and everything else that happened to the key after that. */
-  guesses: number
-  /** The last tick at which what is shown could not be judged. */
-  doubtfulUntil: number
-}
-type ViewerModel = {
-  paused: boolean
-  clearedAt: Record<BusinessNumber, number>
-  keys: Map<string, KeyModel>
-  lastDay: Record<BusinessNumber, number>
-  /** The tick of the last switch. */
-  switchedAt: number
-}
-
-export class Violation extends Error {
-  readonly viewer: ViewerId | undefined
-  constructor(message: string, viewer: ViewerId | undefined) {
-    super(message)
-    this.viewer = viewer
-  }
-}
+import { makeQuietRules } from './quiet-rules.ts'
+import { claimText, isShown, nameOf, placeOf, textOf, Violation, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
 
 export type CheckerOptions = {
   now: () => number
@@ -74,8 +43,6 @@ export function makeChecker(options: CheckerOptions) {
   /** Reports that reached the hot store, by their device, whatever it made of them: when they last did. */
   const landed = new Map<string, number>()
   const journaled = new Set<string>()
-  /** Entries of journals, and when they were durable. */
-  const entriesSince = new Map<JournalEntry, number>()
   let tick = 0
   let failure: Violation | undefined
 
@@ -348,121 +315,18 @@ export function makeChecker(options: CheckerOptions) {
     }
   }
 
-  function journalObserver(hot: HotState, records: RecordState): JournalObserver {
-    return {
-      appended(entry) {
-        entriesSince.set(entry, ++tick)
-        if (entry.kind === 'put') for (const { record } of entry.writes) journaled.add(record.device)
-        if (entry.kind === 'base') for (const key of entry.keys) keyOf(key).merges++
-      },
-      removed(entry) {
-        const since = entriesSince.get(entry) ?? 0
-        entriesSince.delete(entry)
-        if (entry.kind === 'base') for (const key of entry.keys) merged(keyOf(key), hot, records)
-        const missing = missingOf(entry, since, hot)
-        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, viewerOfEntry(entry))
-      },
-    }
-  }
-
-  /** What of this entry the hot store does not know. */
-  function missingOf(entry: JournalEntry, since: number, hot: HotState): string | undefined {
-    if (entry.kind === 'put') {
-      const lost = entry.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
-      return lost === undefined ? undefined : `report ${lost.record.device}`
-    }
-    const isLeft = ({ shown, guesses }: KeyModel): boolean => guesses === 0 && shown !== undefined && shown.viewedAt <= entry.now
-    if (entry.kind === 'delete') {
-      const lost = entry.keys.find((key) => keyOf(key).voided < entry.now && isLeft(keyOf(key)))
-      return lost === undefined ? undefined : `the deletion of ${nameOf(lost)}`
-    }
-    if (entry.kind === 'clear') {
-      const { clearedAt, keys } = viewerOf(entry.viewer)
-      if ((clearedAt[entry.business] ?? 0) >= entry.now) return undefined
-      // What came meanwhile came after the look at what there is.
-      const wasThere = (model: KeyModel): boolean => (model.changes.at(-1)?.tick ?? 0) < since && model.doubtfulUntil < since
-      const lost = [...keys.values()].find((model) => model.key.business === entry.business && isLeft(model) && wasThere(model))
-      return lost === undefined ? undefined : `the clearing of business ${entry.business}`
-    }
-    if (entry.kind === 'base') return undefined
-    const { paused, switchedAt } = viewerOf(entry.viewer)
-    const isOvertaken = switchedAt > since || hot.settingsOf(entry.viewer).version / 1024 > entry.now
-    return paused === entry.paused || isOvertaken ? undefined : `that paused is ${entry.paused}`
-  }
-
-  /** All that was owed to the key is merged: now the stores have what they ought to have. */
-  function merged(model: KeyModel, hot: HotState, records: RecordState): void {
-    if (--model.merges > 0 || model.guesses === 0) return
-    const found = hot.recordOf(model.key) ?? records.rows.get(keyText(model.key))?.record
-    const visible = found === undefined || found.deleted || found.viewedAt <= voidedOf(model) ? undefined : found
-    const isRight = visible?.viewedAt === model.shown?.viewedAt && visible?.rank === model.shown?.resume.rank
-    if (model.guesses === 1 && !isRight && !mayBeExpired(model.shown)) {
-      fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but it ought to be ${textOf(model.shown)}`, model.key.viewer)
-    }
-    model.guesses = 0
-    model.doubtfulUntil = tick
-    change(model, visible === undefined ? undefined : { viewedAt: visible.viewedAt, resume: visible, version: visible.version })
-  }
-
-  /** After quiet: the record store alone holds what was acknowledged, and nothing waits anywhere. */
-  function checkQuiet(
-    hot: HotState,
-    records: RecordState,
-    log: { lag(): number; rewards: readonly RewardEvent[] },
-    left: readonly JournalEntry[],
-    regions: readonly number[],
-    mayLeaveRows: boolean,
-  ): void {
-    for (const key of hot.listDirty(regions, Infinity, Infinity)) fail(`line 2: after quiet ${nameOf(key)} is still dirty`, key.viewer)
-    for (const entry of left) fail(`line 6: after quiet a ${entry.kind} is still in a journal`, viewerOfEntry(entry))
-    if (log.lag() > 0) fail(`line 2: after quiet ${log.lag()} messages are not committed`, undefined)
-    const [pending] = hot.listRewards(regions, Infinity, 1)
-    if (pending !== undefined) fail(`line 2: after quiet reward ${pending.id} is still pending`, pending.viewer)
-    checkRewards(log.rewards)
-    for (const [viewer, model] of viewers) checkStoredViewer(viewer, model, hot, records, mayLeaveRows)
-  }
-
-  /** Consumers drop ids they have seen: so a claim may be logged again, but never under a second id. */
-  function checkRewards(logged: readonly RewardEvent[]): void {
-    const ids = new Map<string, string>()
-    for (const reward of logged) {
-      const text = claimText(reward)
-      const id = ids.get(text)
-      if (!claims.has(text)) fail(`reward ${reward.id} is in the log, but nobody earned it`, reward.viewer)
-      if (id !== undefined && id !== reward.id) fail(`one reward is in the log as ${id} and as ${reward.id}`, reward.viewer)
-      ids.set(text, reward.id)
-    }
-    for (const [text, viewer] of claims) if (!ids.has(text)) fail(`line 2: the reward of ${text} never reached the log`, viewer)
-  }
-
-  function checkStoredViewer(viewer: ViewerId, model: ViewerModel, hot: HotState, records: RecordState, mayLeaveRows: boolean): void {
-    const settings = records.settings.get(viewer)
-    if ((settings?.paused ?? false) !== model.paused)
-      fail(`line 2: after quiet viewer ${viewer} is stored as paused ${settings?.paused}`, viewer)
-    for (const [business, clearedAt] of Object.entries(model.clearedAt)) {
-      const stored = settings?.clearedAt[Number(business)] ?? 0
-      if (stored !== clearedAt)
-        fail(`line 2: after quiet the watermark of business ${business} is stored as ${stored}, not ${clearedAt}`, viewer)
-    }
-    const listed = new Map<number, number>()
-    for (const { key, shown } of model.keys.values()) {
-      const row = records.rows.get(keyText(key))?.record
-      const isCleared = row !== undefined && row.viewedAt <= (model.clearedAt[key.business] ?? 0)
-      if (isCleared && !mayLeaveRows) fail(`line 3: after quiet ${nameOf(key)} was cleared, but its row is still there`, viewer)
-      const visible = row === undefined || row.deleted || isCleared ? undefined : row
-      if (!isShown(visible, shown) && !mayBeExpired(shown))
-        fail(`line 2: after quiet ${nameOf(key)} is stored as ${textOf(row)}, not ${textOf(shown)}`, viewer)
-      const held = hot.recordOf(key)
-      if (held === undefined || held.deleted) continue
-      listed.set(key.business, (listed.get(key.business) ?? 0) + 1)
-      if (!isShown(held, shown))
-        fail(`line 1: after quiet the hot store has ${nameOf(key)} as ${textOf(held)}, not ${textOf(shown)}`, viewer)
-    }
-    for (const [business, count] of listed) {
-      if (count > options.timelineCap)
-        fail(`after quiet the hot timeline of business ${business} has ${count} entries, its cap is ${options.timelineCap}`, viewer)
-    }
-  }
+  const journalObserver = makeJournalRules({
+    fail,
+    viewerOf,
+    keyOf,
+    voidedOf,
+    change,
+    mayBeExpired,
+    tick: () => ++tick,
+    landed,
+    journaled,
+  })
+  const checkQuiet = makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCap: options.timelineCap })
 
   return {
     hotObserver,
@@ -479,36 +343,4 @@ export function makeChecker(options: CheckerOptions) {
     entriesOf: (viewer: ViewerId) => [...viewerOf(viewer).keys.values()].filter((model) => model.shown !== undefined),
     hasChangedSince: (key: ProgressKey, since: number) => isDoubtful(keyOf(key), since) || shownSince(keyOf(key), since).length > 1,
   }
-}
-
-function isShown(record: ProgressRecord | undefined, shown: Shown | undefined): boolean {
-  if (record === undefined || shown === undefined) return record === undefined && shown === undefined
-  const { resume } = shown
-  return (
-    record.viewedAt === shown.viewedAt &&
-    record.rank === resume.rank &&
-    record.position === resume.position &&
-    record.duration === resume.duration &&
-    record.device === resume.device &&
-    record.finished === resume.finished &&
-    !record.deleted
-  )
-}
-
-function claimText({ viewer, business, day }: Pick<RewardEvent, 'viewer' | 'business' | 'day'>): string {
-  return `viewer ${viewer} in business ${business} on day ${day}`
-}
-
-function placeOf(entry: TimelineEntry): Place {
-  return { viewedAt: entry.record.viewedAt, business: entry.business, oid: entry.oid }
-}
-
-function nameOf(subject: { viewer?: string; business: number; oid: string }): string {
-  return `${subject.viewer === undefined ? '' : `viewer ${subject.viewer} `}${subject.business}:${subject.oid}`
-}
-
-function textOf(state: ProgressRecord | Shown | undefined): string {
-  if (state === undefined) return 'nothing'
-  if ('resume' in state) return `{viewed ${state.viewedAt}, position ${state.resume.position} by ${state.resume.device}}`
-  return `{viewed ${state.viewedAt}, position ${state.position} by ${state.device}${state.deleted ? ', deleted' : ''}}`
 }

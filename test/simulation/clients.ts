@@ -10,10 +10,11 @@ import { randomBelow, type Random } from '../../core/random.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { ProgressInput } from '../../subgraphs/history/inputs.ts'
 import { placeOf } from '../../subgraphs/history/timeline.ts'
-import { Violation, type Checker } from './checker.ts'
+import type { Checker } from './checker.ts'
 import { describe, type History } from './history-of-events.ts'
 import type { Process } from './process.ts'
 import type { Scheduler } from './scheduler.ts'
+import { Violation } from './shown.ts'
 
 export type ClientOptions = {
   start: number

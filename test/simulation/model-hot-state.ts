@@ -21,6 +21,8 @@ import { isSettingsKey, keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { DeleteOutcome, HotLookup, HotPage, KeyChange, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
 
+import { placeOf } from './shown.ts'
+
 export type HotFaults = {
   /** Deletes and clears what it holds only, although what it trimmed may have been viewed ahead of the clock. */
   forgetsFloor?: boolean
@@ -393,10 +395,6 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
 
 function isVisible(record: ProgressRecord, clearedAt: number): boolean {
   return !record.deleted && record.viewedAt > clearedAt
-}
-
-function placeOf(entry: TimelineEntry): Place {
-  return { viewedAt: entry.record.viewedAt, business: entry.business, oid: entry.oid }
 }
 
 function compareEntries(a: TimelineEntry, b: TimelineEntry): number {

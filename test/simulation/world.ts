@@ -8,7 +8,7 @@
  */
 import { makeBusinesses } from '../../core/businesses.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
-import { makeChecker, type Violation } from './checker.ts'
+import { makeChecker } from './checker.ts'
 import { makeClients } from './clients.ts'
 import type { JournalEntry } from '../../stores/journal.ts'
 import type { StoreName } from './gate.ts'
@@ -19,6 +19,7 @@ import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
 import { makeScheduler, runSteps, type Life } from './scheduler.ts'
+import type { Violation } from './shown.ts'
 
 export type PlantedFaults = HotFaults & LogFaults & JournalFaults
 
@@ -106,6 +107,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   )
   let deaths = 0
   let quietUntil: number | undefined
+  let waitsForPuts = false
 
   function start(place: (typeof places)[number], index: number): void {
     const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
@@ -203,7 +205,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
     const { sweepAfterMs, sweepEveryMs, guard, journaling } = processOptions
-    const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + PUT_MAX_MS + 2 * (journaling.retryMaxMs ?? 0)
+    const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + 2 * (journaling.retryMaxMs ?? 0)
     quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
   }
 
@@ -241,7 +243,11 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
       scheduler.pass(Math.max(0, due - scheduler.now()))
       return true
     }
-    return false
+    if (waitsForPuts || journaled().length === 0) return false
+    // Bases wait for puts that may be under way; then what they merge is persisted.
+    waitsForPuts = true
+    quietUntil = until + PUT_MAX_MS
+    return true
   }
 
   places.forEach(start)

@@ -1,5 +1,5 @@
 /** A commit that fails, in a partition to which nothing more is appended. */
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs'
+import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { makeMember } from '../../../stores/kafka/member.ts'
@@ -28,7 +28,10 @@ function failingCommits(kafka: Kafka, failures: number): { kafka: Kafka; failed(
       })
     return { ...consumer, run }
   }
-  return { kafka: { ...kafka, consumer: (config) => wrap(kafka.consumer(config)) } as Kafka, failed: () => failed }
+  return {
+    kafka: Object.assign(Object.create(kafka) as Kafka, { consumer: (config: ConsumerConfig) => wrap(kafka.consumer(config)) }),
+    failed: () => failed,
+  }
 }
 
 describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT_MS }, () => {
