@@ -304,6 +304,8 @@ export function makeChecker(options: CheckerOptions) {
         for (const { key, version, viewedAt } of messages.flatMap((message) => announced.get(message) ?? [])) {
           if (!isSettingsKey(key) && (keyOf(key).merges > 0 || keyOf(key).doubtfulUntil >= 0)) continue
           const stored = isSettingsKey(key) ? records.settings.get(key.viewer) : records.rows.get(keyText(key))?.record
+          // Deleted twice at one moment is one tombstone, whichever version it has.
+          if (stored !== undefined && 'deleted' in stored && stored.deleted && stored.since >= viewedAt) continue
           if ((stored?.version ?? 0) >= version || (viewerOf(key.viewer).clearedAt[key.business] ?? 0) >= viewedAt) continue
           if (options.retentionMs !== undefined && version / 1024 < options.now() - options.retentionMs) continue
           fail(

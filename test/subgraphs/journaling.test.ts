@@ -241,4 +241,25 @@ describe('journaling', () => {
     await served.journaling.stop()
     expect((await served.count()).waiting).toBe(0)
   })
+
+  it('a hot store that is back once everything is stopped finds nobody who applies', async () => {
+    const served = await begin()
+    await served.down()
+    await served.journaling.append(put('7', 1, 'a'))
+    await served.journaling.stop()
+    served.up()
+    await until('the breaker closes', () => !served.breakers.hotStore.isOpen())
+    await sleep(20)
+    expect(served.asked).toEqual([])
+    expect((await served.count()).waiting).toBe(1)
+  })
+
+  it('a base counts from when it is journaled, however old the report that it belongs to', async () => {
+    const served = await begin()
+    const began = Date.now()
+    await served.journaling.append({ kind: 'base', now: 1, keys: [{ viewer: '7', business: 1, oid: 'a' }] })
+    const [only] = await served.journals.own.list(0, 10)
+    expect(only !== undefined && 'entry' in only ? only.entry.now : 0).toBeGreaterThanOrEqual(began)
+    expect(served.journaling.mustJournal('7')).toBe(false)
+  })
 })
