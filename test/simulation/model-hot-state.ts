@@ -7,7 +7,6 @@
 import type {
   BusinessNumber,
   Place,
-  ProgressChange,
   ProgressKey,
   ProgressRecord,
   RewardEvent,
@@ -19,6 +18,7 @@ import { mergeProgress } from '../../core/merge.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { isSettingsKey, keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
+import { makeModelFollowers } from './model-followers.ts'
 import type { DeleteOutcome, HotLookup, HotPage, KeyChange, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
 
 import { placeOf } from './shown.ts'
@@ -78,7 +78,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   const { faults } = options
   const regions: Region[] = Array.from({ length: options.regions }, () => ({ lastVersion: 0, dirty: new Map(), rewards: new Map() }))
   const viewers = new Map<ViewerId, ViewerState>()
-  const listeners = new Map<ViewerId, Set<(change: ProgressChange) => void>>()
+  const { tell, follow } = makeModelFollowers()
 
   function stateOf(viewer: ViewerId): ViewerState {
     let state = viewers.get(viewer)
@@ -111,10 +111,6 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function markDirty(region: Region, key: ProgressKey, now: number): void {
     const text = keyText(key)
     if (!region.dirty.has(text)) region.dirty.set(text, { key, since: now })
-  }
-
-  function tell(change: ProgressChange): void {
-    for (const listener of listeners.get(change.viewer) ?? []) listener(change)
   }
 
   function clearedAtOf(state: ViewerState, business: BusinessNumber): number {
@@ -360,14 +356,6 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
       }
     }
     return removed
-  }
-
-  function follow(viewer: ViewerId, listener: (change: ProgressChange) => void): () => void {
-    const followers = listeners.get(viewer) ?? new Set()
-    listeners.set(viewer, followers)
-    const own = (change: ProgressChange): void => listener(change)
-    followers.add(own)
-    return () => followers.delete(own)
   }
 
   return {
