@@ -111,8 +111,10 @@ export async function leftToDo({ gateways, jobs }: Pick<Deployment, 'gateways' |
   const waiting = ofGateways.map((metrics) => metrics?.get('tidemark_journal_waiting_entries') ?? Number.NaN)
   const dirty = ofJobs.map((metrics) => metrics?.get('tidemark_dirty_keys') ?? Number.NaN)
   const lag = ofJobs.map((metrics) => metrics?.get('tidemark_log_lag_messages') ?? Number.NaN)
-  if ([...waiting, ...dirty, ...lag].every((count) => count === 0)) return undefined
-  return `${waiting.join(' + ')} journaled calls, ${dirty.join(' or ')} dirty keys, ${lag.join(' or ')} log messages`
+  // A breaker looks again once a second: until then answers may do without a store that is back.
+  const down = ofGateways.map((metrics) => metrics?.get('tidemark_store_down') ?? Number.NaN)
+  if ([...waiting, ...dirty, ...lag, ...down].every((count) => count === 0)) return undefined
+  return `${down.join(' + ')} stores that count as down, ${waiting.join(' + ')} journaled calls, ${dirty.join(' or ')} dirty keys, ${lag.join(' or ')} log messages`
 }
 
 /** Milliseconds until everything is where it belongs; rejects after `maxMs`. */
