@@ -41,9 +41,10 @@ const QUIET_MAX_MS = 120_000
 
 /**
  * What no flush carried is swept when it is that old, by the job that owns its region. The partitions of a job that died
- * go to another when the session of the dead one is over, which takes 10 s.
+ * go to another when the session of the dead one is over, which takes 10 s. What was put while the record store was down is
+ * merged with its row when no put of that time can be under way, which takes 10 s more, and up to 10 s to be looked at.
  */
-export const CONVERGED_MAX_MS = HISTORY.sweepAfterMs + HISTORY.sweepEveryMs + 10_000
+export const CONVERGED_MAX_MS = HISTORY.sweepAfterMs + HISTORY.sweepEveryMs + 20_000
 
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { seed, viewers } = options
