@@ -2,8 +2,8 @@
  * `tidemark persist FOLDER`: a manifest of persisted operations out of a folder of `.graphql` files. Checked against a
  * schema if one is given: an SDL file (of the API or a supergraph), or the address of a service that tells its schema.
  */
-import { readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
 import { buildClientSchema, buildSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
@@ -31,6 +31,7 @@ export async function persist(folder: string, flags: PersistFlags, print: (text:
     throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form cannot say whose an operation is")
   const text = manifestText(operations, flags.format, flags.client)
   if (flags.out === undefined) return print(text.trimEnd())
+  mkdirSync(dirname(flags.out), { recursive: true })
   writeFileSync(flags.out, text)
   print(`${flags.out}: ${operations.length} operations of ${files.length} files`)
 }

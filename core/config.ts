@@ -62,7 +62,9 @@ const configSchema = z
           .describe('The length of a list about which neither arguments nor @listSize say anything.'),
         introspection: z.boolean().default(true).describe('Whether clients may ask for the schema.'),
         trustProxy: z
-          .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)])
+          .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {
+            errorMap: () => ({ message: 'give the number of proxies in a row, or a list of their addresses' }),
+          })
           .default(0)
           .describe('Proxies whose x-forwarded-for is believed: how many there are in a row, or their addresses.'),
         cors: corsSchema.optional().describe('Which web pages of other origins may call the API; absent: none.'),
@@ -248,6 +250,10 @@ function relationMistakes(config: Config): string[] {
   }
   if (persisted.manifests.length === 0 && [persisted.mode, ...Object.values(persisted.clients)].includes('enforce'))
     mistakes.push('persisted: enforce needs persisted.manifests, or no operation could run')
+  if (persisted.report === undefined && [persisted.mode, ...Object.values(persisted.clients)].includes('report'))
+    mistakes.push('persisted: report mode needs persisted.report, the file in which unknown operations are recorded')
+  if (auth.identity !== undefined && Object.keys(auth.identity).length === 0)
+    mistakes.push('auth.identity is empty: give secret, or privateKey for a gateway and publicKey for a subgraph, or leave it out')
   return mistakes
 }
 

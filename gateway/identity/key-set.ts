@@ -1,6 +1,6 @@
 /**
  * A published key set (JWKS), read over the network and kept. jose finds the key of a token in it, and asks for the set
- * anew when a token names a key that is not there, at most once in `COOLDOWN_MS`: so rotated keys work at once, and
+ * anew when a token names a key that is not there, at most once in `COOLDOWN_MS`: so rotated keys work within moments, and
  * tokens with invented key ids cause no storm.
  *
  * The set is asked for again in the background when it is older than `REFRESH_EVERY_MS`; a key that was taken back is
@@ -19,7 +19,7 @@ export type KeySet = {
 }
 
 const REFRESH_EVERY_MS = 600_000
-const COOLDOWN_MS = 30_000
+const COOLDOWN_MS = 2_000
 const TIMEOUT_MS = 5_000
 /** After a failure the address is left alone for this long; tokens that need it are answered at once meanwhile. */
 const RETRY_AFTER_MS = 1_000

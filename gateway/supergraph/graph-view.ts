@@ -50,7 +50,9 @@ export function viewGraph(subgraphs: readonly SubgraphSdl[]): GraphView {
       const isExtended = has(directives, 'external')
       if ('fields' in definition)
         for (const field of definition.fields ?? [])
-          if (field.kind === Kind.FIELD_DEFINITION) view.fields.set(field.name.value, viewField(field, isExtended))
+          // Federation's own fields (_entities, _service) are nobody's to change.
+          if (field.kind === Kind.FIELD_DEFINITION && !field.name.value.startsWith('_'))
+            view.fields.set(field.name.value, viewField(field, isExtended))
     }
     for (const [name, view] of own) views.set(name, [...(views.get(name) ?? []), view])
   }

@@ -23,8 +23,11 @@ export function lintSubgraphs(subgraphs: readonly SubgraphSdl[]): Warning[] {
   const warnings = RULES.flatMap((rule) =>
     [...graph].flatMap(([type, views]) => rule.check(type, views, graph).map((warning) => ({ rule: rule.id, ...warning }))),
   )
+  // Whoever asks can change what he brings, not what is ours.
+  const partners = new Set(subgraphs.filter(({ url }) => url !== undefined).map(({ name }) => name))
+  const shown = partners.size === 0 ? warnings : warnings.filter(({ subgraph }) => partners.has(subgraph))
   const keyOf = ({ place, rule, subgraph }: Warning) => `${place}\n${rule}\n${subgraph}`
-  return warnings.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+  return shown.sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
 }
 
 const ROOTS = new Set(['Query', 'Mutation', 'Subscription'])
