@@ -3,10 +3,12 @@
  * engine that was replaced is given back when the last request it began has been answered, and not before: a plan of
  * three waves that began on it must find its subgraphs reachable in the third.
  *
- * Subscriptions are kept with their text. When the graph changes, each goes on if the new graph still allows it, on the
- * plan it was opened with; otherwise it gets one last event with the reason, and ends.
+ * Subscriptions are kept with their text, and with who asks. When the graph changes, each goes on if the new graph still
+ * allows it and denies this viewer nothing that was his until now, on the plan it was opened with; otherwise it gets one
+ * last event with the reason, and ends.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { Viewer } from '../core/viewer.ts'
 import type { PreparedOperation } from './engine.ts'
 
 export type Generation = {
@@ -17,12 +19,20 @@ export type Generation = {
   /** Subscriptions under way. */
   streams(): number
   /** Ends each subscription for which `refuse` has errors; returns how many. */
-  endStreams(refuse: (query: string, operationName: string | undefined) => readonly GraphQLError[] | undefined): number
+  endStreams(refuse: (stream: OpenStream) => readonly GraphQLError[] | undefined): number
   /** Calls `listener` whenever nothing is under way any more. */
   onIdle(listener: () => void): void
 }
 
-type Stream = { readonly query: string; readonly operationName: string | undefined; end(errors: readonly GraphQLError[]): void }
+/** A subscription under way: what was prepared for whom, from which text. */
+export type OpenStream = {
+  readonly query: string
+  readonly operationName: string | undefined
+  readonly prepared: PreparedOperation
+  readonly viewer: Viewer | undefined
+}
+
+type Stream = OpenStream & { end(errors: readonly GraphQLError[]): void }
 type Results = AsyncIterableIterator<ExecutionResult>
 
 export function makeGeneration(): Generation {
@@ -54,7 +64,7 @@ export function makeGeneration(): Generation {
         subscribe: (variables, context) =>
           counted(async () => {
             const results = await prepared.subscribe(variables, context)
-            return Symbol.asyncIterator in results ? followed(results, query, operationName) : results
+            return Symbol.asyncIterator in results ? followed(results, { query, operationName, prepared, viewer: context.viewer }) : results
           }),
       }
     },
@@ -63,7 +73,7 @@ export function makeGeneration(): Generation {
     endStreams(refuse) {
       let ended = 0
       for (const stream of streams) {
-        const errors = refuse(stream.query, stream.operationName)
+        const errors = refuse(stream)
         if (errors === undefined) continue
         stream.end(errors)
         ended += 1
@@ -76,13 +86,12 @@ export function makeGeneration(): Generation {
   }
 
   /** The same results, which can be ended from here. No race of promises: one that never settles would keep every event. */
-  function followed(results: Results, query: string, operationName: string | undefined): Results {
+  function followed(results: Results, opened: OpenStream): Results {
     let open = true
     let last: ExecutionResult | undefined
     let wake: (() => void) | undefined
     const stream: Stream = {
-      query,
-      operationName,
+      ...opened,
       end(errors) {
         streams.delete(stream)
         last = { errors }

@@ -11,7 +11,8 @@
 import { GraphQLError } from 'graphql'
 import type { Clock, Timer } from '../core/clock.ts'
 import type { Engine, MadeEngine } from './engine.ts'
-import type { Generation } from './generation.ts'
+import type { Generation, OpenStream } from './generation.ts'
+import { clientError } from './subgraph-errors.ts'
 
 export type Candidate = {
   readonly engine: MadeEngine
@@ -54,11 +55,16 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
   }
 
   function endRefused(): number {
-    const refuse = (query: string, operationName: string | undefined): readonly GraphQLError[] | undefined => {
-      const prepared = current.engine.prepare(query, operationName)
-      return 'errors' in prepared ? prepared.errors.map(subscriptionEnded) : undefined
-    }
-    return [...retired.keys()].reduce((ended, { generation }) => ended + generation.endStreams(refuse), 0)
+    return [...retired.keys()].reduce((ended, { generation }) => ended + generation.endStreams(refusalsOf), 0)
+  }
+
+  /** Undefined if the stream may go on: on its old plan it shows what that plan's graph denied nobody. */
+  function refusalsOf({ query, operationName, prepared, viewer }: OpenStream): readonly GraphQLError[] | undefined {
+    const renewed = current.engine.prepare(query, operationName)
+    if ('errors' in renewed) return renewed.errors.map(subscriptionEnded)
+    const before = prepared.denials?.(viewer)
+    const grown = [...(renewed.denials?.(viewer) ?? [])].filter(([field]) => before?.has(field) !== true)
+    return grown.length === 0 ? undefined : grown.map(([, error]) => subscriptionEnded(clientError(error, undefined)))
   }
 
   return {

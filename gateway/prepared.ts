@@ -13,7 +13,7 @@ import type { Answer, Run } from './run.ts'
 import { makeRun } from './run.ts'
 import { introspectionKey } from './shape.ts'
 import { clientError, unavailable } from './subgraph-errors.ts'
-import type { FetchResult } from './transports/transport.ts'
+import type { FetchError, FetchResult } from './transports/transport.ts'
 
 /** What a request carries to resolvers; the engine looks at who asks, and at nothing else. One per request. */
 export type RequestContext = object & {
@@ -34,6 +34,8 @@ export type PreparedOperation = {
   cost?(variables: Variables): number
   /** How long its answers may be kept; absent: not at all. */
   readonly cache?: CachePolicy
+  /** What of it this viewer may not see, by the field's name in the schema (`Video.title`); absent: nothing is guarded. */
+  denials?(viewer: Viewer | undefined): ReadonlyMap<string, FetchError>
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
   /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */

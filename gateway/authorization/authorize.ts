@@ -10,7 +10,7 @@ import type { ReadOperation } from '../operations.ts'
 import { codedError, withCode } from '../operations.ts'
 import type { PreparedOperation, RequestContext } from '../prepared.ts'
 import { clientError } from '../subgraph-errors.ts'
-import { conditionsOf, deniedRoot, deniedTo, type Guards } from './guarded.ts'
+import { conditionsOf, denialsOf, deniedRoot, deniedTo, type Guards } from './guarded.ts'
 import { isGranted } from './rules.ts'
 
 /** Forms of one operation that are kept besides the whole one. Callers' scopes are few; an issuer may surprise. */
@@ -56,6 +56,7 @@ export function authorize(
 
   return {
     ...whole,
+    denials: (viewer) => denialsOf(viewer, guards),
     async execute(variables, context) {
       const form = formOrRefusal(context)
       return 'errors' in form ? form : form.execute(variables, context)

@@ -13,14 +13,17 @@ import type { FetchError } from '../transports/transport.ts'
 import { isGranted, type AccessRules, type Condition } from './rules.ts'
 
 /** Per guarded field what it asks for. */
-export type Guards = ReadonlyMap<FieldNode, readonly Condition[]>
+export type Guards = ReadonlyMap<FieldNode, Guard>
+
+/** `coordinate` is the field's name in the schema: `Video.title`. */
+export type Guard = { readonly coordinate: string; readonly conditions: readonly Condition[] }
 
 /** What one who asks has not got, as the error that stands for each field he may not see. */
 export type Denied = ReadonlyMap<FieldNode, FetchError>
 
 /** `__typename` is never guarded: whoever gets an object knows its type. */
 export function findGuards(schema: GraphQLSchema, { operation, fragments }: Decided, rules: AccessRules): Guards {
-  const guards = new Map<FieldNode, readonly Condition[]>()
+  const guards = new Map<FieldNode, Guard>()
   for (const node of [operation, ...fragments.values()]) {
     const info = new TypeInfo(schema)
     visit(
@@ -31,7 +34,7 @@ export function findGuards(schema: GraphQLSchema, { operation, fragments }: Deci
           const type = getNamedType(info.getType())
           if (parent == null || field.name.value.startsWith('__')) return
           const asked = [...rules.ofField(parent.name, field.name.value), ...(type == null ? [] : rules.ofType(type.name))]
-          if (asked.length > 0) guards.set(field, asked)
+          if (asked.length > 0) guards.set(field, { coordinate: `${parent.name}.${field.name.value}`, conditions: asked })
         },
       }),
     )
@@ -41,16 +44,21 @@ export function findGuards(schema: GraphQLSchema, { operation, fragments }: Deci
 
 /** All conditions of an operation, each once: what a caller has got of them decides which form of it he is served. */
 export function conditionsOf(guards: Guards): readonly Condition[] {
-  return [...new Map([...guards.values()].flat().map((condition) => [condition.key, condition])).values()]
+  return [...new Map([...guards.values()].flatMap(({ conditions }) => conditions).map((condition) => [condition.key, condition])).values()]
 }
 
 export function deniedTo(viewer: Viewer | undefined, guards: Guards): Denied {
   const denied = new Map<FieldNode, FetchError>()
-  for (const [field, conditions] of guards) {
+  for (const [field, { conditions }] of guards) {
     const missing = conditions.filter((condition) => !isGranted(condition, viewer))
     if (missing.length > 0) denied.set(field, errorFor(field, missing, viewer))
   }
   return denied
+}
+
+/** The same by name, so that the denials of two graphs can be compared. */
+export function denialsOf(viewer: Viewer | undefined, guards: Guards): ReadonlyMap<string, FetchError> {
+  return new Map([...deniedTo(viewer, guards)].map(([field, error]) => [guards.get(field)?.coordinate ?? field.name.value, error]))
 }
 
 /** Whoever is nobody is told to sign in; whoever is somebody, which scope he lacks. */

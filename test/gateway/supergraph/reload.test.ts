@@ -12,6 +12,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { systemClock } from '../../../core/clock.ts'
 import { makeServer } from '../../../gateway/server.ts'
+import { makeIdentify } from '../../../gateway/viewer.ts'
 import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/open.ts'
 import { remoteTransport } from '../../../gateway/transports/remote.ts'
 import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
@@ -23,6 +24,7 @@ type Video @key(fields: "id") { id: ID! position: Int }
 `
 const LONGER = VIDEOS.replace('title: String', 'title: String length: Int')
 const RENAMED = VIDEOS.replace('title: String', 'name: String')
+const GUARDED = VIDEOS.replace('title: String', 'title: String @guard').replace('"@key"', '"@key", "@authenticated", "@requiresScopes"')
 const BROKEN = VIDEOS.replace('title: String', 'title: String position: Int')
 
 const ends: (() => Promise<unknown> | void)[] = []
@@ -121,7 +123,13 @@ async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {
   const server = makeServer(
     supergraph.engine,
     { host: '127.0.0.1', port: 0, mode: 'development', bodyBytesMax: 100_000, drainMaxMs: 1_000 },
-    { identify: async () => undefined, makeContext: () => ({}), ready: async () => ({ ok: true, stores: {} }), log, registry },
+    {
+      identify: makeIdentify({}, 'development'),
+      makeContext: (viewer) => ({ viewer }),
+      ready: async () => ({ ok: true, stores: {} }),
+      log,
+      registry,
+    },
   )
   const { url } = await server.listen()
   ends.push(async () => {
@@ -326,6 +334,48 @@ describe('what is under way', () => {
     await kept.return?.()
   })
 
+  for (const [directive, code] of [
+    ['@authenticated', 'UNAUTHENTICATED'],
+    ['@requiresScopes(scopes: [["titles"]])', 'UNAUTHORIZED_FIELD_OR_TYPE'],
+  ] as const) {
+    test(`one of a viewer to whom it denies more than before, by ${directive}, ends; one of a viewer whom it lets goes on`, async () => {
+      const { url, supergraph, partner, ticks } = await begin('url')
+      const [denied, granted] =
+        code === 'UNAUTHENTICATED' ? [{}, { viewerId: '1' }] : [{ viewerId: '1' }, { viewerId: '1', viewerScopes: 'titles' }]
+      const query = 'subscription { ticks { id ...T } } fragment T on Video { title }'
+      const socket = follow(url, query, denied)
+      const other = follow(url, query, granted)
+      const plain = follow(url, 'subscription { ticks { id } }', denied)
+      const events = await sse(url, query, 'viewerId' in denied ? { 'x-viewer-id': '1' } : {})
+      await until('all are open', () => ticks.open() === 4)
+      partner.become(GUARDED.replace('@guard', directive))
+      expect(await supergraph.reload('x')).toBe('swapped')
+      const message = expect.stringContaining('The graph has changed and no longer allows this subscription')
+      const error = { errors: [expect.objectContaining({ message, extensions: expect.objectContaining({ code }) })] }
+      expect(await socket.next()).toEqual({ done: false, value: error })
+      expect((await socket.next()).done).toBe(true)
+      expect([await events.next(), await events.next()]).toEqual([error, 'complete'])
+      expect(ticks.open()).toBe(2)
+      ticks.emit('5')
+      expect((await other.next()).value).toEqual({ data: { ticks: { id: '5', title: 'title of 5' } } })
+      expect((await plain.next()).value).toEqual({ data: { ticks: { id: '5' } } })
+      await Promise.all([other.return?.(), plain.return?.()])
+    })
+  }
+
+  test('one that was opened with a denied field goes on when the new graph denies no other', async () => {
+    const { url, supergraph, partner, ticks } = await begin('url')
+    partner.become(GUARDED.replace('@guard', '@authenticated'))
+    await supergraph.reload('x')
+    const socket = follow(url, 'subscription { ticks { id title } }')
+    await until('it is open', () => ticks.open() === 1)
+    partner.become(GUARDED.replace('@guard', '@authenticated length: Int'))
+    expect(await supergraph.reload('x')).toBe('swapped')
+    ticks.emit('5')
+    expect((await socket.next()).value).toMatchObject({ data: { ticks: { id: '5', title: null } } })
+    await socket.return?.()
+  })
+
   test('a socket that was open before sees the new graph in its next operation', async () => {
     const { url, supergraph, partner } = await begin('url')
     const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, lazy: false, retryAttempts: 0 })
@@ -361,18 +411,18 @@ describe('what is under way', () => {
   })
 })
 
-function follow(url: string, query: string): AsyncIterableIterator<unknown> {
-  const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0 })
+function follow(url: string, query: string, connectionParams: Record<string, string> = {}): AsyncIterableIterator<unknown> {
+  const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams })
   ends.push(() => client.dispose())
   return client.iterate({ query })
 }
 
 /** Results of a subscription over SSE; 'complete' at its end. */
-async function sse(url: string, query: string): Promise<{ next(): Promise<unknown>; end(): void }> {
+async function sse(url: string, query: string, headers: Record<string, string> = {}): Promise<{ next(): Promise<unknown>; end(): void }> {
   const abort = new AbortController()
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
+    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
     body: JSON.stringify({ query }),
     signal: abort.signal,
   })
