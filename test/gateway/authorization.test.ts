@@ -322,6 +322,20 @@ describe('forms of an operation', () => {
     expect((await ask(query, 'boss')).errors).toBeUndefined()
   })
 
+  it('differ wherever any grant does, whoever came first', async () => {
+    const query = (alias: string) => `{ ${alias}: users { salary } level }`
+    for (const order of [
+      ['boss', 'none'],
+      ['none', 'boss'],
+    ]) {
+      const alias = order.join('')
+      for (const scopes of order) {
+        const salary = scopes === 'boss' ? 100 : null
+        expect((await ask(query(alias), scopes)).data).toEqual({ [alias]: [{ salary }, { salary }], level: null })
+      }
+    }
+  })
+
   it('name at most 100 places that were denied', async () => {
     const many = Array.from({ length: 120 }, (_, index) => `f${index}: mail`).join(' ')
     const result = await ask(`{ users { ${many} } }`)
