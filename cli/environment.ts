@@ -21,6 +21,8 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   TIDEMARK_SUPERGRAPH: { key: 'server.supergraph', read: asText },
   TIDEMARK_JWT_SECRET: { key: 'auth.secret', read: asText },
   TIDEMARK_JWKS_URL: { key: 'auth.jwksUrl', read: asText },
+  TIDEMARK_JWT_ISSUER: { key: 'auth.issuer', read: asText },
+  TIDEMARK_JWT_AUDIENCE: { key: 'auth.audience', read: asText },
   TIDEMARK_IDENTITY_SECRET: { key: 'auth.identity.secret', read: asText },
   TIDEMARK_DATA: { key: 'stores.data', read: asText },
   TIDEMARK_REDIS_URL: { key: 'stores.redis.urls', read: asList },

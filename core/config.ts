@@ -104,8 +104,8 @@ const configSchema = z
           .describe('The only algorithms a token may be signed with; absent: by the kind of key.'),
         clockToleranceSeconds: count(0, 300).default(0).describe('Seconds the clocks of the issuer and of this server may differ.'),
         identity: identitySchema.optional(),
-        issuer: z.string().min(1).optional().describe('The issuer every token must name.'),
-        audience: z.string().min(1).optional().describe('The audience every token must name.'),
+        issuer: z.string().min(1).optional().describe('TIDEMARK_JWT_ISSUER. The issuer every token must name.'),
+        audience: z.string().min(1).optional().describe('TIDEMARK_JWT_AUDIENCE. The audience every token must name.'),
       })
       .strict()
       .default({}),
@@ -215,6 +215,11 @@ function relationMistakes(config: Config): string[] {
   const keys = [auth.secret, auth.publicKey, auth.jwksUrl].filter((each) => each !== undefined).length
   if (server.mode === 'production' && keys === 0) {
     mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or nobody could be let in')
+  }
+  if (server.mode === 'production' && auth.jwksUrl !== undefined && (auth.issuer === undefined || auth.audience === undefined)) {
+    mistakes.push(
+      'auth.jwksUrl needs auth.issuer (TIDEMARK_JWT_ISSUER) and auth.audience (TIDEMARK_JWT_AUDIENCE) in production: an issuer signs tokens for many services with the same keys, and each of them would be let in',
+    )
   }
   if (auth.secret !== undefined && auth.secret === auth.identity?.secret) {
     mistakes.push('auth.identity.secret must differ from auth.secret: whoever makes tokens for clients is not the gateway')

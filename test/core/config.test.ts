@@ -26,6 +26,12 @@ describe('configuration', () => {
     expect(config.server).toMatchObject({ port: 2, host: '0.0.0.0' })
   })
 
+  test('a key set is believed in development without an issuer and an audience, and in production with both', () => {
+    const jwksUrl = 'https://id.example/keys'
+    expect(mistakesOf({ auth: { jwksUrl } })).toEqual([])
+    expect(mistakesOf({ server: { mode: 'production' }, auth: { jwksUrl, issuer: 'i', audience: 'a' } })).toEqual([])
+  })
+
   test('is frozen all the way down', () => {
     const config = makeConfig([])
     expect(Object.isFrozen(config.businesses[0])).toBe(true)
@@ -45,6 +51,9 @@ describe('configuration', () => {
     [{ server: { mode: 'production' } }, 'production needs auth.secret'],
     [{ auth: { secret: 'a'.repeat(32), publicKey: 'b' } }, 'auth: set one of auth.secret'],
     [{ auth: { jwksUrl: 'http://id.example/keys' } }, 'write https://…, or http:// for this machine'],
+    [{ server: { mode: 'production' }, auth: { jwksUrl: 'https://id.example/keys' } }, 'auth.jwksUrl needs auth.issuer'],
+    [{ server: { mode: 'production' }, auth: { jwksUrl: 'https://id.example/keys', issuer: 'i' } }, 'auth.jwksUrl needs auth.issuer'],
+    [{ server: { mode: 'production' }, auth: { jwksUrl: 'https://id.example/keys', audience: 'a' } }, 'auth.jwksUrl needs auth.issuer'],
     [{ auth: { secret: 'a'.repeat(32), identity: { secret: 'a'.repeat(32) } } }, 'auth.identity.secret must differ'],
     [{ auth: { identity: { secret: 'a'.repeat(32), publicKey: 'b' } } }, 'auth.identity: set either secret'],
     [{ server: { cors: { origins: ['*'], credentials: true } } }, 'server.cors: origins "*" with credentials'],

@@ -73,10 +73,20 @@ describe('the gateway in production', () => {
     await new Promise<void>((resolve) => issuer.listen(0, '127.0.0.1', resolve))
     const { url } = await begin({
       server: { mode: 'production' },
-      auth: { jwksUrl: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys` },
+      auth: {
+        jwksUrl: `http://127.0.0.1:${(issuer.address() as AddressInfo).port}/keys`,
+        issuer: 'https://id.example',
+        audience: 'tidemark',
+      },
       limits: { viewer: { points: 30, perSeconds: 60 } },
     })
-    const viewer = { authorization: `Bearer ${await token({ sub: '7' }, privateKey, { alg: 'EdDSA', kid: 'k' } as never)}` }
+    const claims = { sub: '7', iss: 'https://id.example', aud: 'tidemark' }
+    const bearer = async (all: object) => ({
+      authorization: `Bearer ${await token(all, privateKey, { alg: 'EdDSA', kid: 'k' } as never)}`,
+    })
+    const viewer = await bearer(claims)
+    for (const wrong of [{ aud: 'other' }, { iss: 'https://other.example' }])
+      expect(await ask(url, HISTORY, await bearer({ ...claims, ...wrong }))).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
     expect((await ask(url, HISTORY, viewer)).data).toEqual(page())
     expect((await ask(url, HISTORY, viewer)).data).toEqual(page())
     expect(await ask(url, HISTORY, viewer)).toMatchObject({ status: 429, codes: ['RATE_LIMITED'] })
