@@ -8,7 +8,7 @@
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../core/config.ts'
-import { TidemarkError, type ErrorCode } from '../core/errors.ts'
+import { TidemarkError, isTidemarkError, type ErrorCode } from '../core/errors.ts'
 import type { AddressOf } from './addresses.ts'
 import { jsonWithDegraded, withDegraded } from './degraded.ts'
 import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
@@ -67,9 +67,11 @@ export type JsonResult = { readonly json: string; readonly executed: boolean; re
 export type Refusal = { readonly errors: readonly GraphQLError[] }
 
 export type Front = {
-  /** Rejects with a TidemarkError if the credentials are wrong. */
-  /** `headers`: those of the request, where credentials came in another way. */
-  callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller>
+  /**
+   * Rejects with a TidemarkError if the credentials are wrong. Whose address waits is refused before anybody looks at them.
+   * `headers`: those of the request, where credentials came in another way.
+   */
+  callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
@@ -109,9 +111,19 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     subscribe,
   }
 
-  async function callerOf(credentials: Credentials, remote: string | undefined, headers: Credentials = credentials): Promise<Caller> {
-    const viewer = await identify(credentials)
+  async function callerOf(
+    credentials: Credentials,
+    remote: string | undefined,
+    headers: Credentials = credentials,
+  ): Promise<Caller | Refusal> {
     const address = addressOf === undefined ? remote : addressOf(remote, headers['x-forwarded-for'])
+    const unknown: Caller = { viewer: undefined, client: undefined, address }
+    const waiting = limits?.waiting(unknown)
+    if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
+    const viewer = await identify(credentials).catch((error: unknown) => {
+      if (isTidemarkError(error) && BAD_CREDENTIALS.has(error.code)) limits?.refuse(unknown)
+      throw error
+    })
     const caller = { viewer, client: clientOf(credentials), address, ...watching.callerPart(headers) }
     const forwarded = forwardedOf(headers, forwardHeaders)
     return forwarded === undefined ? caller : { ...caller, forwarded }
@@ -191,6 +203,9 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     metrics.countRequest(prepared.kind, prepared.name, outcome, performance.now() - startedAt)
   }
 }
+
+/** Looking at these cost a signature, and whoever sends them has nothing else that he could be counted by. */
+const BAD_CREDENTIALS: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 
 /** What an operation that was refused before it had a cost costs for each millisecond it took: about what objects do. */
 const COST_PER_MS = 20

@@ -93,6 +93,7 @@ async function answer(front: Front, request: HttpRequest, operation: OperationRe
   } catch (error) {
     return refusal(error, contentType)
   }
+  if ('errors' in caller) return requestErrors(caller.errors, contentType)
   const prepared = front.prepare(operation, caller)
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
   if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: true }

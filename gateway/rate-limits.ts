@@ -34,8 +34,10 @@ export type Refused = { readonly who: string; readonly retryAfterMs: number; rea
 export type RateLimits = {
   /** Is this caller waiting already? Asks nobody. */
   waiting(caller: Caller): Refused | undefined
-  /** Spends the cost, or refuses. Never rejects. */
+  /** Spends the cost at each of the caller's places, or refuses and spends at none. Never rejects. */
   spend(caller: Caller, cost: number): Promise<Refused | undefined>
+  /** Somebody came whose credentials were wrong: one point, and one refusal. Nobody waits for it. */
+  refuse(caller: Caller): void
 }
 
 /** As a client sees it; `retryAfterMs` becomes the header of the same meaning over HTTP. */
@@ -77,7 +79,7 @@ export function makeRateLimits(
   const until = makeMemory<{ at: number; blocked: boolean }>(REMEMBERED_MAX)
   const clients = new Set<string>()
 
-  return { waiting, spend }
+  return { waiting, spend, refuse }
 
   function placesOf({ viewer, client, address }: Caller): Place[] {
     const places: Place[] = []
@@ -108,9 +110,18 @@ export function makeRateLimits(
 
   async function spend(caller: Caller, cost: number): Promise<Refused | undefined> {
     const places = placesOf(caller)
+    const at = clock.now()
     try {
-      const refused = await Promise.all(places.map((place) => spendAt(place, cost)))
-      return refused.find((each) => each !== undefined)
+      const refusals = await Promise.all(places.map((place) => spendAt(place, cost, at)))
+      const refused = refusals.find((each) => each !== undefined)
+      // What one place refuses is not spent at the others, or a client's full window would use up its users'.
+      if (refused !== undefined)
+        await giveBack(
+          places.filter((_place, index) => refusals[index] === undefined),
+          cost,
+          at,
+        )
+      return refused
     } catch (error) {
       // Counting is a courtesy to all; that it fails must not fail them.
       log.warn({ err: error }, 'rate limits could not be counted; the request was let in')
@@ -118,8 +129,19 @@ export function makeRateLimits(
     }
   }
 
-  async function spendAt({ kind, key }: Place, cost: number): Promise<Refused | undefined> {
-    const [waitMs = 0, blockedMs] = await Promise.all([windows.get(kind)?.spend(key, cost), blockedFor(kind, key)])
+  async function giveBack(places: readonly Place[], cost: number, at: number): Promise<void> {
+    await Promise.all(places.map(({ kind, key }) => windows.get(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
+      log.warn({ err: error }, 'points could not be given back after a refusal'),
+    )
+  }
+
+  function refuse(caller: Caller): void {
+    for (const { kind, key } of placesOf(caller)) note(kind, key)
+    void spend(caller, 1)
+  }
+
+  async function spendAt({ kind, key }: Place, cost: number, at: number): Promise<Refused | undefined> {
+    const [waitMs = 0, blockedMs] = await Promise.all([windows.get(kind)?.spend(key, cost, at), blockedFor(kind, key)])
     const retryAfterMs = Math.max(waitMs, blockedMs)
     if (retryAfterMs === 0) return undefined
     until.set(key, { at: clock.now() + retryAfterMs, blocked: blockedMs > 0 })

@@ -13,7 +13,9 @@ export type Rate = { readonly points: number; readonly perSeconds: number }
 
 export type SlidingWindow = {
   /** Milliseconds to wait; 0: the cost is spent. What costs more than the limit spends all of it. */
-  spend(key: string, cost: number): Promise<number>
+  spend(key: string, cost: number, at?: number): Promise<number>
+  /** Takes back what `spend` let pass at this time. */
+  giveBack(key: string, cost: number, at: number): Promise<void>
 }
 
 /** `makeLimiter` makes a counter of fixed windows of so many seconds, which must keep each for as long again. */
@@ -22,9 +24,11 @@ export function makeSlidingWindow(rate: Rate, makeLimiter: (keepSeconds: number)
   const windowMs = rate.perSeconds * 1_000
   const limiter = makeLimiter(rate.perSeconds * 2)
   return {
-    async spend(key, wanted) {
+    async giveBack(key, wanted, at) {
+      await limiter.reward(`${key}:${Math.floor(at / windowMs)}`, Math.min(wanted, points))
+    },
+    async spend(key, wanted, now = clock.now()) {
       const cost = Math.min(wanted, points)
-      const now = clock.now()
       const window = Math.floor(now / windowMs)
       const current = `${key}:${window}`
       const [spent, before] = await Promise.all([limiter.penalty(current, cost), limiter.get(`${key}:${window - 1}`)])

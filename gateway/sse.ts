@@ -45,7 +45,9 @@ export function makeSse(front: Front, options: SseOptions): Sse {
       const params = await readOperation(request)
       if ('body' in params) return params
       operation = params
-      caller = await front.callerOf(request.headers, request.address)
+      const known = await front.callerOf(request.headers, request.address)
+      if ('errors' in known) return requestErrors(known.errors, JSON_TYPE)
+      caller = known
     } catch (error) {
       return refusal(error, JSON_TYPE)
     }

@@ -74,7 +74,12 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       try {
         const { headers, socket } = extra.upgrade
         const credentials = namesViewer(params) ? params : { ...headers, ...params }
-        extra.caller = await front.callerOf(credentials, socket.remoteAddress, headers)
+        const caller = await front.callerOf(credentials, socket.remoteAddress, headers)
+        if ('errors' in caller) {
+          extra.socket.close(CloseCode.Forbidden, reasonOf(`RATE_LIMITED: ${caller.errors[0]?.message ?? ''}`))
+          return false
+        }
+        extra.caller = caller
         extra.forget = whenExpired(extra.caller.viewer, () =>
           extra.socket.close(CloseCode.Forbidden, reasonOf(`TOKEN_EXPIRED: ${EXPIRED}`)),
         )

@@ -5,6 +5,7 @@ import { WebSocket } from 'ws'
 import { systemClock } from '../../core/clock.ts'
 import { makeAddressOf } from '../../gateway/addresses.ts'
 import type { Caller } from '../../gateway/caller.ts'
+import { makeIdentify } from '../../gateway/viewer.ts'
 import { makeRateLimits, type CountingStore, type RateLimitOptions } from '../../gateway/rate-limits.ts'
 import { post, startServer, type TestServer } from '../support/front-schema.ts'
 import { service } from '../support/services.ts'
@@ -62,6 +63,31 @@ describe('rate limits', () => {
     for (let name = 0; name < 1_000; name += 1) await spend({ ...NOBODY, client: `c${name}` }, 1)
     expect(await spend({ ...NOBODY, client: 'new' }, 5)).toBeUndefined()
     expect(await spend({ ...NOBODY, client: 'newer' }, 1)).toMatchObject({ who: 'client' })
+  })
+
+  it('spend nowhere what one of them refuses', async () => {
+    const { spend } = limits({
+      viewer: { points: 100, perSeconds: 60 },
+      client: { points: 10, perSeconds: 60 },
+      address: { points: 100, perSeconds: 60 },
+    })
+    const by = (id: string, client: string): Caller => ({ ...viewer(id), client, address: '203.0.113.1' })
+    expect(await spend(by('1', 'web'), 10)).toBeUndefined()
+    for (let round = 0; round < 30; round += 1) expect(await spend(by('2', 'web'), 5)).toMatchObject({ who: 'client' })
+    expect(await spend(by('2', 'ios'), 10)).toBeUndefined()
+    expect(await spend({ ...viewer('2'), address: '203.0.113.2' }, 90)).toBeUndefined()
+    expect(await spend({ ...viewer('2'), address: '203.0.113.2' }, 1)).toMatchObject({ who: 'viewer' })
+    expect(await spend({ ...NOBODY, address: '203.0.113.1' }, 80)).toBeUndefined()
+    expect(await spend({ ...NOBODY, address: '203.0.113.1' }, 1)).toMatchObject({ who: 'address' })
+  })
+
+  it('give back what a window refused once, not twice', async () => {
+    const { spend } = limits({ viewer: { points: 10, perSeconds: 60 }, client: { points: 5, perSeconds: 60 } })
+    const by: Caller = { ...viewer('1'), client: 'web' }
+    expect(await spend(by, 5)).toBeUndefined()
+    for (let round = 0; round < 3; round += 1) expect(await spend(by, 6)).toBeDefined()
+    expect(await spend(viewer('1'), 6)).toMatchObject({ who: 'viewer' })
+    expect(await spend(viewer('1'), 5)).toBeUndefined()
   })
 
   it('block for a time who goes on after being refused, and let others be', async () => {
@@ -151,6 +177,39 @@ describe('the doors', () => {
     const behind = await open({ address: { points: 1, perSeconds: 60 } }, 1)
     const ask = async (seen: string) => (await post(behind.url, { query: '{ hello }' }, { 'x-forwarded-for': `9.9.9.9, ${seen}` })).status
     expect([await ask('203.0.113.1'), await ask('203.0.113.2'), await ask('203.0.113.1')]).toEqual([200, 200, 429])
+  })
+
+  it('count refused tokens by address, and look at no more of them once it is blocked', async () => {
+    const identify = makeIdentify({ secret: 'a secret of at least thirty-two bytes' }, 'production')
+    let looked = 0
+    const server = await startServer({
+      mode: 'production',
+      more: {
+        limits: limits({ address: { points: 1_000, perSeconds: 60 }, abuse: { refusals: 5, perSeconds: 60, blockSeconds: 600 } }),
+        identify: (credentials) => ((looked += 1), identify(credentials)),
+      },
+    })
+    servers.push(server)
+    const bad = { authorization: 'Bearer a.b.c' }
+    const statuses: number[] = []
+    for (let round = 0; round < 8; round += 1) statuses.push((await post(server.url, { query: '{ hello }' }, bad)).status)
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429, 429])
+    expect(looked).toBe(6)
+    const stream = await fetch(`${server.url}/graphql?query={hello}`, { headers: { ...bad, accept: 'text/event-stream' } })
+    expect([stream.status, stream.headers.get('retry-after')]).toEqual([429, expect.any(String)])
+    await stream.text()
+    const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, ['graphql-transport-ws'])
+    socket.once('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: bad })))
+    const closed = await new Promise((resolve) => socket.once('close', (code, reason) => resolve([code, String(reason)])))
+    expect(closed).toEqual([4403, expect.stringMatching(/^RATE_LIMITED: too many refused requests: this address is blocked/)])
+    expect(looked).toBe(6)
+  })
+
+  it('count each refused token as a point of its address', async () => {
+    const { url } = await open({ address: { points: 3, perSeconds: 60 } })
+    const bad = { authorization: 'Bearer a.b.c' }
+    for (let round = 0; round < 3; round += 1) expect((await post(url, { query: '{ hello }' }, bad)).status).toBe(401)
+    expect((await post(url, { query: '{ hello }' })).status).toBe(429)
   })
 
   it('do not parse what a waiting caller sends, and count rubbish too', async () => {
