@@ -91,7 +91,7 @@ export function makeIdentityVerify(options: IdentityOptions | undefined, subgrap
   if (keys === undefined)
     return () => Promise.reject(unauthenticated(`this subgraph takes no gateway's word: set auth.identity, or send no ${IDENTITY_HEADER}`))
   // Gateways' clocks differ by seconds; the header lives for a minute.
-  return makeVerify(keys, { issuer: ISSUER, audience: subgraph, typ: TYP, clockToleranceSeconds: 5 }, clock)
+  return makeVerify(keys, { issuer: ISSUER, audience: subgraph, typ: TYP, readActor: true, clockToleranceSeconds: 5 }, clock)
 }
 
 type Signer = { readonly alg: string; signature(text: string): Buffer }

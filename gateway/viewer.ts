@@ -26,7 +26,7 @@ import { IDENTITY_HEADER, makeIdentityVerify, type IdentityOptions } from './ide
 export type Viewer = KnownViewer | undefined
 
 /** The section `auth` of the configuration, with secrets as text. */
-export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ'> & { readonly identity?: IdentityOptions | undefined }
+export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> & { readonly identity?: IdentityOptions | undefined }
 
 /** HTTP headers (lower case) or the payload of a WebSocket's `connection_init`. */
 export type Credentials = Readonly<Record<string, unknown>>

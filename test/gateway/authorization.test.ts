@@ -344,6 +344,15 @@ describe('forms of an operation', () => {
   })
 })
 
+describe('more than 100 denied places that cannot be null', () => {
+  it('are 100 errors, and null with what surrounds them without further ones', async () => {
+    const aliases = Array.from({ length: 60 }, (_, index) => `a${index}`)
+    const result = await ask(`{ open ${aliases.map((alias) => `${alias}: looseUsers { phone }`).join(' ')} }`, 'none')
+    expect(result.data).toEqual({ open: 'yes', ...Object.fromEntries(aliases.map((alias) => [alias, [null, null, null]])) })
+    expect(codes(result).map(([, code]) => code)).toEqual(Array.from({ length: 100 }, () => LACKING))
+  })
+})
+
 describe('a supergraph', () => {
   const compose = (sdl: string) => composeSupergraph([{ name: 'a', sdl }])
   const start = (supergraph: string) =>

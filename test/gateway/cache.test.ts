@@ -144,6 +144,14 @@ describe('an answer is not public', () => {
     expect(await controlOf('{ video(id: 1) { title } }', { authorization: 'Bearer a.b.c' })).toBe('no-store')
   })
 
+  it('where headers go on to subgraphs, whichever they are', async () => {
+    const own = await startServer({ engine: makeCachedEngine(), more: { forwardHeaders: ['x-tenant'] } })
+    const path = `/graphql?query=${encodeURIComponent('{ video(id: 1) { title } }')}`
+    for (const headers of [{}, { 'x-tenant': 'a' }] as Record<string, string>[])
+      expect((await fetch(`${own.url}${path}`, { headers })).headers.get('cache-control')).toBe('private, max-age=300')
+    await own.close()
+  })
+
   it('by POST, which caches leave alone, so it says nothing', async () => {
     const response = await fetch(`${server.url}/graphql`, {
       method: 'POST',

@@ -63,6 +63,16 @@ describe('the identity header', () => {
     })
   }
 
+  it('tells the subgraph who acts for the viewer, and is another for another', async () => {
+    const make = makeIdentityHeader({ secret: SECRET }, 'history', steppedClock())
+    const [importer, exporter, nobody] = ['importer', 'exporter', undefined].map((actor) =>
+      make({ viewer: { ...VIEWER, ...(actor === undefined ? {} : { actor }) } }),
+    )
+    expect(await subgraph({ secret: SECRET })(importer ?? {})).toMatchObject({ id: '42', actor: 'importer' })
+    expect(await subgraph({ secret: SECRET })(exporter ?? {})).toMatchObject({ id: '42', actor: 'exporter' })
+    expect(await subgraph({ secret: SECRET })(nobody ?? {})).not.toHaveProperty('actor')
+  })
+
   it('expires', async () => {
     const clock = steppedClock()
     const headers = makeIdentityHeader({ secret: SECRET }, 'history', clock)({ viewer: VIEWER })

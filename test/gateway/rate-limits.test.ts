@@ -103,6 +103,21 @@ describe('rate limits', () => {
     expect(warnings).toEqual([expect.stringContaining('blocked for a time')])
     expect(await spend(viewer('2'), 1)).toBeUndefined()
   })
+
+  it('never block the name of a client: others use it too', async () => {
+    const { spend, waiting } = limits({
+      client: { points: 1, perSeconds: 60 },
+      abuse: { refusals: 3, perSeconds: 60, blockSeconds: 600 },
+    })
+    const web: Caller = { ...NOBODY, client: 'web' }
+    await spend(web, 1)
+    for (let attempt = 0; attempt < 10; attempt += 1) expect(await spend(web, 1)).toMatchObject({ who: 'client', blocked: false })
+    for (let attempt = 0; attempt < 10; attempt += 1) expect(waiting(web)).toMatchObject({ who: 'client', blocked: false })
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(waiting(web)).toMatchObject({ blocked: false })
+    expect((await spend(web, 1))?.retryAfterMs).toBeLessThan(120_001)
+    expect(warnings).toEqual([])
+  })
 })
 
 describe('the doors', () => {

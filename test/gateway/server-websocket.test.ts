@@ -271,6 +271,19 @@ describe('the viewer of a WebSocket', () => {
     expect(await one(open(server, {}, { webSocketImpl: WithHeader }), '{ viewer }')).toEqual({ data: { viewer: '42' } })
   })
 
+  it('is named by connection_init alone if that names one: the headers of the upgrade neither help nor hinder', async () => {
+    const authorization = `Bearer ${await token('42')}`
+    for (const headers of [{ 'x-on-behalf-of': '7' }, { authorization: `Bearer ${await token('43')}` }, { authorization: 'Basic x' }]) {
+      class WithHeaders extends WebSocket {
+        constructor(url: string, protocols: string) {
+          super(url, protocols, { headers })
+        }
+      }
+      for (const params of [{ authorization }, { Authorization: authorization }])
+        expect(await one(open(server, params, { webSocketImpl: WithHeaders }), '{ viewer }')).toEqual({ data: { viewer: '42' } })
+    }
+  })
+
   it('may be missing', async () => {
     expect(await one(open(server), '{ hello viewer }')).toEqual({ data: { hello: 'hello world', viewer: null } })
   })

@@ -10,7 +10,7 @@ function clockAt(seconds: number) {
   return { now: () => seconds * 1_000, after: () => ({ cancel() {} }) }
 }
 
-type Claims = { scope?: string; sub?: string; iss?: string; aud?: string; exp?: number; nbf?: number }
+type Claims = { scope?: string | string[]; act?: { sub: string }; sub?: string; iss?: string; aud?: string; exp?: number; nbf?: number }
 
 function sign(claims: Claims, alg = 'HS256', key: Uint8Array | KeyObject = new TextEncoder().encode(SECRET)): Promise<string> {
   const { exp = NOW + 60, ...rest } = claims
@@ -33,6 +33,18 @@ describe('tokens', () => {
   it('say by their scope what else they allow', async () => {
     const token = await sign({ sub: 'service', scope: 'progress:write-any  other' })
     expect(await production()(bearer(token))).toMatchObject({ id: 'service', scopes: ['progress:write-any', 'other'] })
+  })
+
+  it('may list their scopes, each by itself: one with a space would be two to a subgraph', async () => {
+    expect(await production()(bearer(await sign({ sub: '42', scope: ['a', 'b'] })))).toMatchObject({ scopes: ['a', 'b'] })
+    await expect(production()(bearer(await sign({ sub: '42', scope: ['a', 'b viewer:any'] })))).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('"b viewer:any" has a space'),
+    })
+  })
+
+  it('of clients do not say who acts', async () => {
+    expect(await production()(bearer(await sign({ sub: '42', act: { sub: '7' } })))).not.toHaveProperty('actor')
   })
 
   it('are read whatever the case of the scheme', async () => {
