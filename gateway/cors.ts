@@ -43,3 +43,24 @@ export function makeCors({ origins, credentials }: CorsOptions): Cors {
     return true
   }
 }
+
+/**
+ * May a page of this origin open a WebSocket? Browsers ask no preflight for one, and in development anybody is whoever he
+ * claims to be: without this, any page that a developer visits could read and write through his own machine. Whoever
+ * sends no origin is no page. In production a token is needed, which a foreign page has not got.
+ */
+export function makeOriginCheck(origins: readonly string[]): (origin: string | undefined, host: string | undefined) => boolean {
+  const any = origins.includes('*')
+  const listed = new Set(origins.map((origin) => origin.toLowerCase()))
+
+  return function isAllowed(origin, host) {
+    if (origin === undefined || any || listed.has(origin.toLowerCase())) return true
+    if (!URL.canParse(origin)) return false
+    const page = new URL(origin)
+    if (LOCAL.test(page.hostname)) return true
+    const own = `${page.protocol}//${host ?? ''}`
+    return page.host !== '' && URL.canParse(own) && new URL(own).host === page.host
+  }
+}
+
+const LOCAL = /^((.+\.)?localhost|127\.0\.0\.1|\[::1\])$/

@@ -12,7 +12,7 @@ import { systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
-import { makeCors, type CorsOptions } from './cors.ts'
+import { makeCors, makeOriginCheck, type CorsOptions } from './cors.ts'
 import { textOf } from './body.ts'
 import { refuseConnection, timeouts } from './slow-clients.ts'
 import { makeFastLane, writeAnswer } from './fast-lane.ts'
@@ -81,7 +81,13 @@ export function makeServer(
         if (!fastLane(request, response)) route(request, response)
       }),
   })
-  const webSockets = serveWebSockets(app.server, engine, front, { path: GRAPHQL_PATH, messageBytesMax: bodyBytesMax, pingEveryMs })
+  const isAllowed = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
+  const webSockets = serveWebSockets(app.server, engine, front, {
+    path: GRAPHQL_PATH,
+    messageBytesMax: bodyBytesMax,
+    pingEveryMs,
+    isAllowed,
+  })
 
   function track(response: ServerResponse): void {
     inFlight.add(response)

@@ -33,6 +33,8 @@ export type WebSocketOptions = {
   readonly pingEveryMs: number
   /** Milliseconds a client may take to send connection_init. Default 3000. */
   readonly initMaxMs?: number
+  /** May a page of this origin connect to this host? Absent: any may. */
+  readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
 }
 
 export type WebSockets = {
@@ -136,6 +138,11 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     duplex.on('error', () => duplex.destroy())
     if (draining) return refuseUpgrade(duplex, '503 Service Unavailable')
     if (request.url?.split('?', 1)[0] !== options.path) return refuseUpgrade(duplex, '404 Not Found')
+    const { origin, host } = request.headers
+    if (options.isAllowed?.(origin, host) === false) {
+      front.log.warn({ origin }, 'a WebSocket of a foreign page was refused: list its origin in server.cors.origins to let it in')
+      return refuseUpgrade(duplex, '403 Forbidden')
+    }
     upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request))
   }
 

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { startServer, type TestServer } from '../support/front-schema.ts'
 
 const servers: TestServer[] = []
@@ -73,5 +74,50 @@ describe('a page of another origin', () => {
 
   it('that sends OPTIONS without asking for leave gets what others get', async () => {
     expect((await fetch(await open([SITE]), { method: 'OPTIONS' })).status).toBe(405)
+  })
+})
+
+describe('a WebSocket of a page', () => {
+  /** 101, or the status with which the upgrade was refused. */
+  function statusFor(url: string, origin: string | undefined, host?: string): Promise<number | undefined> {
+    const headers = { ...(origin === undefined ? {} : { origin }), ...(host === undefined ? {} : { host }) }
+    const socket = new WebSocket(url.replace('http', 'ws'), ['graphql-transport-ws'], { headers })
+    return new Promise((resolve, reject) => {
+      socket.once('open', () => resolve((socket.close(), 101)))
+      socket.once('unexpected-response', (request, response) => resolve((request.destroy(), response.statusCode)))
+      socket.once('error', reject)
+    })
+  }
+
+  it('of a foreign origin is refused in development, where a page could claim to be anybody', async () => {
+    const url = await open()
+    const { port } = new URL(url)
+    for (const origin of [
+      SITE,
+      `http://evil.example:${port}`,
+      'http://localhost.evil.example',
+      'http://127.0.0.1.evil.example',
+      'null',
+      'file://',
+      '',
+    ])
+      expect([origin, await statusFor(url, origin)]).toEqual([origin, 403])
+    for (const origin of [undefined, new URL(url).origin, 'http://localhost:5173', 'http://app.localhost', 'http://[::1]:3000'])
+      expect([origin, await statusFor(url, origin)]).toEqual([origin, 101])
+    expect(await statusFor(url, `http://dev.example:${port}`, `dev.example:${port}`)).toBe(101)
+    expect(await statusFor(url, 'https://dev.example', 'dev.example')).toBe(101)
+    expect(await statusFor(url, 'http://dev.example:1', `dev.example:${port}`)).toBe(403)
+  })
+
+  it('is let in where its origin is listed, and by "*"', async () => {
+    const listed = await open([SITE])
+    expect([await statusFor(listed, SITE), await statusFor(listed, 'https://evil.example')]).toEqual([101, 403])
+    expect(await statusFor(await open(['*']), 'https://evil.example')).toBe(101)
+  })
+
+  it('is let in by any origin in production, where only tokens count', async () => {
+    const server = await startServer({ mode: 'production', auth: { secret: 'a secret of at least thirty-two bytes' } })
+    servers.push(server)
+    expect(await statusFor(`${server.url}/graphql`, SITE)).toBe(101)
   })
 })
