@@ -130,7 +130,7 @@ export function makeRateLimits(
   }
 
   async function giveBack(places: readonly Place[], cost: number, at: number): Promise<void> {
-    await Promise.all(places.map(({ kind, key }) => windows.get(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
+    await Promise.all(places.map(async ({ kind, key }) => windows.get(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
       log.warn({ err: error }, 'points could not be given back after a refusal'),
     )
   }
