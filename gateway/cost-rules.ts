@@ -91,7 +91,7 @@ export function measureOf(rules: CostRules, parent: string, field: GraphQLField<
     sizedFields: isList ? [] : sizedFields,
     of(args) {
       let size = -1
-      for (const name of slicing) size = Math.max(size, sizeOf(args[name]))
+      for (const name of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name]))
       return Math.min(size < 0 ? otherwise : size, SIZE_MAX)
     },
   }
@@ -140,7 +140,7 @@ function inputCost(rules: CostRules, type: GraphQLInputType, above: Set<string>)
     if (typeof value !== 'object' || value === null) return 0
     let sum = 0
     for (const { name, own, inner } of costs) {
-      const given = (value as Record<string, unknown>)[name]
+      const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
       if (given !== undefined) sum += own + (inner?.(given) ?? 0)
     }
     return sum

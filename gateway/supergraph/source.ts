@@ -101,7 +101,7 @@ function parseYaml(path: string, text: string): unknown {
 function expand(value: unknown, environment: Environment, path: string): unknown {
   if (typeof value === 'string') {
     return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
-      const given = environment[name]
+      const given = Object.hasOwn(environment, name) ? environment[name] : undefined
       if (given === undefined) throw invalid(`${path} asks for the environment variable ${name}, which is not set: set it`)
       return given
     })
