@@ -71,12 +71,15 @@ describe('an operation costs', () => {
     expect(cost(query, { first: '100' })).toBeGreaterThanOrEqual(1)
   })
 
-  it.each(['n', 'constructor', 'toString', 'hasOwnProperty', '__proto__'])('no less for a variable that is called %s and not given', (name) => {
-    expect(cost(`query ($${name}: Int) { page(first: $${name}) { edges { cursor } } }`, {})).toBe(1 + 20)
-    expect(cost(`query ($${name}: ID!) { byIds(ids: ["a", "b", $${name}]) { id } }`, {})).toBe(3)
-    expect(cost(`query ($${name}: String) { filtered(filter: { regex: $${name} }) }`, {})).toBe(1)
-    expect(cost(`query ($${name}: String) { dear(query: $${name}) { id } }`, {})).toBe(30)
-  })
+  it.each(['n', 'constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+    'no less for a variable that is called %s and not given',
+    (name) => {
+      expect(cost(`query ($${name}: Int) { page(first: $${name}) { edges { cursor } } }`, {})).toBe(1 + 20)
+      expect(cost(`query ($${name}: ID!) { byIds(ids: ["a", "b", $${name}]) { id } }`, {})).toBe(3)
+      expect(cost(`query ($${name}: String) { filtered(filter: { regex: $${name} }) }`, {})).toBe(1)
+      expect(cost(`query ($${name}: String) { dear(query: $${name}) { id } }`, {})).toBe(30)
+    },
+  )
 
   it('for ids as many times as there are', () => {
     expect(cost('{ byIds(ids: ["a", "b", "c"]) { id } }')).toBe(3)
