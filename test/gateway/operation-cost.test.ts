@@ -81,6 +81,12 @@ describe('an operation costs', () => {
     },
   )
 
+  it('everything where lists of lists exceed what a number can hold, whatever stands around them', () => {
+    const nested = 'items(first: $n) { '.repeat(40) + 'id' + ' }'.repeat(40)
+    const query = `query ($z: Int, $n: Int) { page(first: $z) { edges { node { ${nested} } } } }`
+    for (const z of [0, 1]) expect(cost(query, { z, n: 1e9 })).toBe(Number.MAX_SAFE_INTEGER)
+  })
+
   it('for ids as many times as there are', () => {
     expect(cost('{ byIds(ids: ["a", "b", "c"]) { id } }')).toBe(3)
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: Array.from({ length: 200 }, String) })).toBe(200)
