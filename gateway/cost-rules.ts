@@ -17,9 +17,9 @@ import {
   isObjectType,
   isInterfaceType,
   parse,
-  valueFromASTUntyped,
 } from 'graphql'
 import type { ConstDirectiveNode, DocumentNode, GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql'
+import { argumentsOf, linksOf } from './directives.ts'
 
 export type ListSize = {
   readonly assumedSize?: number
@@ -149,17 +149,11 @@ function inputCost(rules: CostRules, type: GraphQLInputType, above: Set<string>)
 }
 
 /** The cost specification is linked as a whole: `@cost`, and `@listSize` if imported, else `@cost__listSize`. */
-function directiveNames({ definitions }: DocumentNode): { cost: string; listSize: string } {
-  for (const definition of definitions) {
-    if (definition.kind !== Kind.SCHEMA_DEFINITION && definition.kind !== Kind.SCHEMA_EXTENSION) continue
-    for (const directive of definition.directives ?? []) {
-      const { url, as, import: imports } = argumentsOf(directive)
-      if (directive.name.value !== 'link' || typeof url !== 'string' || !url.startsWith('https://specs.apollo.dev/cost/')) continue
-      const prefix = typeof as === 'string' ? as : 'cost'
-      return { cost: imported(imports, '@cost') ?? prefix, listSize: imported(imports, '@listSize') ?? `${prefix}__listSize` }
-    }
-  }
-  return { cost: 'cost', listSize: 'listSize' }
+function directiveNames(supergraph: DocumentNode): { cost: string; listSize: string } {
+  const link = linksOf(supergraph).find(({ url }) => url.startsWith('https://specs.apollo.dev/cost/'))
+  if (link === undefined) return { cost: 'cost', listSize: 'listSize' }
+  const { as: prefix = 'cost', imports } = link
+  return { cost: imported(imports, '@cost') ?? prefix, listSize: imported(imports, '@listSize') ?? `${prefix}__listSize` }
 }
 
 function imported(imports: unknown, name: string): string | undefined {
@@ -178,8 +172,4 @@ function listSizeOf(args: Readonly<Record<string, unknown>>): ListSize {
     ...(Array.isArray(slicing) ? { slicingArguments: slicing as string[] } : {}),
     ...(Array.isArray(sizedFields) ? { sizedFields: sizedFields as string[] } : {}),
   }
-}
-
-function argumentsOf(directive: ConstDirectiveNode): Record<string, unknown> {
-  return Object.fromEntries((directive.arguments ?? []).map(({ name, value }) => [name.value, valueFromASTUntyped(value)]))
 }

@@ -29,6 +29,8 @@ import {
   type ValueNode,
 } from 'graphql'
 import { conditionVariables } from './conditions.ts'
+import type { Judge } from './operations.ts'
+import { fragmentsOf } from './plan-document.ts'
 
 /** These settings are of the section `server` of the configuration. */
 export type JudgeLimits = {
@@ -41,8 +43,6 @@ export type JudgeLimits = {
   /** Aliased fields once fragments are spread. Default 100. */
   readonly operationAliasesMax?: number
 }
-
-export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
 
 const ALIASES_MAX = 100
 /** Each combination of their values is planned and compiled by itself: see conditions.ts. */
@@ -185,14 +185,6 @@ function figure(count: number): string {
 
 function refusal(message: string, operation: OperationDefinitionNode): GraphQLError {
   return new GraphQLError(message, { nodes: [operation], extensions: { code: 'OPERATION_TOO_LARGE' } })
-}
-
-function fragmentsOf(document: DocumentNode): Map<string, FragmentDefinitionNode> {
-  const fragments = new Map<string, FragmentDefinitionNode>()
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
-  }
-  return fragments
 }
 
 /** `known` holds the fragments already measured; while one is being measured it stands there as endless. */

@@ -24,8 +24,7 @@ import type { Credentials, Identify, Viewer } from './viewer.ts'
 
 export type Collaborators = {
   readonly identify: Identify
-  /** Called once per operation. */
-  /** `lasting`: a subscription's, which must not remember what it once read. */
+  /** Called once per operation. `lasting`: a subscription's, which must not remember what it once read. */
   makeContext(viewer: Viewer, lasting: boolean, caller: Caller): RequestContext
   ready(): Promise<Readiness>
   readonly log: Log
@@ -67,8 +66,7 @@ export type JsonResult = { readonly json: string; readonly executed: boolean; re
 export type Refusal = { readonly errors: readonly GraphQLError[] }
 
 export type Front = {
-  /** Rejects with a TidemarkError if the credentials are wrong. */
-  /** `headers`: those of the request, where credentials came in another way. */
+  /** Rejects with a TidemarkError if the credentials are wrong. `headers`: those of the request, where these came another way. */
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller>
   readonly formatError: FormatError
   readonly metrics: Metrics

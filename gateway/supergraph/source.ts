@@ -15,7 +15,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { TidemarkError } from '../../core/errors.ts'
+import { invalid } from './invalid.ts'
 
 /** Where the SDL of a subgraph comes from; `own`: it is one of ours, and its SDL is known. */
 export type SchemaSource =
@@ -153,8 +153,4 @@ function schemaSource(path: string, name: string, schema: z.infer<typeof schemaS
   if (file !== undefined) return { kind: 'file', file: resolve(dirname(path), file) }
   if (url !== undefined) return { kind: 'url', url, headers }
   return { kind: 'sdl', sdl: sdl ?? '' }
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }
