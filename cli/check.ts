@@ -24,6 +24,8 @@ export async function check(flags: CheckFlags, print: (text: string) => void): P
     operations: flags.operations === undefined ? undefined : readKnownOperations(flags.operations),
     tokensMax: config.server.operationTokensMax,
     judge: makeJudge(config.server),
+    costMax: config.server.operationCostMax,
+    listSizeAssumed: config.server.listSizeAssumed,
   })
   print(flags.json === true ? JSON.stringify(report) : describe(report, flags.operations !== undefined).join('\n'))
   return report.ok
@@ -63,8 +65,10 @@ function describeOperations(operations: CheckReport['operations']): string[] {
   return [
     `Operations: ${served.length} of ${operations.length} can be served.`,
     ...failed.flatMap(({ name, file, problems }) => problems.map((problem) => `  BREAKS  ${name} (${file}): ${problem}`)),
-    ...(served.length === 0 ? [] : [`${row('operation', ['fields', 'depth', 'fetches', 'waves'])}  subgraphs`]),
-    ...served.map((each) => `${row(each.name, [each.fields, each.depth, each.fetches, each.waves])}  ${each.subgraphs.join(', ')}`),
+    ...(served.length === 0 ? [] : [`${row('operation', ['fields', 'depth', 'points', 'fetches', 'waves'])}  subgraphs`]),
+    ...served.map(
+      (each) => `${row(each.name, [each.fields, each.depth, each.points, each.fetches, each.waves])}  ${each.subgraphs.join(', ')}`,
+    ),
   ]
 }
 

@@ -4,11 +4,11 @@
  */
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { buildClientSchema, buildSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
+import { buildSchema, type GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
 import { makePlanner } from '../gateway/planner.ts'
-import { callApi } from './api-client.ts'
+import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
 
 export type PersistFlags = {
   out?: string
@@ -19,6 +19,8 @@ export type PersistFlags = {
   schema?: string
   token?: string
 }
+
+const TIMEOUT_MS = 10_000
 
 /** Throws CONFIG_INVALID with one sentence per mistake. */
 export async function persist(folder: string, flags: PersistFlags, print: (text: string) => void): Promise<void> {
@@ -51,7 +53,7 @@ async function schemaOf({ url, schema, token }: PersistFlags): Promise<GraphQLSc
   if (schema !== undefined) return readSchema(schema)
   if (url === undefined) return undefined
   const api = apiUrl(url)
-  return buildClientSchema(await callApi<IntrospectionQuery>(api, getIntrospectionQuery(), {}, { token }))
+  return fetchApiSchema(api, { timeoutMs: TIMEOUT_MS, ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }) })
 }
 
 function readSchema(file: string): GraphQLSchema {

@@ -12,6 +12,7 @@ import { fromEnvironment, numberOrText, strayVariables } from './environment.ts'
 import { checkTls } from './tls-settings.ts'
 
 export type Flags = {
+  costMax?: string | undefined
   config?: string | undefined
   port?: string | undefined
   host?: string | undefined
@@ -102,7 +103,13 @@ function fromFlags(flags: Flags): ConfigSource {
   return {
     name: 'flags',
     values: {
-      server: present({ port: asNumber(flags.port), host: flags.host, workers: asNumber(flags.workers), supergraph: flags.supergraph }),
+      server: present({
+        port: asNumber(flags.port),
+        host: flags.host,
+        workers: asNumber(flags.workers),
+        supergraph: flags.supergraph,
+        operationCostMax: asNumber(flags.costMax),
+      }),
       stores: present({ data: flags.data }),
     },
     places: {

@@ -84,6 +84,7 @@ program
   .option('--supergraph <file>', 'supergraph.yaml, beside a --config that is tidemark.yaml')
   .option('--against <graph>', 'what is served now: a supergraph, a supergraph.yaml, the SDL of the API, or its address')
   .option('--operations <path>', 'what clients send: a manifest, or a folder of manifests and .graphql files; then only its breaks count')
+  .option('--cost-max <points>', 'what an operation may cost (server.operationCostMax)')
   .option('--lint', 'say the warnings only')
   .option('--json', 'one JSON object')
   .action(async (flags) => {

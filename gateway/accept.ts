@@ -3,7 +3,7 @@
  * that could not be executed, and one for a stream of them.
  */
 export const JSON_TYPE = 'application/json; charset=utf-8'
-export const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8'
+const GRAPHQL_TYPE = 'application/graphql-response+json; charset=utf-8'
 export type ContentType = typeof JSON_TYPE | typeof GRAPHQL_TYPE
 
 /** `contentType` of a single answer; `stream`: events are accepted; `streamFirst`: and preferred. */

@@ -17,9 +17,9 @@ import {
   isObjectType,
   isInterfaceType,
   parse,
-  valueFromASTUntyped,
 } from 'graphql'
 import type { ConstDirectiveNode, DocumentNode, GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql'
+import { argumentsOf, linksOf } from './directives.ts'
 
 export type ListSize = {
   readonly assumedSize?: number
@@ -91,7 +91,7 @@ export function measureOf(rules: CostRules, parent: string, field: GraphQLField<
     sizedFields: isList ? [] : sizedFields,
     of(args) {
       let size = -1
-      for (const name of slicing) size = Math.max(size, sizeOf(args[name]))
+      for (const name of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name]))
       return Math.min(size < 0 ? otherwise : size, SIZE_MAX)
     },
   }
@@ -140,7 +140,7 @@ function inputCost(rules: CostRules, type: GraphQLInputType, above: Set<string>)
     if (typeof value !== 'object' || value === null) return 0
     let sum = 0
     for (const { name, own, inner } of costs) {
-      const given = (value as Record<string, unknown>)[name]
+      const given = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
       if (given !== undefined) sum += own + (inner?.(given) ?? 0)
     }
     return sum
@@ -149,17 +149,11 @@ function inputCost(rules: CostRules, type: GraphQLInputType, above: Set<string>)
 }
 
 /** The cost specification is linked as a whole: `@cost`, and `@listSize` if imported, else `@cost__listSize`. */
-function directiveNames({ definitions }: DocumentNode): { cost: string; listSize: string } {
-  for (const definition of definitions) {
-    if (definition.kind !== Kind.SCHEMA_DEFINITION && definition.kind !== Kind.SCHEMA_EXTENSION) continue
-    for (const directive of definition.directives ?? []) {
-      const { url, as, import: imports } = argumentsOf(directive)
-      if (directive.name.value !== 'link' || typeof url !== 'string' || !url.startsWith('https://specs.apollo.dev/cost/')) continue
-      const prefix = typeof as === 'string' ? as : 'cost'
-      return { cost: imported(imports, '@cost') ?? prefix, listSize: imported(imports, '@listSize') ?? `${prefix}__listSize` }
-    }
-  }
-  return { cost: 'cost', listSize: 'listSize' }
+function directiveNames(supergraph: DocumentNode): { cost: string; listSize: string } {
+  const link = linksOf(supergraph).find(({ url }) => url.startsWith('https://specs.apollo.dev/cost/'))
+  if (link === undefined) return { cost: 'cost', listSize: 'listSize' }
+  const { as: prefix = 'cost', imports } = link
+  return { cost: imported(imports, '@cost') ?? prefix, listSize: imported(imports, '@listSize') ?? `${prefix}__listSize` }
 }
 
 function imported(imports: unknown, name: string): string | undefined {
@@ -178,8 +172,4 @@ function listSizeOf(args: Readonly<Record<string, unknown>>): ListSize {
     ...(Array.isArray(slicing) ? { slicingArguments: slicing as string[] } : {}),
     ...(Array.isArray(sizedFields) ? { sizedFields: sizedFields as string[] } : {}),
   }
-}
-
-function argumentsOf(directive: ConstDirectiveNode): Record<string, unknown> {
-  return Object.fromEntries((directive.arguments ?? []).map(({ name, value }) => [name.value, valueFromASTUntyped(value)]))
 }

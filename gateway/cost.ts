@@ -12,6 +12,8 @@
  * cannot pass validation, and this room does not rely on that.
  *
  * Both sides of `@skip` and `@include` count, and so does a field that is selected twice: the worst case, never less.
+ * So is how many variables decide about @skip and @include: every combination of their values has a plan of its own.
+ *
  * Introspection has limits of its own, so that the query of GraphiQL passes whatever the limits of data are; that it
  * cannot multiply through lists of lists is a rule of graphql-js (MaxIntrospectionDepthRule).
  */
@@ -26,6 +28,9 @@ import {
   type SelectionSetNode,
   type ValueNode,
 } from 'graphql'
+import { conditionVariables } from './conditions.ts'
+import type { Judge } from './operations.ts'
+import { fragmentsOf } from './plan-document.ts'
 
 /** These settings are of the section `server` of the configuration. */
 export type JudgeLimits = {
@@ -39,9 +44,9 @@ export type JudgeLimits = {
   readonly operationAliasesMax?: number
 }
 
-export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
-
 const ALIASES_MAX = 100
+/** Each combination of their values is planned and compiled by itself: see conditions.ts. */
+const CONDITION_VARIABLES_MAX = 8
 const NESTING_MAX = 40
 const REPEATS_MAX = 100
 const LITERAL_DEPTH_MAX = 20
@@ -100,6 +105,14 @@ export function makeJudge(limits: JudgeLimits): Judge {
       refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
     if (size.literalDepth > LITERAL_DEPTH_MAX)
       refusals.push(refuse(`has a literal of ${size.literalDepth} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
+    const conditions = conditionVariables(operation, fragmentsOf(document)).size
+    if (conditions > CONDITION_VARIABLES_MAX) {
+      refusals.push(
+        refuse(
+          `has ${conditions} variables in @skip and @include: use at most ${CONDITION_VARIABLES_MAX}, or make several operations of it`,
+        ),
+      )
+    }
     if (
       operation.operation === OperationTypeNode.MUTATION &&
       countRoots(operation.selectionSet, fragmentsOf(document), new Set()) > operationMutationsMax
@@ -172,14 +185,6 @@ function figure(count: number): string {
 
 function refusal(message: string, operation: OperationDefinitionNode): GraphQLError {
   return new GraphQLError(message, { nodes: [operation], extensions: { code: 'OPERATION_TOO_LARGE' } })
-}
-
-function fragmentsOf(document: DocumentNode): Map<string, FragmentDefinitionNode> {
-  const fragments = new Map<string, FragmentDefinitionNode>()
-  for (const definition of document.definitions) {
-    if (definition.kind === Kind.FRAGMENT_DEFINITION) fragments.set(definition.name.value, definition)
-  }
-  return fragments
 }
 
 /** `known` holds the fragments already measured; while one is being measured it stands there as endless. */

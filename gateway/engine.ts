@@ -58,6 +58,11 @@ export type Engine = {
   readonly schema: GraphQLSchema
   /** Parse, validate, judge, plan, compile; cached by text and operation name. Errors come back, never thrown. */
   prepare(query: string, operationName?: string): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+  /**
+   * Milliseconds spent so far on reading, planning and compiling, which is never waited for: the difference between two
+   * calls is what lay between them. Absent: nobody counts.
+   */
+  preparingMs?(): number
 }
 
 export type MadeEngine = Engine & {
@@ -81,6 +86,8 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       throw new TidemarkError('CONFIG_INVALID', `the supergraph has a subgraph "${name}": configure how to reach it, or compose without it`)
   }
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
+
+  const meter = makeMeter()
 
   const rules = readAccessRules(supergraphSdl)
   const costRules = readCostRules(supergraphSdl, options.listSizeAssumed ?? LIST_SIZE_ASSUMED)
@@ -108,11 +115,11 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     try {
       const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
       const cache = cachePolicyOf(planner.schema, read, cacheHints)
-      const compiled = compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, undefined))
+      const compiled = compileOperation(planner.schema, read, (variables) => meter.time(() => compileVariant(read, variables, undefined)))
       const whole = { ...compiled, cost, ...(cache === undefined ? {} : { cache }) }
       if (rules === undefined) return whole
       return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
-        compileOperation(planner.schema, read, (variables) => compileVariant(read, variables, { viewer })),
+        compileOperation(planner.schema, read, (variables) => meter.time(() => compileVariant(read, variables, { viewer }))),
       )
     } catch (error) {
       return {
@@ -131,12 +138,33 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       const key = operationName === undefined ? query : `${operationName.length}:${operationName}${query}`
       const known = prepared.get(key)
       if (known !== undefined) return known
-      const operation = compile(query, operationName)
+      const operation = meter.time(() => compile(query, operationName))
       if ('errors' in operation) return operation
       const decorated = options.decorate?.(operation, query, operationName) ?? operation
       if (query.length <= CACHED_TEXT_MAX) prepared.set(key, decorated)
       return decorated
     },
+    preparingMs: meter.spentMs,
     forget: prepared.clear,
+  }
+}
+
+/** Time spent on work, some of which may be part of other work. */
+function makeMeter() {
+  let spentMs = 0
+  let running = false
+  return {
+    spentMs: () => spentMs,
+    time<T>(work: () => T): T {
+      if (running) return work()
+      running = true
+      const startedAt = performance.now()
+      try {
+        return work()
+      } finally {
+        running = false
+        spentMs += performance.now() - startedAt
+      }
+    },
   }
 }

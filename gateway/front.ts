@@ -24,8 +24,7 @@ import type { Credentials, Identify, Viewer } from './viewer.ts'
 
 export type Collaborators = {
   readonly identify: Identify
-  /** Called once per operation. */
-  /** `lasting`: a subscription's, which must not remember what it once read. */
+  /** Called once per operation. `lasting`: a subscription's, which must not remember what it once read. */
   makeContext(viewer: Viewer, lasting: boolean, caller: Caller): RequestContext
   ready(): Promise<Readiness>
   readonly log: Log
@@ -133,6 +132,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const waiting = limits?.waiting(caller)
     if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
     const startedAt = limits === undefined ? 0 : performance.now()
+    const spentMs = limits === undefined ? 0 : preparingMs()
     const prepared =
       persisted === undefined ? engine.prepare(request.query ?? '', request.operationName) : persisted.prepare(request, caller.client)
     if ('errors' in prepared) {
@@ -140,8 +140,29 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
       void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
       return refuse(prepared.errors)
     }
+    charge(caller, spentMs)
     const cost = operationCostMax === Infinity ? 0 : (prepared.cost?.(request.variables) ?? 0)
     return cost > operationCostMax ? refuse([tooCostly(prepared, cost, operationCostMax)]) : prepared
+  }
+
+  function preparingMs(): number {
+    return engine.preparingMs?.() ?? 0
+  }
+
+  /** What has been planned and compiled since, if anything: an operation that nobody has sent before costs more than one known. */
+  function charge(caller: Caller, sinceMs: number): void {
+    if (limits === undefined) return
+    const points = Math.floor((preparingMs() - sinceMs) * COST_PER_MS)
+    if (points > 0) void limits.spend(caller, points)
+  }
+
+  /** Runs what begins with planning and compiling if the values of its conditions, or the grants of the viewer, are new. */
+  function charged<T>(caller: Caller, begin: () => T): T {
+    if (limits === undefined) return begin()
+    const sinceMs = preparingMs()
+    const begun = begin()
+    charge(caller, sinceMs)
+    return begun
   }
 
   function admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined {
@@ -162,18 +183,19 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
     const span = watching.begin(prepared, caller, context)
-    const result = await prepared.execute(request.variables, context)
+    const result = await charged(caller, () => prepared.execute(request.variables, context))
     count(prepared, result, startedAt)
     span.end(result.errors?.length ?? 0)
     return withPlan(withDegraded(formatResult(result, formatError), context), context)
   }
 
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
-    if (prepared.executeToJson === undefined || caller.wantsPlan) return jsonResultOf(await execute(prepared, request, caller))
+    const { executeToJson: toJson } = prepared
+    if (toJson === undefined || caller.wantsPlan) return jsonResultOf(await execute(prepared, request, caller))
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
     const span = watching.begin(prepared, caller, context)
-    const json = await prepared.executeToJson(request.variables, context)
+    const json = await charged(caller, () => toJson(request.variables, context))
     const result = resultWithErrors(json)
     span.end(result?.errors?.length ?? 0)
     if (result === undefined) {
@@ -188,7 +210,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, true, caller)
     const span = watching.begin(prepared, caller, context)
-    const stream = await prepared.subscribe(request.variables, context)
+    const stream = await charged(caller, () => prepared.subscribe(request.variables, context))
     span.end(isStream(stream) ? 0 : (stream.errors?.length ?? 0))
     if (!isStream(stream)) {
       count(prepared, stream, startedAt)
@@ -207,7 +229,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 /** Looking at these cost a signature, and whoever sends them has nothing else that he could be counted by. */
 const BAD_CREDENTIALS: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
 
-/** What an operation that was refused before it had a cost costs for each millisecond it took: about what objects do. */
+/** What reading, planning and compiling cost for each millisecond, whatever becomes of it: about what objects do. */
 const COST_PER_MS = 20
 
 function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {

@@ -72,6 +72,7 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
       return current.engine.schema
     },
     prepare: (query, operationName) => current.engine.prepare(query, operationName),
+    preparingMs: () => current.engine.preparingMs?.() ?? 0,
     swap(next) {
       const before = current
       current = next

@@ -6,6 +6,7 @@
  * names, the first `NAMES_MAX` names are counted each, all others together as "other".
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import { makeBoundedNames } from './bounded-names.ts'
 import { addProcessMetrics } from './process-metrics.ts'
 
 const NAMES_MAX = 200
@@ -48,18 +49,11 @@ export function makeMetrics(registry: Registry): Metrics {
   })
   const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
 
-  const names = new Set<string>()
-  function boundedName(name: string | undefined): string {
-    if (name === undefined) return 'anonymous'
-    if (names.has(name)) return name
-    if (names.size >= NAMES_MAX) return 'other'
-    names.add(name)
-    return name
-  }
+  const boundedName = makeBoundedNames(NAMES_MAX, 'other')
 
   return {
     countRequest(kind, name, outcome, durationMs) {
-      requests.inc({ kind, name: boundedName(name), outcome })
+      requests.inc({ kind, name: name === undefined ? 'anonymous' : boundedName(name), outcome })
       seconds.observe({ kind }, durationMs / 1_000)
     },
     subscriptionOpened: () => subscriptions.inc(),

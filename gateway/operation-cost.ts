@@ -139,8 +139,13 @@ function argumentCosts({ rules }: Compiling, parent: GraphQLNamedType, field: Gr
 
 /** The value, or how it is made of variables. */
 function reader(value: ValueNode): { readonly value: unknown } | ((variables: Variables) => unknown) {
-  if (value.kind === Kind.VARIABLE) return (variables) => variables[value.name.value]
-  return hasVariable(value) ? (variables) => valueFromASTUntyped(value, { ...variables }) : { value: valueFromASTUntyped(value) }
+  if (value.kind === Kind.VARIABLE) {
+    const name = value.name.value
+    return (variables) => (Object.hasOwn(variables, name) ? variables[name] : undefined)
+  }
+  if (!hasVariable(value)) return { value: valueFromASTUntyped(value) }
+  // graphql-js looks names up as they are: on an object with a prototype it would find "constructor".
+  return (variables) => valueFromASTUntyped(value, Object.assign(Object.create(null), variables))
 }
 
 function hasVariable(value: ValueNode): boolean {

@@ -47,6 +47,9 @@ export function readOperation(
   const isOpen = options.introspection !== false
   const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
   if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  // graphql-js coerces into plain objects, where a value of this name is lost: what is judged would not be what runs.
+  if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
+    return { errors: [codedError('GRAPHQL_VALIDATION_FAILED', 'A variable cannot be named $__proto__: give it another name.')] }
   // No rule of validation sees to it: graphql-js finds out when it executes.
   if (schema.getRootType(operation.operation) == null)
     return {

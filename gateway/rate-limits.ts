@@ -12,6 +12,7 @@ import { GraphQLError } from 'graphql'
 import { systemClock, type Clock } from '../core/clock.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { addressGroup } from './addresses.ts'
+import { makeBoundedNames } from './bounded-names.ts'
 import type { Caller } from './caller.ts'
 import { makeMemory } from './identity/memory.ts'
 import { makeSlidingWindow, type Rate, type SlidingWindow } from './sliding-window.ts'
@@ -77,7 +78,7 @@ export function makeRateLimits(
   const { abuse } = options
   const refusals = abuse === undefined ? undefined : counter(store, 'abuse', abuse.refusals, abuse.perSeconds, abuse.blockSeconds)
   const until = makeMemory<{ at: number; blocked: boolean }>(REMEMBERED_MAX)
-  const clients = new Set<string>()
+  const boundedName = makeBoundedNames(CLIENTS_MAX, 'others')
 
   return { waiting, spend, refuse }
 
@@ -88,13 +89,6 @@ export function makeRateLimits(
     if (client !== undefined && windows.has('client')) places.push({ kind: 'client', key: `client:${boundedName(client)}` })
     if (address !== undefined && windows.has('address')) places.push({ kind: 'address', key: `address:${addressGroup(address)}` })
     return places
-  }
-
-  function boundedName(name: string): string {
-    if (clients.has(name)) return name
-    if (clients.size >= CLIENTS_MAX) return 'others'
-    clients.add(name)
-    return name
   }
 
   function waiting(caller: Caller): Refused | undefined {

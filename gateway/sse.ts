@@ -6,8 +6,8 @@
  * What is wrong with the operation is told in a `next` with errors, because a browser's EventSource hides the body of
  * any answer but 200. What is wrong with the request itself, or with who asks, is a plain HTTP error.
  *
- * A stream ends with an error when the token it was opened by expires. A stream that the drain of the process ends has no `complete`: the client sees a broken connection and comes again,
- * to another process.
+ * A stream ends with an error when the token it was opened by expires. A stream that the drain of the process ends has no
+ * `complete`: the client sees a broken connection and comes again, to another process.
  */
 import type { ServerResponse } from 'node:http'
 import type { ExecutionResult } from 'graphql'

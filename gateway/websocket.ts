@@ -7,6 +7,8 @@
  * Refused credentials close the socket with 4403 and say why; so does a token that expires while the socket is open, since
  * the protocol knows no message to send a new one with: the client connects again. A socket that answers no ping is terminated.
  *
+ * Answers that a client does not read are held up to a bound; beyond it the socket is closed with 1013.
+ *
  * A drain closes sockets with 1001, on which clients connect again, elsewhere. Queries and mutations under way are
  * answered first; subscriptions are not completed, because a client takes `complete` for an end and would not come back.
  */
@@ -47,6 +49,8 @@ export type WebSockets = {
 /** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
 const OPERATIONS_MAX = 1_000
 const INIT_MAX_MS = 3_000
+/** Bytes of answers that may wait for a client to read them. What has a thousand operations open and reads nothing fills memory. */
+const UNREAD_BYTES_MAX = 16_777_216
 const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
 /** What the protocol allows for the reason of a close frame. */
 const REASON_BYTES_MAX = 123
@@ -213,8 +217,11 @@ function runOf(args: ExecutionArgs): Run {
 function send(socket: WebSocket, message: string): Promise<void> {
   return new Promise((resolve) => {
     // An error here means that the socket is closing; its `close` event tells the rest.
-    if (socket.readyState === socket.OPEN) socket.send(message, () => resolve())
-    else resolve()
+    if (socket.readyState !== socket.OPEN) return resolve()
+    socket.send(message, () => resolve())
+    // 1013: come again later. If he does not read this either, `ws` cuts the connection half a minute later.
+    if (socket.bufferedAmount > UNREAD_BYTES_MAX)
+      socket.close(1013, `more than ${UNREAD_BYTES_MAX} bytes of answers are unread: read faster, or ask for less at a time`)
   })
 }
 

@@ -46,7 +46,7 @@ export function expectThat(holds: boolean, expected: string, seen: unknown): voi
   if (!holds) throw new CheckFailed(expected, typeof seen === 'string' ? seen : show(seen))
 }
 
-export function show(value: unknown): string {
+function show(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value)
   return text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)}${CUT}` : text
 }

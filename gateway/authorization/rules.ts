@@ -6,10 +6,11 @@
  * its own conditions, those of the type it is selected on and those of the type it returns. Selected on an interface it
  * asks for those of every type behind it as well: supergraphs of older composers leave that to the gateway.
  */
-import { Kind, parse, valueFromASTUntyped } from 'graphql'
+import { Kind, parse } from 'graphql'
 import type { ConstDirectiveNode, DefinitionNode, DocumentNode } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
+import { argumentsOf, linksOf } from '../directives.ts'
 
 /** Alternatives, of which each is a list of scopes that are all needed; undefined: to be somebody is enough. */
 export type Condition = { readonly key: string; readonly scopes: readonly (readonly string[])[] | undefined }
@@ -54,16 +55,11 @@ export function isGranted({ scopes }: Condition, viewer: Viewer | undefined): bo
 type Names = { readonly authenticated: string; readonly requiresScopes: string; readonly policy: string }
 
 /** `@link(url: "https://specs.apollo.dev/requiresScopes/v0.1", as: "needs")` may give a directive another name. */
-function directiveNames({ definitions }: DocumentNode): Names {
+function directiveNames(supergraph: DocumentNode): Names {
   const names: Record<keyof Names, string> = { authenticated: 'authenticated', requiresScopes: 'requiresScopes', policy: 'policy' }
-  for (const definition of definitions) {
-    if (definition.kind !== Kind.SCHEMA_DEFINITION && definition.kind !== Kind.SCHEMA_EXTENSION) continue
-    for (const directive of definition.directives ?? []) {
-      const { url, as } = argumentsOf(directive)
-      const spec = typeof url === 'string' ? /^https:\/\/specs\.apollo\.dev\/(\w+)\/v/.exec(url)?.[1] : undefined
-      if (directive.name.value === 'link' && typeof as === 'string' && spec !== undefined && Object.hasOwn(names, spec))
-        names[spec as keyof Names] = as
-    }
+  for (const { url, as } of linksOf(supergraph)) {
+    const spec = /^https:\/\/specs\.apollo\.dev\/(\w+)\/v/.exec(url)?.[1]
+    if (as !== undefined && spec !== undefined && Object.hasOwn(names, spec)) names[spec as keyof Names] = as
   }
   return names
 }
@@ -90,10 +86,6 @@ function conditionsOf(directives: readonly ConstDirectiveNode[], names: Names, p
 
 function isScopes(value: unknown): value is string[][] {
   return Array.isArray(value) && value.every((all) => Array.isArray(all) && all.every((scope) => typeof scope === 'string'))
-}
-
-function argumentsOf(directive: ConstDirectiveNode): Record<string, unknown> {
-  return Object.fromEntries((directive.arguments ?? []).map(({ name, value }) => [name.value, valueFromASTUntyped(value)]))
 }
 
 function isTyped(definition: DefinitionNode) {

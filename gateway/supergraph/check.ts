@@ -5,6 +5,8 @@
 import { parse, type GraphQLSchema } from 'graphql'
 import { conditionVariables, decideConditions } from '../conditions.ts'
 import type { SubgraphSdl } from '../compose.ts'
+import { readCostRules, type CostRules } from '../cost-rules.ts'
+import { compileCost } from '../operation-cost.ts'
 import { readOperation, type Judge } from '../operations.ts'
 import { makeDataKeys, splitOperation } from '../plan-document.ts'
 import { makePlanner, type Planner } from '../planner.ts'
@@ -22,7 +24,7 @@ export type OperationReport = {
   /** Why it cannot be served; empty if it can. */
   readonly problems: readonly string[]
   /** Null if it cannot be served. */
-  readonly cost: (OperationSize & PlanSize) | null
+  readonly cost: (OperationSize & PlanSize & { readonly points: number }) | null
 }
 
 export type CheckReport = {
@@ -46,12 +48,17 @@ export type CheckInput = {
   readonly operations: readonly KnownOperation[] | undefined
   readonly tokensMax: number
   readonly judge: Judge
+  /** Points an operation may cost; see operation-cost.ts. */
+  readonly costMax: number
+  /** Items of a list about which nothing is known. */
+  readonly listSizeAssumed: number
 }
 
 export function checkSupergraph(input: CheckInput): CheckReport {
   const { loaded, before, operations } = input
   const planner = makePlanner(loaded.sdl)
-  const reports = (operations ?? []).map((operation) => checkOperation(planner, operation, input))
+  const costRules = readCostRules(loaded.sdl, input.listSizeAssumed)
+  const reports = (operations ?? []).map((operation) => checkOperation(planner, costRules, operation, input))
   const changes = before === undefined ? null : findChanges(before, planner.schema, usagesOf(before, operations ?? []))
   const breaks = (changes ?? []).some(({ severity, usedBy }) => severity === 'breaking' && (operations === undefined || usedBy.length > 0))
   return {
@@ -64,19 +71,26 @@ export function checkSupergraph(input: CheckInput): CheckReport {
   }
 }
 
-function checkOperation(planner: Planner, { name, text, file }: KnownOperation, input: CheckInput): OperationReport {
+function checkOperation(planner: Planner, costRules: CostRules, { name, text, file }: KnownOperation, input: CheckInput): OperationReport {
   const read = readOperation(planner.schema, text, undefined, input)
   if ('errors' in read) return { name, file, problems: read.errors.map(({ message }) => message), cost: null }
   try {
+    // Nobody knows the variables here: lists have the lengths of defaults, or those assumed.
+    const points = compileCost(planner.schema, read.operation, read.fragments, costRules)(undefined)
+    if (points > input.costMax) return { name, file, problems: [tooCostly(points, input.costMax)], cost: null }
     // As the engine does, with all that conditions may let in.
     const decided = decideConditions(read, Object.fromEntries(conditionVariables(read.operation, read.fragments)))
     const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
     const { planned } = splitOperation(decided.operation, decided.fragments, dataKeys)
     const plan = planned === undefined ? undefined : planner.plan(planned)
-    return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan) } }
+    return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan), points } }
   } catch (error) {
     return { name, file, problems: [(error as Error).message], cost: null }
   }
+}
+
+function tooCostly(points: number, costMax: number): string {
+  return `It costs ${points} points without variables, at most ${costMax} are answered: ask for shorter lists, split it, or raise server.operationCostMax.`
 }
 
 /** Operations that are not GraphQL use nothing, and are told of elsewhere. */

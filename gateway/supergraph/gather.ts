@@ -10,6 +10,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import { parseSdl, type SubgraphSdl } from '../compose.ts'
 import { fetchSubgraphSdl } from './introspect.ts'
 import { readSource, type Environment, type ListedSubgraph } from './source.ts'
+import { invalid } from './invalid.ts'
 
 export type Gathered = {
   /** Composed already, or to be composed. */
@@ -115,8 +116,4 @@ function mistakesOf(failures: readonly unknown[]): unknown {
   const [first] = failures
   if (failures.length === 1 || !failures.every((each) => each instanceof TidemarkError)) return first
   return invalid(failures.map(({ message }) => message).join('\n'))
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

@@ -4,7 +4,7 @@
  * ever: the whole answer has `timeoutMs`, and `bytesMax` bytes.
  */
 import { buildClientSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
-import { TidemarkError } from '../../core/errors.ts'
+import { invalid } from './invalid.ts'
 
 export type IntrospectOptions = {
   /** Milliseconds for the whole answer. */
@@ -88,8 +88,4 @@ function reasonOf(cause: unknown, timeoutMs: number): string {
 function firstMessage(errors: unknown): string | undefined {
   const message = Array.isArray(errors) ? (errors[0] as { message?: unknown } | undefined)?.message : undefined
   return typeof message === 'string' ? message : undefined
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

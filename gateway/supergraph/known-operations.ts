@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kind, parse, print, visit, type DefinitionNode, type FragmentDefinitionNode, type OperationDefinitionNode } from 'graphql'
-import { TidemarkError } from '../../core/errors.ts'
+import { invalid } from './invalid.ts'
 
 export type KnownOperation = {
   /** The operation's name, or the start of its id. */
@@ -94,8 +94,4 @@ function fromApollo(file: string, operation: unknown, index: number): KnownOpera
 function fromRelay(file: string, id: string, text: unknown): KnownOperation {
   if (typeof text !== 'string') throw invalid(`${file}: "${id}" is not the text of an operation`)
   return { name: /\b(?:query|mutation|subscription)\s+(\w+)/.exec(text)?.[1] ?? id.slice(0, 12), text, file }
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

@@ -5,9 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
-import { TidemarkError } from '../../core/errors.ts'
 import { composeSupergraph, parseSdl, type SubgraphSdl } from '../compose.ts'
 import type { Gathered } from './gather.ts'
+import { invalid } from './invalid.ts'
 
 /** `url` undefined: in this process. */
 export type Placement = { readonly name: string; readonly url: string | undefined }
@@ -96,8 +96,4 @@ function fieldsOf({ definitions }: DocumentNode): Set<string> {
 function textArgument(directive: ConstDirectiveNode | undefined, name: string): string | undefined {
   const value = directive?.arguments?.find((argument) => argument.name.value === name)?.value
   return value?.kind === Kind.STRING ? value.value : undefined
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

@@ -15,7 +15,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { TidemarkError } from '../../core/errors.ts'
+import { invalid } from './invalid.ts'
 
 /** Where the SDL of a subgraph comes from; `own`: it is one of ours, and its SDL is known. */
 export type SchemaSource =
@@ -101,7 +101,7 @@ function parseYaml(path: string, text: string): unknown {
 function expand(value: unknown, environment: Environment, path: string): unknown {
   if (typeof value === 'string') {
     return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
-      const given = environment[name]
+      const given = Object.hasOwn(environment, name) ? environment[name] : undefined
       if (given === undefined) throw invalid(`${path} asks for the environment variable ${name}, which is not set: set it`)
       return given
     })
@@ -153,8 +153,4 @@ function schemaSource(path: string, name: string, schema: z.infer<typeof schemaS
   if (file !== undefined) return { kind: 'file', file: resolve(dirname(path), file) }
   if (url !== undefined) return { kind: 'url', url, headers }
   return { kind: 'sdl', sdl: sdl ?? '' }
-}
-
-function invalid(message: string, cause?: unknown): TidemarkError {
-  return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

@@ -79,7 +79,7 @@ test('check compares with an older supergraph, and tells who uses what is gone',
     name: 'Ids',
     file: 'operations.json',
     problems: [],
-    cost: { fields: 2, depth: 2, fetches: 1, waves: 1, subgraphs: ['videos'] },
+    cost: { fields: 2, depth: 2, points: 1, fetches: 1, waves: 1, subgraphs: ['videos'] },
   })
 })
 
@@ -92,6 +92,27 @@ test('check is silent about breaks that no known operation uses, and ends with s
   expect(out).toContain('unused  Video.title was removed. No known operation uses it.')
   expect(out).toContain('Nothing breaks.')
   expect((await run('check', '--config', 'supergraph.yaml', '--against', 'old.graphql')).status).toBe(1)
+})
+
+test('check says which known operations the server would refuse for their cost, as tidemark.yaml or --cost-max has it', async () => {
+  writeGraph(VIDEOS)
+  const feed = 'query Feed($n: Int = 50) { viewerHistory(first: $n) { edges { node { position } } } }'
+  write('feed.json', JSON.stringify({ a: feed, b: 'query Ids { video(id: 1) { id } }' }))
+  write('strict.yaml', 'server: { supergraph: supergraph.yaml, operationCostMax: 100 }\n')
+  const check = (...flags: string[]) => run('check', '--operations', 'feed.json', ...flags)
+  const open = await check('--config', 'supergraph.yaml')
+  expect(open.status).toBe(0)
+  expect(open.out).toMatch(/operation +fields +depth +points +fetches +waves/)
+  expect(open.out).toMatch(/Feed +4 +4 +101 /)
+  for (const flags of [
+    ['--config', 'strict.yaml'],
+    ['--config', 'supergraph.yaml', '--cost-max', '100'],
+  ]) {
+    const { status, out } = await check(...flags)
+    expect(status).toBe(1)
+    expect(out).toContain('BREAKS  Feed (feed.json): It costs 101 points without variables, at most 100 are answered')
+    expect(out).toContain('Operations: 1 of 2 can be served.')
+  }
 })
 
 test('check compares with a running API by its address', async () => {

@@ -105,7 +105,7 @@ describe('a mistake is told with its file and line', () => {
     write('a.graphql', 'query A {\n  hello\n  hallo\n}')
     expect((await run('--url', server.url)).error).toMatch(/a\.graphql:3:3: Cannot query field "hallo"/)
     await server.close()
-    expect((await run('--url', server.url)).error).toMatch(/SUBGRAPH_UNAVAILABLE: .* does not answer/)
+    expect((await run('--url', server.url)).error).toMatch(/CONFIG_INVALID: the API at .* cannot be reached/)
   })
 
   test.each([

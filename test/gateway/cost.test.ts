@@ -151,3 +151,18 @@ describe('what leads parsers and validation down', () => {
     ).toEqual([])
   })
 })
+
+describe('variables of conditions', () => {
+  const conditional = (count: number) => {
+    const names = Array.from({ length: count }, (_, index) => `$v${index}`)
+    const fields = names.map((name, index) => `${index % 2 === 0 ? 'a' : '...F'} @${index % 3 === 0 ? 'skip' : 'include'}(if: ${name})`)
+    return `query Q(${names.map((name) => `${name}: Boolean!`).join(', ')}) { ${fields.join(' ')} ${fields.join(' ')} } fragment F on Query { b }`
+  }
+
+  it('pass up to eight, however often each occurs, and are refused beyond: every combination has a plan', () => {
+    expect(judged(conditional(8))).toEqual([])
+    expect(judged(conditional(9))).toEqual([
+      'operation Q has 9 variables in @skip and @include: use at most 8, or make several operations of it',
+    ])
+  })
+})

@@ -11,7 +11,7 @@ import { parse } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { composeSupergraph } from '../../gateway/compose.ts'
 import { makeEngine } from '../../gateway/engine.ts'
-import type { Engine, EngineOptions } from '../../gateway/engine.ts'
+import type { Engine, EngineOptions, MadeEngine } from '../../gateway/engine.ts'
 import { localTransport } from '../../gateway/transports/local.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 
@@ -201,7 +201,7 @@ export const SUPERGRAPH = composeSupergraph(NAMES.map((name) => ({ name, sdl: HE
 type Wrap = (name: SubgraphName, transport: Transport) => Transport
 
 /** The engine over the four subgraphs; `wrap` may stand between it and a subgraph. */
-export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): Engine {
+export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): MadeEngine {
   const subgraphs = NAMES.map((name) => ({ name, transport: wrap(name, localTransport(graphSchema(name))) }))
   return makeEngine(SUPERGRAPH, subgraphs, { compiledMax: 100, tokensMax: 1_000, ...options })
 }

@@ -20,6 +20,7 @@ describe('prepare', () => {
     expect(codeOf('')).toBe('GRAPHQL_PARSE_FAILED')
     expect(codeOf('{ nothing }')).toBe('GRAPHQL_VALIDATION_FAILED')
     expect(codeOf('{ kind(as: HIDDEN) }')).toBe('GRAPHQL_VALIDATION_FAILED')
+    expect(codeOf('query ($__proto__: Boolean!) { kind @include(if: $__proto__) }')).toBe('GRAPHQL_VALIDATION_FAILED')
     expect(codeOf('fragment F on Video { id }')).toBe('OPERATION_RESOLUTION_FAILURE')
     expect(codeOf('query A { numbers } query B { kind }')).toBe('OPERATION_RESOLUTION_FAILURE')
     expect(codeOf('query A { numbers } query B { kind }', 'C')).toBe('OPERATION_RESOLUTION_FAILURE')

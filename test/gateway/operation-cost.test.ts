@@ -71,6 +71,22 @@ describe('an operation costs', () => {
     expect(cost(query, { first: '100' })).toBeGreaterThanOrEqual(1)
   })
 
+  it.each(['n', 'constructor', 'toString', 'hasOwnProperty', '__proto__'])(
+    'no less for a variable that is called %s and not given',
+    (name) => {
+      expect(cost(`query ($${name}: Int) { page(first: $${name}) { edges { cursor } } }`, {})).toBe(1 + 20)
+      expect(cost(`query ($${name}: ID!) { byIds(ids: ["a", "b", $${name}]) { id } }`, {})).toBe(3)
+      expect(cost(`query ($${name}: String) { filtered(filter: { regex: $${name} }) }`, {})).toBe(1)
+      expect(cost(`query ($${name}: String) { dear(query: $${name}) { id } }`, {})).toBe(30)
+    },
+  )
+
+  it('everything where lists of lists exceed what a number can hold, whatever stands around them', () => {
+    const nested = 'items(first: $n) { '.repeat(40) + 'id' + ' }'.repeat(40)
+    const query = `query ($z: Int, $n: Int) { page(first: $z) { edges { node { ${nested} } } } }`
+    for (const z of [0, 1]) expect(cost(query, { z, n: 1e9 })).toBe(Number.MAX_SAFE_INTEGER)
+  })
+
   it('for ids as many times as there are', () => {
     expect(cost('{ byIds(ids: ["a", "b", "c"]) { id } }')).toBe(3)
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: Array.from({ length: 200 }, String) })).toBe(200)

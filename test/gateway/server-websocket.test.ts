@@ -246,6 +246,32 @@ describe('the rules of the protocol', () => {
     socket.close()
     await vi.waitFor(() => expect(server.sources.size).toBe(0))
   })
+
+  it('a client that does not read its answers is closed with 1013 beyond 16 MiB of them, and others go on', async () => {
+    const { socket, send, received, closed } = await init(server)
+    socket.pause()
+    const name = 'x'.repeat(60_000)
+    for (let id = 0; id < 700; id += 1)
+      send({ id: String(id), type: 'subscribe', payload: { query: 'query ($name: String) { hello(name: $name) }', variables: { name } } })
+    // What was sent before is answered by then.
+    await vi.waitFor(() => expect(socket.bufferedAmount).toBe(0), { timeout: 10_000 })
+    const other = await init(server)
+    other.send({ id: '1', type: 'subscribe', payload: { query: '{ hello }' } })
+    await vi.waitFor(() => expect(other.received).toContainEqual({ id: '1', type: 'complete' }))
+    socket.resume()
+    expect(await closed).toEqual({ code: 1013, reason: expect.stringContaining('16777216 bytes of answers are unread') })
+    expect(received.filter(({ type }) => type === 'next').length).toBeLessThan(600)
+    other.socket.close()
+  }, 20_000)
+
+  it('a client that reads them may have any number', async () => {
+    const { socket, send, received } = await init(server)
+    const name = 'x'.repeat(60_000)
+    for (let id = 0; id < 500; id += 1)
+      send({ id: String(id), type: 'subscribe', payload: { query: 'query ($name: String) { hello(name: $name) }', variables: { name } } })
+    await vi.waitFor(() => expect(received.filter(({ type }) => type === 'complete')).toHaveLength(500), { timeout: 10_000 })
+    socket.close()
+  }, 20_000)
 })
 
 describe('the viewer of a WebSocket', () => {

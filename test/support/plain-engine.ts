@@ -15,7 +15,7 @@ import {
 } from 'graphql'
 import { isTidemarkError } from '../../core/errors.ts'
 import type { Engine, PreparedOperation, RequestContext } from '../../gateway/engine.ts'
-import type { Judge } from '../../gateway/cost.ts'
+import type { Judge } from '../../gateway/operations.ts'
 
 export type PlainEngine = Engine & { readonly calls: { prepared: number; parsed: number } }
 

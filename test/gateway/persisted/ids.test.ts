@@ -152,6 +152,27 @@ describe('an id of nothing', () => {
   })
 })
 
+describe('an id of one operation with the text of another', () => {
+  it.each([
+    ['its SHA-256', { documentId: sha(HELLO) }],
+    ['its SHA-256 as Apollo sends it', { extensions: apq(HELLO) }],
+    ['an id of our own', { documentId: '17' }],
+  ])('(%s) gets PERSISTED_QUERY_HASH_MISMATCH through each door, and neither is run', async (_name, form) => {
+    const { prepared } = server.engine.calls
+    for (const query of ['{ viewer }', `${HELLO} `, REPORT]) {
+      const error = {
+        message: expect.stringContaining('the text is not that of the id'),
+        extensions: { code: 'PERSISTED_QUERY_HASH_MISMATCH' },
+      }
+      const sent = { ...form, query, variables: { oid: '7' } }
+      expect((await post(server.url, sent, { 'x-viewer-id': '5' })).json).toEqual({ errors: [error] })
+      expect((await get(`/graphql?${search(sent)}`)).json).toEqual({ errors: [error] })
+      await expect(overSocket(sent)).rejects.toEqual([error])
+    }
+    expect(server.engine.calls.prepared).toBe(prepared)
+  })
+})
+
 describe('an id that cannot be', () => {
   it.each([
     ['a number', { documentId: 7 }, /"documentId" is not a string/],

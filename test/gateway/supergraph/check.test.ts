@@ -78,9 +78,11 @@ type Video @key(fields: "id") { id: ID! position: Int }`
       operations: Object.entries(texts).map(([name, text]) => ({ name, text, file: 'f' })),
       tokensMax: 1_000,
       judge: () => [],
+      costMax: 20,
+      listSizeAssumed: 5,
     })
 
-  test('each costs fields, levels, fetches and waves', () => {
+  test('each costs fields, levels, points, fetches and waves', () => {
     const { ok, operations } = check({
       Both: '{ watched { id ...T position } } fragment T on Video { title }',
       One: '{ watched { position } }',
@@ -89,10 +91,20 @@ type Video @key(fields: "id") { id: ID! position: Int }`
     })
     expect(ok).toBe(true)
     expect(operations.map(({ name, cost }) => [name, cost])).toEqual([
-      ['Both', { fields: 4, depth: 2, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
-      ['One', { fields: 2, depth: 2, fetches: 1, waves: 1, subgraphs: ['history'] }],
-      ['Side', { fields: 4, depth: 2, fetches: 2, waves: 1, subgraphs: ['history', 'videos'] }],
-      ['Twice', { fields: 2, depth: 2, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
+      ['Both', { fields: 4, depth: 2, points: 5, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
+      ['One', { fields: 2, depth: 2, points: 5, fetches: 1, waves: 1, subgraphs: ['history'] }],
+      ['Side', { fields: 4, depth: 2, points: 6, fetches: 2, waves: 1, subgraphs: ['history', 'videos'] }],
+      ['Twice', { fields: 2, depth: 2, points: 5, fetches: 2, waves: 2, subgraphs: ['history', 'videos'] }],
+    ])
+  })
+
+  test('one that costs more than the server answers breaks the check, and one at the limit does not', () => {
+    const times = (count: number) => `{ ${Array.from({ length: count }, (_, index) => `w${index}: watched { id }`).join(' ')} }`
+    const { ok, operations } = check({ Four: times(4), Five: times(5) })
+    expect(ok).toBe(false)
+    expect(operations).toMatchObject([
+      { problems: [], cost: { points: 20 } },
+      { problems: [expect.stringContaining('costs 25 points without variables, at most 20 are answered')], cost: null },
     ])
   })
 
@@ -111,7 +123,16 @@ type Video @key(fields: "id") { id: ID! position: Int }`
     expect(check({ Good: '{ watched { id } }' }, WITH_MORE)).toMatchObject({ ok: true, changes: [{ place: 'Video.likes', usedBy: [] }] })
     expect(check({ Likes: '{ watched { likes } }' }, WITH_MORE)).toMatchObject({ ok: false, changes: [{ usedBy: ['Likes'] }] })
     const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [] }
-    const unknown = { loaded, subgraphs, before: buildSchema(WITH_MORE), operations: undefined, tokensMax: 1_000, judge: () => [] }
+    const unknown = {
+      loaded,
+      subgraphs,
+      before: buildSchema(WITH_MORE),
+      operations: undefined,
+      tokensMax: 1_000,
+      judge: () => [],
+      costMax: 20,
+      listSizeAssumed: 5,
+    }
     expect(checkSupergraph(unknown).ok).toBe(false)
   })
 })

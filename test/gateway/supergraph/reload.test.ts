@@ -139,6 +139,14 @@ async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {
   return { url, supergraph, partner, file, ticks, openGate, logged, registry, closedRemotes: () => closed }
 }
 
+/** The partner is at another address from now on. */
+function moveTo(routingUrl: string, file: string): void {
+  writeFileSync(
+    join(file, '..', 'supergraph.yaml'),
+    JSON.stringify({ subgraphs: { videos: { routing_url: routingUrl, schema: { file: 'videos.graphql' } } } }),
+  )
+}
+
 async function ask(url: string, query: string): Promise<any> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -245,6 +253,36 @@ describe('a graph that cannot serve', () => {
   })
 })
 
+describe('connections', () => {
+  test('of a graph that is refused are closed, each time: ten moves of a partner that never served leave none open', async () => {
+    const { url, supergraph, partner, file, closedRemotes } = await begin('file')
+    supergraph.addCheck(() => ({ refusals: ['nobody wants it'] }))
+    for (let round = 1; round <= 10; round += 1) {
+      moveTo(`${partner.url}?move=${round}`, file)
+      expect(await supergraph.reload('x')).toBe('failed')
+      await until('its connections are closed', () => closedRemotes() === round)
+    }
+    expect(supergraph.engine.engines()).toBe(1)
+    expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
+  })
+
+  test('of a graph that was replaced stay for what was prepared on it and begins later, for lingerMs', async () => {
+    const { supergraph, partner, file, closedRemotes } = await begin('file', { lingerMs: 400 })
+    const prepared = supergraph.engine.prepare('{ watched { title } }')
+    if ('errors' in prepared) throw new Error(String(prepared.errors))
+    const elsewhere = await startPartner(LONGER)
+    ends.push(() => elsewhere.stop())
+    moveTo(elsewhere.url, file)
+    expect(await supergraph.reload('x')).toBe('swapped')
+    await wait(100)
+    const calls = partner.calls()
+    expect(JSON.parse(JSON.stringify(await prepared.execute({}, {})))).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
+    expect(partner.calls()).toBe(calls + 1)
+    expect(closedRemotes()).toBe(0)
+    await until('the old engine is released', () => supergraph.engine.engines() === 1 && closedRemotes() === 1)
+  })
+})
+
 describe('what is under way', () => {
   test('a request that waits in its first wave is answered by the old graph, whose partner moved meanwhile', async () => {
     const { url, supergraph, partner, file, openGate, closedRemotes } = await begin('file')
@@ -253,10 +291,7 @@ describe('what is under way', () => {
     const elsewhere = await startPartner(RENAMED, { Video: { name: () => 'elsewhere' } })
     ends.push(() => elsewhere.stop())
     writeFileSync(file, RENAMED)
-    writeFileSync(
-      join(file, '..', 'supergraph.yaml'),
-      JSON.stringify({ subgraphs: { videos: { routing_url: elsewhere.url, schema: { file: 'videos.graphql' } } } }),
-    )
+    moveTo(elsewhere.url, file)
     await supergraph.reload('x')
     expect(await ask(url, '{ watched { name } }')).toEqual({ data: { watched: [{ name: 'elsewhere' }] } })
     await wait(50)

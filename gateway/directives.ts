@@ -1,0 +1,23 @@
+/** Directives as a supergraph applies them: their arguments, and the specifications that it links. */
+import { Kind, valueFromASTUntyped } from 'graphql'
+import type { ConstDirectiveNode, DocumentNode } from 'graphql'
+
+export function argumentsOf(directive: ConstDirectiveNode): Record<string, unknown> {
+  return Object.fromEntries((directive.arguments ?? []).map(({ name, value }) => [name.value, valueFromASTUntyped(value)]))
+}
+
+/** `@link(url: "https://specs.apollo.dev/cost/v0.1", as: "price", import: ["@cost"])` */
+export type Link = { readonly url: string; readonly as: string | undefined; readonly imports: unknown }
+
+export function linksOf({ definitions }: DocumentNode): Link[] {
+  const links: Link[] = []
+  for (const definition of definitions) {
+    if (definition.kind !== Kind.SCHEMA_DEFINITION && definition.kind !== Kind.SCHEMA_EXTENSION) continue
+    for (const directive of definition.directives ?? []) {
+      if (directive.name.value !== 'link') continue
+      const { url, as, import: imports } = argumentsOf(directive)
+      if (typeof url === 'string') links.push({ url, as: typeof as === 'string' ? as : undefined, imports })
+    }
+  }
+  return links
+}
