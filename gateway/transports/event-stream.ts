@@ -21,6 +21,7 @@ export type EventStream = AsyncIterator<FetchResult>
 
 /** An answer that is no stream is given as it is. Rejects with a CallFailure; so does `next` of the stream. */
 export function openEventStream(
+  subgraph: string,
   dispatcher: Dispatcher,
   call: HttpCall,
   bounds: HttpBounds,
@@ -58,7 +59,7 @@ export function openEventStream(
             return
           }
           timer.cancel()
-          events = makeEvents(given, bounds.bytesMax)
+          events = makeEvents(subgraph, given, bounds.bytesMax)
           resolve(events.stream)
         },
         onResponseData(_, chunk) {
@@ -94,7 +95,7 @@ type Events = {
   end(failure: CallFailure | undefined): void
 }
 
-function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number): Events {
+function makeEvents(subgraph: string, controller: Dispatcher.DispatchController, bytesMax: number): Events {
   const waiting: FetchResult[] = []
   let asking: { resolve(step: IteratorResult<FetchResult>): void; reject(failure: CallFailure): void } | undefined
   let ended: { failure: CallFailure | undefined } | undefined
@@ -104,7 +105,7 @@ function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number)
     if (ended !== undefined) return
     if (event === 'complete') return end(undefined)
     if (event !== 'next') return
-    const result = resultOf(data)
+    const result = resultOf(subgraph, data)
     if (result === undefined) return end(new CallFailure('unreachable', { cause: new Error('an event was no GraphQL result') }))
     if (asking !== undefined) {
       asking.resolve({ done: false, value: result })

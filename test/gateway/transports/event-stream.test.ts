@@ -95,7 +95,7 @@ describe('a subscription', () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }] }, 403),
     )
-    expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toEqual({
+    expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toMatchObject({
       data: null,
       errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }],
     })
