@@ -156,8 +156,9 @@ function makeEvents(subgraph: string, controller: Dispatcher.DispatchController,
 }
 
 /** The event stream format of the HTML standard (9.2.6), as far as this protocol uses it. */
-function makeEventParser(bytesMax: number, onEvent: (event: string, data: string) => void, tooLarge: () => void): (text: string) => void {
-  let line = ''
+export function makeEventParser(bytesMax: number, onEvent: (event: string, data: string) => void, tooLarge: () => void): (text: string) => void {
+  /** The line that has not ended, as it came: it may be long, and is joined once. */
+  let pieces: string[] = []
   let event = ''
   let data: string[] = []
   let size = 0
@@ -180,8 +181,14 @@ function makeEventParser(bytesMax: number, onEvent: (event: string, data: string
   return (text) => {
     size += text.length
     if (size > bytesMax) return tooLarge()
-    const lines = (line + text).split('\n')
-    line = lines.pop() ?? ''
-    for (const each of lines) takeLine(each.endsWith('\r') ? each.slice(0, -1) : each)
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      pieces.push(text.slice(start, end))
+      const line = pieces.join('')
+      pieces = []
+      start = end + 1
+      takeLine(line.endsWith('\r') ? line.slice(0, -1) : line)
+    }
+    if (start < text.length) pieces.push(text.slice(start))
   }
 }
