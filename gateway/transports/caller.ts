@@ -117,7 +117,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
     if (saysDown(outcome)) breaker.failed()
     else breaker.answered()
-    return remembered(body, outcome.body, () => readAnswer(name, outcome))
+    return remembered.read(body, outcome.body, () => readAnswer(name, outcome))
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {

@@ -156,7 +156,11 @@ function makeEvents(subgraph: string, controller: Dispatcher.DispatchController,
 }
 
 /** The event stream format of the HTML standard (9.2.6), as far as this protocol uses it. */
-export function makeEventParser(bytesMax: number, onEvent: (event: string, data: string) => void, tooLarge: () => void): (text: string) => void {
+export function makeEventParser(
+  bytesMax: number,
+  onEvent: (event: string, data: string) => void,
+  tooLarge: () => void,
+): (text: string) => void {
   /** The line that has not ended, as it came: it may be long, and is joined once. */
   let pieces: string[] = []
   let event = ''
