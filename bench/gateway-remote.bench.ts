@@ -6,7 +6,8 @@
  *
  * `ours` and `floor` come in two kinds: identical calls under way at the same time are one call (what 50 clients that ask
  * the same make cheap), and `apart`, where every request makes all its calls. The floor is the least that JavaScript can do
- * (bench/remote/floor.ts). `small` bounds the heap, as README.md says: less memory for more garbage collection. Others run if they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the
+ * (bench/remote/floor.ts). `changing` is `apart` with subgraphs no two
+ * answers of which are the same, so that none is remembered. `small` bounds the heap, as README.md says: less memory for more garbage collection. Others run if they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the
  * PATH), and the gateways of bench/gateways after `npm ci` there.
  *
  * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
@@ -32,7 +33,13 @@ const MEMORY_MAX_MB = 200
 /** Left alone, V8 takes what the machine has: on 23 GB it lets garbage pile up to 400 MB before it looks. See README.md. */
 const SMALL_HEAP = '--max-old-space-size=256 --max-semi-space-size=16'
 
-type Peer = { readonly kind: string; command(supergraph: string, port: number, folder: string): Command }
+const OWN = [
+  ...['floor', 'floor-apart', 'floor-apart-changing'],
+  ...['ours', 'ours-apart', 'ours-apart-changing', 'ours-small', 'ours-small-apart'],
+]
+
+/** `changing`: over subgraphs whose answers never repeat. */
+type Peer = { readonly kind: string; readonly changing?: boolean; command(supergraph: string, port: number, folder: string): Command }
 type Round = { cpuMs: number; perSecond: number; p95Ms: number; calls: number }
 
 export async function bench({ quick, hiveRouter, progress }: BenchOptions): Promise<Measure[]> {
@@ -48,11 +55,13 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
     running.push(subgraphs)
     const supergraph = join(folder, 'supergraph.graphql')
     writeFileSync(supergraph, remoteSupergraph(`http://127.0.0.1:${port}`))
+    const changingSupergraph = join(folder, 'changing.graphql')
+    writeFileSync(changingSupergraph, remoteSupergraph(`http://127.0.0.1:${port}/changing`))
     const callsSoFar = async () => Number(await (await fetch(`http://127.0.0.1:${port}/calls`)).text())
     const gateways = new Map<string, Measured>()
-    for (const { kind, command } of peers(hiveRouter, progress)) {
+    for (const { kind, command, changing = false } of peers(hiveRouter, progress)) {
       const own = await freePort()
-      const gateway = await startProcess(command(supergraph, own, folder), own)
+      const gateway = await startProcess(command(changing ? changingSupergraph : supergraph, own, folder), own)
       running.push(gateway)
       gateways.set(kind, gateway)
     }
@@ -72,9 +81,10 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
 }
 
 function peers(hiveRouter: string | undefined, progress: (text: string) => void): Peer[] {
-  const own = ['floor', 'floor-apart', 'ours', 'ours-apart', 'ours-small', 'ours-small-apart'].map((kind): Peer => {
+  const own = OWN.map((kind): Peer => {
     const env = { NODE_OPTIONS: kind.includes('small') ? SMALL_HEAP : '' }
-    return { kind, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
+    const changing = kind.endsWith('-changing')
+    return { kind, changing, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
   })
   const router = hiveRouter ?? onPath('hive_router')
   if (router === undefined) progress('gateway-remote: no hive_router on the PATH (say --hive-router PATH): left out')

@@ -39,6 +39,7 @@ export async function serve(
   metricsOfAll?: () => Promise<string>,
 ): Promise<Serving> {
   const { server } = config
+  const { errorCodes: remoteErrorCodes, ...remote } = config.remote
   const supergraph = await openSupergraph(
     subgraphs,
     {
@@ -56,7 +57,7 @@ export async function serve(
     {
       makeRemote: (name, url) =>
         remoteTransport({
-          ...config.remote,
+          ...remote,
           name,
           url,
           headers: makeSubgraphHeaders(config.auth.identity, name),
@@ -86,6 +87,7 @@ export async function serve(
       addressOf: makeAddressOf(server.trustProxy),
       operationCostMax: server.operationCostMax,
       forwardHeaders: server.forwardHeaders,
+      remoteErrorCodes,
       makeContext(viewer, lasting, { forwarded }) {
         const degraded: Degraded = new Set()
         return {

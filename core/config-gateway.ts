@@ -1,6 +1,7 @@
 /** What the gateway can be told: who may ask, how much, in which operations, of which remote subgraphs. A part of config.ts. */
 import { z } from 'zod'
 import { count } from './config-values.ts'
+import { REMOTE_ERROR_CODES } from './errors.ts'
 
 export const identitySchema = z
   .object({
@@ -82,6 +83,13 @@ export const remoteSchema = z
     bodyBytesMax: count(1_024, 1_073_741_824).default(8_388_608).describe('Bytes an answer of a remote subgraph may have, or one event.'),
     connectionsMax: count(1, 10_000).default(64).describe('Connections to one remote subgraph, without those of subscriptions.'),
     dedupe: z.boolean().default(true).describe('Identical queries that are under way at the same time are one call.'),
+    errorCodes: z
+      .array(z.string().regex(/^[A-Za-z0-9_.:-]{1,100}$/, 'write an error code such as BAD_USER_INPUT'))
+      .max(1_000)
+      .default([...REMOTE_ERROR_CODES])
+      .describe(
+        "Codes of remote subgraphs' errors whose messages clients read in production. By default ours for mistakes of the client, BAD_USER_INPUT, NOT_FOUND and CONFLICT.",
+      ),
     failuresMax: count(1, 1_000).default(5).describe('Calls in a row without an answer after which a remote subgraph counts as down.'),
     checkEveryMs: count(1, 600_000).default(1_000).describe('Milliseconds between two questions whether it is back.'),
   })

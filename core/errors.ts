@@ -85,6 +85,22 @@ const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['DATA_INCOMPATIBLE', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
 ])
 
+/** Codes that common GraphQL servers give to mistakes of the client, besides ours. */
+const COMMON_CODES = ['BAD_USER_INPUT', 'NOT_FOUND', 'CONFLICT']
+
+/** About the document, which is the gateway's own: what a subgraph says of it names types and fields that clients may not know. */
+const OF_DOCUMENTS: ReadonlySet<string> = new Set<ErrorCode>([
+  ...(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'OPERATION_RESOLUTION_FAILURE', 'SUBGRAPH_ERROR'] as const),
+])
+
+/** Codes of remote subgraphs' errors whose messages clients may read, the default of `remote.errorCodes`: ours for mistakes of the client, and the common ones. */
+export const REMOTE_ERROR_CODES: readonly string[] = [
+  ...(Object.keys(ERRORS) as ErrorCode[]).filter(
+    (code) => ERRORS[code].status < 500 && !OPERATORS_ONLY.has(code) && !OF_DOCUMENTS.has(code),
+  ),
+  ...COMMON_CODES,
+]
+
 export function isTidemarkError(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError
 }

@@ -11,8 +11,7 @@
  *   shape.ts           the answer's fields, in order
  *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
-import { GraphQLError } from 'graphql'
-import type { GraphQLSchema } from 'graphql'
+import type { GraphQLError, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import type { Viewer } from '../core/viewer.ts'
 import { authorize } from './authorization/authorize.ts'
@@ -26,7 +25,7 @@ import type { Values } from './conditions.ts'
 import { compilePlan } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { Judge, ReadOperation } from './operations.ts'
-import { codedError, readOperation, withCode } from './operations.ts'
+import { compileError, readOperation } from './operations.ts'
 import { compileCost } from './operation-cost.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner } from './planner.ts'
@@ -122,13 +121,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
         compileOperation(planner.schema, read, (variables) => meter.time(() => compileVariant(read, variables, { viewer }))),
       )
     } catch (error) {
-      return {
-        errors: [
-          error instanceof GraphQLError
-            ? withCode(error, 'INTERNAL')
-            : codedError('INTERNAL', `The operation cannot be compiled: ${(error as Error).message}`),
-        ],
-      }
+      return { errors: [compileError(error)] }
     }
   }
 

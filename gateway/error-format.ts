@@ -5,6 +5,8 @@
  *   wrong with our stores the client learns that much only) and gets `extensions.code` and, if the
  *   same request may succeed later, `extensions.retryable`;
  * - a GraphQL error that somebody made on purpose (parse, validation, cost, a subgraph's answer) keeps message and code;
+ * - an error of a remote subgraph keeps both in production only if its code is one of `remote.errorCodes`; of any other the
+ *   client sees the id under which the log has it. Of its extensions only the code passes;
  * - anything else may tell what is nobody's business (an address, a statement): it is logged with its cause under an id,
  *   and in production the client sees only that id, and INTERNAL or the code that somebody gave it on the way.
  *
@@ -14,7 +16,8 @@ import { randomUUID } from 'node:crypto'
 import { GraphQLError, type ExecutionResult, type GraphQLFormattedError } from 'graphql'
 import type { Logger } from 'pino'
 import type { Config } from '../core/config.ts'
-import { ERRORS, isTidemarkError, publicMessage, type ErrorCode, type TidemarkError } from '../core/errors.ts'
+import { ERRORS, REMOTE_ERROR_CODES, isTidemarkError, publicMessage, type ErrorCode, type TidemarkError } from '../core/errors.ts'
+import { RemoteError, logIdOf } from './remote-error.ts'
 
 export type Log = Pick<Logger, 'error' | 'warn' | 'info' | 'debug'>
 
@@ -23,7 +26,29 @@ export type ErrorOrigin = 'request' | 'field'
 
 export type FormatError = (error: unknown, origin: ErrorOrigin) => GraphQLError
 
-export function makeFormatError(mode: Config['server']['mode'], log: Log): FormatError {
+/** `remoteCodes`: errors of remote subgraphs with these codes are shown. */
+export function makeFormatError(
+  mode: Config['server']['mode'],
+  log: Log,
+  remoteCodes: readonly string[] = REMOTE_ERROR_CODES,
+): FormatError {
+  const shownCodes = new Set<unknown>(remoteCodes)
+
+  /** Text may come from a remote subgraph, and does not say so: in production it needs a code of ours, or one of those. */
+  function isUnknownText(root: unknown, { extensions: { code } }: GraphQLError): boolean {
+    return mode === 'production' && isFormatted(root) && !isErrorCode(code) && !shownCodes.has(code)
+  }
+
+  /** What a remote subgraph said, in production. */
+  function formatRemote(root: RemoteError, located: GraphQLError): GraphQLError {
+    const code = located.extensions['code']
+    if (shownCodes.has(code)) return rebuild(located, root.message, isErrorCode(code) ? extensionsOf(code) : { code })
+    const id = logIdOf(root, (fields) => log.warn(fields, 'a subgraph answered with errors that clients do not see'))
+    // That the same request may succeed later is for the client, whoever says it.
+    const shown = isErrorCode(code) && code !== 'INTERNAL' && ERRORS[code].retryable ? code : 'SUBGRAPH_ERROR'
+    return rebuild(located, `a subgraph failed, see the server's log with id ${id}`, extensionsOf(shown))
+  }
+
   /** What a client does not learn of the error, the log has. */
   function toldAs(error: Pick<TidemarkError, 'code' | 'message'>, err: unknown): string {
     const message = publicMessage(error)
@@ -36,10 +61,17 @@ export function makeFormatError(mode: Config['server']['mode'], log: Log): Forma
     const root = rootOf(error)
     if (isTidemarkError(root)) return rebuild(located, toldAs(root, root), extensionsOf(root.code))
     const code = codeOf(located)
-    if (located !== undefined && isForClients(root, code)) {
+    if (mode === 'production' && located !== undefined && root instanceof RemoteError) return formatRemote(root, located)
+    if (located !== undefined && isForClients(root, code) && !isUnknownText(root, located)) {
       // What was text before has no class any more, and its message is as it was thrown.
       const message = code !== undefined && isFormatted(root) ? toldAs({ code, message: located.message }, root) : located.message
-      return rebuild(located, message, publicExtensions(located.extensions, origin))
+      const { extensions } = located
+      // Nor has it an author: of text only the code passes.
+      return rebuild(
+        located,
+        message,
+        publicExtensions(mode === 'production' && isFormatted(root) ? { code: extensions['code'] } : extensions, origin),
+      )
     }
     const id = randomUUID()
     log.error({ err: root, id, path: located?.path?.join('.') }, 'internal error')
@@ -55,7 +87,7 @@ export function makeFormatError(mode: Config['server']['mode'], log: Log): Forma
  * network or was text before is an error of no class at all: it needs a code.
  */
 function isForClients(root: unknown, code: ErrorCode | undefined): boolean {
-  if (root instanceof GraphQLError) return true
+  if (root instanceof GraphQLError || root instanceof RemoteError) return true
   if (isFormatted(root)) return root.extensions?.['code'] !== undefined && code !== 'INTERNAL'
   return code !== undefined && ERRORS[code].status < 500
 }

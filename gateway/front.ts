@@ -38,6 +38,8 @@ export type Collaborators = {
   readonly operationCostMax?: number
   /** Headers of the client that subgraphs get; absent: none. */
   readonly forwardHeaders?: readonly string[]
+  /** Codes of remote subgraphs' errors that clients may read; absent: REMOTE_ERROR_CODES. */
+  readonly remoteErrorCodes?: readonly string[]
   /** What `/metrics` shows instead, where several processes answer on one address. */
   metricsOfAll?(): Promise<string>
   /** Absent: whatever OpenTelemetry has been given. */
@@ -93,7 +95,7 @@ export type Front = {
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
   const { identify, makeContext, log, persisted, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
-  const formatError = makeFormatError(mode, log)
+  const formatError = makeFormatError(mode, log, collaborators.remoteErrorCodes)
   const watching = makeWatching(mode === 'development', collaborators.tracing ?? findTracing())
   const metrics = makeMetrics(collaborators.registry)
 

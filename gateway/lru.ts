@@ -5,14 +5,26 @@
 export type Lru<Value> = {
   get(key: string): Value | undefined
   set(key: string, value: Value): void
+  forgetOldest(): void
   clear(): void
   readonly size: number
 }
 
-export function makeLru<Value>(max: number): Lru<Value> {
+/** `forgotten` is called for each value that leaves, also for one that another takes the place of. */
+export function makeLru<Value>(max: number, forgotten?: (key: string, value: Value) => void): Lru<Value> {
   const values = new Map<string, Value>()
   // The key of the last hit is the newest already: a server busy with one operation does not shuffle the map.
   let newest: string | undefined
+
+  function forget(key: string): void {
+    const value = values.get(key)
+    if (values.delete(key)) forgotten?.(key, value as Value)
+  }
+
+  function forgetOldest(): void {
+    for (const oldest of values.keys()) return forget(oldest)
+  }
+
   return {
     get(key) {
       const value = values.get(key)
@@ -23,16 +35,14 @@ export function makeLru<Value>(max: number): Lru<Value> {
       return value
     },
     set(key, value) {
-      values.delete(key)
+      forget(key)
       values.set(key, value)
       newest = key
-      if (values.size <= max) return
-      for (const oldest of values.keys()) {
-        values.delete(oldest)
-        break
-      }
+      if (values.size > max) forgetOldest()
     },
+    forgetOldest,
     clear() {
+      while (forgotten !== undefined && values.size > 0) forgetOldest()
       values.clear()
       newest = undefined
     },

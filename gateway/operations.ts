@@ -89,6 +89,21 @@ export function codedError(code: ErrorCode, message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code } })
 }
 
+/** For what was thrown while an operation was compiled. The message is ours; the cause is for the log, see error-format.ts. */
+export function compileError(thrown: unknown): GraphQLError {
+  if (thrown instanceof GraphQLError) return withCode(thrown, 'INTERNAL')
+  const originalError = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return new GraphQLError('The operation is valid, but it cannot be compiled.', {
+    extensions: { code: 'INTERNAL' satisfies ErrorCode },
+    originalError,
+  })
+}
+
+/** For operators, who may know the cause. */
+export function withCause({ message, originalError }: GraphQLError): string {
+  return originalError == null ? message : `${message} (${originalError.message})`
+}
+
 export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
   const { nodes = null, source = null, positions = null, path = null, originalError = null, extensions } = error
   return new GraphQLError(error.message, { nodes, source, positions, path, originalError, extensions: { ...extensions, code } })

@@ -50,7 +50,7 @@ export function makePlanner(supergraphSdl: string): Planner {
         const plan = native.plan(print(document), undefined, new Set(), 0).node ?? undefined
         return plan === undefined ? undefined : repairPlan(plan, types)
       } catch (cause) {
-        throw new GraphQLError(`The operation is valid, but the planner found no way to answer it: ${(cause as Error).message}`, {
+        throw new GraphQLError('The operation is valid, but the planner found no way to answer it.', {
           extensions: { code: 'INTERNAL' },
           originalError: cause as Error,
         })

@@ -127,21 +127,21 @@ function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
 }
 
 /**
- * From the data's path to the client's, if it is any business of the client's. The path ends where he asked no further, at
+ * From the data's path to the client's (undefined: none that he knows), if it is any business of the client's. The path ends where he asked no further, at
  * a key that the planner added: what failed there is told if it left something out of the answer.
  */
-function clientPaths(root: ObjectShape, data: unknown, path: DataPath): (string | number)[][] {
+function clientPaths(root: ObjectShape, data: unknown, path: DataPath): ((string | number)[] | undefined)[] {
   const result: (string | number)[] = []
   let shape: Shape | undefined = root
   let value: unknown = data
   for (const key of path) {
     const next = stepInto(shape, value, key)
-    if (next === undefined) return isComplete(shape, value) ? [] : [result]
+    if (next === undefined) return isComplete(shape, value) ? [] : [result.length === 0 ? undefined : result]
     result.push(next.key)
     shape = next.shape
     value = Array.isArray(value) || isRecord(value) ? (value as Record<string | number, unknown>)[key] : undefined
   }
-  return [result]
+  return [result.length === 0 ? undefined : result]
 }
 
 function isComplete(shape: Shape, value: unknown): boolean {

@@ -42,7 +42,11 @@ function compileObject(shape: ObjectShape): Project {
     if (of.kind === 'typename') return entry(key, shape.typename === undefined ? 'giveUp()' : JSON.stringify(shape.typename))
     return entry(key, `(v = ${read('object', from)}, ${valueSource(of, bind)})`)
   })
-  return makeFunction<Project>(['object'], `if (typeof object !== 'object') giveUp(); let v; return { ${entries.join(', ')} }`, bindings)
+  return makeFunction<Project>(
+    ['object'],
+    `if (typeof object !== 'object' || Array.isArray(object)) giveUp(); let v; return { ${entries.join(', ')} }`,
+    bindings,
+  )
 }
 
 /** The source of an expression that projects `v`. */

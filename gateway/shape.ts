@@ -40,7 +40,10 @@ export type Shape =
   | {
       readonly kind: 'abstract'
       readonly nonNull: boolean
-      /** The shape for `__typename`; undefined if it is no possible type. Without a name: what all types have in common. */
+      /**
+       * The shape for `__typename`; undefined if it is no possible type. Without a name: what all types have in common, and undefined
+       * if more than that was asked of some of them.
+       */
       readonly of: (typename: string | undefined) => ObjectShape | undefined
       readonly name: string
     }
@@ -132,12 +135,27 @@ function typeShape(source: ShapeSource, type: GraphQLOutputType, sets: readonly 
   return { kind: 'abstract', nonNull, name: type.name, of: shapesByType(source, type, sets, nonNull) }
 }
 
+/** Is the same selected of all types? */
+function isCommon(source: ShapeSource, type: GraphQLAbstractType, sets: readonly SelectionSetNode[]): boolean {
+  return sets.every(({ selections }) =>
+    selections.every((selection) => {
+      if (selection.kind === Kind.FIELD) return true
+      const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : source.fragments.get(selection.name.value)
+      return (
+        inner === undefined ||
+        (applies(source.schema, type, inner.typeCondition?.name.value) && isCommon(source, type, [inner.selectionSet]))
+      )
+    }),
+  )
+}
+
 function shapesByType(source: ShapeSource, abstract: GraphQLAbstractType, sets: readonly SelectionSetNode[], nonNull: boolean) {
   const known = new Map<string | undefined, ObjectShape | undefined>()
   return (typename: string | undefined): ObjectShape | undefined => {
     if (known.has(typename)) return known.get(typename)
     const type = typename === undefined ? abstract : source.schema.getType(typename)
-    const isPossible = type === abstract || (isObjectType(type) && source.schema.isSubType(abstract, type))
+    const isPossible =
+      (type === abstract && isCommon(source, abstract, sets)) || (isObjectType(type) && source.schema.isSubType(abstract, type))
     // A name that is no possible type is not kept: subgraphs may invent any number of them.
     if (!isPossible) return undefined
     const shape = objectShape(source, type as Composite, sets, nonNull)

@@ -1,6 +1,7 @@
 /** Errors on their way out of subgraphs: every one gets a code, and keeps what was thrown for the log of the front. */
 import { GraphQLError } from 'graphql'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { RemoteError } from './remote-error.ts'
 import type { DataPath } from './run.ts'
 import type { FetchError } from './transports/transport.ts'
 
@@ -36,7 +37,7 @@ export function tooDeep(subgraph: string, cause: unknown): TidemarkError {
 
 /** As the client sees it: `path` in the client's words, no locations (they would be those of the subgraph's document). */
 export function clientError(error: FetchError, path: DataPath | undefined): GraphQLError {
-  const { originalError } = error
+  const originalError = error.remote === undefined ? error.originalError : new RemoteError(error.message, error.remote)
   const extensions = { ...(originalError instanceof Error ? extensionsOf(originalError) : {}), ...error.extensions }
   return new GraphQLError(error.message, {
     ...(path === undefined ? {} : { path }),

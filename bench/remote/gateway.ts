@@ -2,6 +2,7 @@
  * `node bench/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
  * own; prints `ready` when it listens. KIND:
  *   ours, ours-apart        the whole gateway as in production; identical calls under way are one, or each is made
+ *   ours-apart-changing     the same as ours-apart; so is floor-apart-changing: what differs is the supergraph
  *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
  */
 import { readFileSync } from 'node:fs'
@@ -13,7 +14,7 @@ import { remoteTransport } from '../../gateway/transports/remote.ts'
 
 const [kind = '', file = '', port = ''] = process.argv.slice(2)
 const supergraph = readFileSync(file, 'utf8')
-const dedupe = !kind.endsWith('-apart')
+const dedupe = !kind.includes('-apart')
 const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
 
 async function startOurs(): Promise<void> {

@@ -1,6 +1,7 @@
 /**
  * `node bench/remote/subgraphs.ts PORT`: the four subgraphs in one process. A body that was answered before gets the same
- * bytes again, so that they cost next to nothing beside the gateway under test. `GET /calls` tells how many came so far.
+ * bytes again, so that they cost next to nothing beside the gateway under test. Below `/changing` no two answers are the same: a
+ * number in their extensions counts up, at the end and of one length, which is where comparing answers takes longest. `GET /calls` tells how many came so far.
  */
 import { createServer } from 'node:http'
 import type { ServerResponse } from 'node:http'
@@ -12,6 +13,7 @@ type Body = { query: string; variables?: Record<string, unknown>; operationName?
 const schemas = new Map(NAMES.map((name) => [`/${name}`, remoteSchema(name)]))
 const canned = new Map<string, Buffer>()
 let calls = 0
+const CHANGING = '/changing'
 
 async function answerTo(path: string, body: string): Promise<Buffer> {
   const known = canned.get(path + body)
@@ -26,8 +28,14 @@ async function answerTo(path: string, body: string): Promise<Buffer> {
   return bytes
 }
 
+function changed(bytes: Buffer): Buffer {
+  return Buffer.concat([bytes.subarray(0, -1), Buffer.from(`,"extensions":{"call":"${String(calls).padStart(12, '0')}"}}`)])
+}
+
 async function respond(path: string, body: string, response: ServerResponse): Promise<void> {
-  const bytes = await answerTo(path, body)
+  const changing = path.startsWith(CHANGING)
+  const same = await answerTo(changing ? path.slice(CHANGING.length) : path, body)
+  const bytes = changing ? changed(same) : same
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.length }).end(bytes)
 }
 

@@ -2,12 +2,11 @@
  * One operation, a form for each set of grants. The form for those who may see everything is the operation itself; the
  * others are compiled when somebody first needs them. Who asks is `context.viewer`.
  */
-import type { ExecutionResult } from 'graphql'
-import { GraphQLError } from 'graphql'
+import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import { makeLru } from '../lru.ts'
 import type { ReadOperation } from '../operations.ts'
-import { codedError, withCode } from '../operations.ts'
+import { compileError } from '../operations.ts'
 import type { PreparedOperation, RequestContext } from '../prepared.ts'
 import { clientError } from '../subgraph-errors.ts'
 import { conditionsOf, denialsOf, deniedRoot, deniedTo, type Guards } from './guarded.ts'
@@ -15,6 +14,9 @@ import { isGranted } from './rules.ts'
 
 /** Forms of one operation that are kept besides the whole one. Callers' scopes are few; an issuer may surprise. */
 const FORMS_MAX = 16
+
+/** One that cannot be compiled is remembered as its errors. */
+type Form = PreparedOperation | (ExecutionResult & { readonly errors: readonly GraphQLError[] })
 
 /** `compile` makes the form for a viewer with these grants. */
 export function authorize(
@@ -25,9 +27,9 @@ export function authorize(
 ): PreparedOperation {
   if (guards.size === 0) return whole
   const conditions = conditionsOf(guards)
-  const forms = makeLru<PreparedOperation>(FORMS_MAX)
+  const forms = makeLru<Form>(FORMS_MAX)
 
-  function formFor(viewer: Viewer | undefined): PreparedOperation {
+  function formFor({ viewer }: RequestContext): Form {
     let grants = viewer === undefined ? 'nobody' : ''
     let all = viewer !== undefined
     if (viewer !== undefined) {
@@ -40,10 +42,18 @@ export function authorize(
     if (all) return whole
     let form = forms.get(grants)
     if (form === undefined) {
-      form = operation.operation === 'subscription' ? subscriptionFor(viewer) : compile(viewer)
+      form = compileForm(viewer)
       forms.set(grants, form)
     }
     return form
+  }
+
+  function compileForm(viewer: Viewer | undefined): Form {
+    try {
+      return operation.operation === 'subscription' ? subscriptionFor(viewer) : compile(viewer)
+    } catch (error) {
+      return { errors: [compileError(error)] }
+    }
   }
 
   /** A subscription whose one field is denied is refused; one whose events hold denied fields shows them as null. */
@@ -58,14 +68,14 @@ export function authorize(
     ...whole,
     denials: (viewer) => denialsOf(viewer, guards),
     async execute(variables, context) {
-      const form = formOrRefusal(context)
+      const form = formFor(context)
       return 'errors' in form ? form : form.execute(variables, context)
     },
     ...(whole.executeToJson === undefined
       ? {}
       : {
           async executeToJson(variables: Parameters<PreparedOperation['execute']>[0], context: RequestContext) {
-            const form = formOrRefusal(context)
+            const form = formFor(context)
             if ('errors' in form) return JSON.stringify(form)
             return form.executeToJson === undefined
               ? JSON.stringify(await form.execute(variables, context))
@@ -73,17 +83,8 @@ export function authorize(
           },
         }),
     async subscribe(variables, context) {
-      const form = formOrRefusal(context)
+      const form = formFor(context)
       return 'errors' in form ? form : form.subscribe(variables, context)
     },
-  }
-
-  function formOrRefusal({ viewer }: RequestContext): PreparedOperation | (ExecutionResult & { errors: readonly GraphQLError[] }) {
-    try {
-      return formFor(viewer)
-    } catch (error) {
-      if (error instanceof GraphQLError) return { errors: [withCode(error, 'INTERNAL')] }
-      return { errors: [codedError('INTERNAL', `The operation cannot be compiled: ${(error as Error).message}`)] }
-    }
   }
 }

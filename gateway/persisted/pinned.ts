@@ -4,6 +4,7 @@
  */
 import type { GraphQLError } from 'graphql'
 import type { Engine, PreparedOperation } from '../engine.ts'
+import { withCause } from '../operations.ts'
 import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
 
 export type Preparing = Pick<Engine, 'prepare'>
@@ -51,7 +52,7 @@ export function prepareOne(engine: Preparing, { body, names }: ManifestOperation
 
 export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): Failure[] {
   const errors = [...new Set(prepared.values())].flatMap((outcome) => ('errors' in outcome ? outcome.errors : []))
-  return errors.length === 0 ? [] : [{ operation, message: errors.map(({ message }) => message).join('; ') }]
+  return errors.length === 0 ? [] : [{ operation, message: errors.map(withCause).join('; ') }]
 }
 
 /** `pinned` by text. */

@@ -2,12 +2,12 @@
  * What a graph does to those who use it already: what changed since an older one, whether every known operation still
  * validates and plans and what each costs, and what the linter says. Nothing is fetched or run.
  */
-import { parse, type GraphQLSchema } from 'graphql'
+import { GraphQLError, parse, type GraphQLSchema } from 'graphql'
 import { conditionVariables, decideConditions } from '../conditions.ts'
 import type { SubgraphSdl } from '../compose.ts'
 import { readCostRules, type CostRules } from '../cost-rules.ts'
 import { compileCost } from '../operation-cost.ts'
-import { readOperation, type Judge } from '../operations.ts'
+import { readOperation, withCause, type Judge } from '../operations.ts'
 import { makeDataKeys, splitOperation } from '../plan-document.ts'
 import { makePlanner, type Planner } from '../planner.ts'
 import { findChanges, type Change } from './changes.ts'
@@ -85,7 +85,7 @@ function checkOperation(planner: Planner, costRules: CostRules, { name, text, fi
     const plan = planned === undefined ? undefined : planner.plan(planned)
     return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan), points } }
   } catch (error) {
-    return { name, file, problems: [(error as Error).message], cost: null }
+    return { name, file, problems: [error instanceof GraphQLError ? withCause(error) : (error as Error).message], cost: null }
   }
 }
 

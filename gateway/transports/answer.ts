@@ -6,6 +6,7 @@
  * those are worth more than the status. Where it is none, the status and the media type are all there is to tell.
  */
 import { TidemarkError } from '../../core/errors.ts'
+import type { RemoteErrors } from '../remote-error.ts'
 import { isRecord } from '../run.ts'
 import { textOf } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
@@ -16,7 +17,7 @@ const ERRORS_MAX = 1_000
 
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is no GraphQL result. */
 export function readAnswer(subgraph: string, { status, contentType, body }: HttpAnswer): FetchResult {
-  const result = resultOf(textOf(body))
+  const result = resultOf(subgraph, textOf(body))
   if (result !== undefined) return result
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(
@@ -26,7 +27,7 @@ export function readAnswer(subgraph: string, { status, contentType, body }: Http
 }
 
 /** Undefined if the text is no GraphQL result. */
-export function resultOf(text: string): FetchResult | undefined {
+export function resultOf(subgraph: string, text: string): FetchResult | undefined {
   let body: unknown
   try {
     body = JSON.parse(text)
@@ -37,14 +38,16 @@ export function resultOf(text: string): FetchResult | undefined {
   const { data, errors } = body
   if (errors === undefined || errors === null) return isRecord(data) ? { data } : undefined
   if ((data !== undefined && data !== null && !isRecord(data)) || !Array.isArray(errors)) return undefined
-  const read = errors.slice(0, ERRORS_MAX).flatMap(errorOf)
+  const kept: unknown[] = errors.slice(0, ERRORS_MAX)
+  const remote: RemoteErrors = { subgraph, errors: kept, logId: undefined }
+  const read = kept.flatMap((error) => errorOf(error, remote))
   // An empty list of errors is against the specification, and harmless beside data.
   if (read.length === 0) return isRecord(data) ? { data } : undefined
   return { data: data ?? null, errors: read }
 }
 
 /** Nothing of an error is passed on that the specification does not name; what is not as it says is left out. */
-function errorOf(error: unknown): FetchError[] {
+function errorOf(error: unknown, remote: RemoteErrors): FetchError[] {
   if (!isRecord(error) || typeof error['message'] !== 'string') return []
   const { message, path, extensions } = error
   const isPath = Array.isArray(path) && path.every((key) => typeof key === 'string' || typeof key === 'number')
@@ -53,6 +56,7 @@ function errorOf(error: unknown): FetchError[] {
       message,
       ...(isPath ? { path } : {}),
       ...(isRecord(extensions) ? { extensions } : {}),
+      remote,
     },
   ]
 }

@@ -117,14 +117,14 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
     if (saysDown(outcome)) breaker.failed()
     else breaker.answered()
-    return remembered(body, outcome.body, () => readAnswer(name, outcome))
+    return remembered.read(body, outcome.body, () => readAnswer(name, outcome))
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {
     const begun = clock.now()
     try {
       if (breaker.isOpen) throw new CallFailure('down')
-      const opened = await openEventStream(streams, call, bounds, clock)
+      const opened = await openEventStream(name, streams, call, bounds, clock)
       const result = 'next' in opened ? worded(opened) : ownResult(readOutcome(opened, call.body))
       report({ kind: 'subscription', outcome: 'answered', durationMs: clock.now() - begun, tries: 1 })
       return result
@@ -170,14 +170,14 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
   }
 
+  /** A proxy's way to say that nobody is there; a subgraph that says so in GraphQL is there. */
+  function saysDown({ status, body }: HttpAnswer): boolean {
+    return RETRIED_STATUS.has(status) && resultOf(name, textOf(body)) === undefined
+  }
+
   function report(call: Omit<CallReport, 'subgraph'>): void {
     options.report?.({ subgraph: name, ...call })
   }
-}
-
-/** A proxy's way to say that nobody is there; a subgraph that says so in GraphQL is there. */
-function saysDown({ status, body }: HttpAnswer): boolean {
-  return RETRIED_STATUS.has(status) && resultOf(textOf(body)) === undefined
 }
 
 function asFailure(thrown: unknown): CallFailure {

@@ -21,6 +21,7 @@ export type EventStream = AsyncIterator<FetchResult>
 
 /** An answer that is no stream is given as it is. Rejects with a CallFailure; so does `next` of the stream. */
 export function openEventStream(
+  subgraph: string,
   dispatcher: Dispatcher,
   call: HttpCall,
   bounds: HttpBounds,
@@ -58,7 +59,7 @@ export function openEventStream(
             return
           }
           timer.cancel()
-          events = makeEvents(given, bounds.bytesMax)
+          events = makeEvents(subgraph, given, bounds.bytesMax)
           resolve(events.stream)
         },
         onResponseData(_, chunk) {
@@ -94,7 +95,7 @@ type Events = {
   end(failure: CallFailure | undefined): void
 }
 
-function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number): Events {
+function makeEvents(subgraph: string, controller: Dispatcher.DispatchController, bytesMax: number): Events {
   const waiting: FetchResult[] = []
   let asking: { resolve(step: IteratorResult<FetchResult>): void; reject(failure: CallFailure): void } | undefined
   let ended: { failure: CallFailure | undefined } | undefined
@@ -104,7 +105,7 @@ function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number)
     if (ended !== undefined) return
     if (event === 'complete') return end(undefined)
     if (event !== 'next') return
-    const result = resultOf(data)
+    const result = resultOf(subgraph, data)
     if (result === undefined) return end(new CallFailure('unreachable', { cause: new Error('an event was no GraphQL result') }))
     if (asking !== undefined) {
       asking.resolve({ done: false, value: result })
@@ -155,8 +156,13 @@ function makeEvents(controller: Dispatcher.DispatchController, bytesMax: number)
 }
 
 /** The event stream format of the HTML standard (9.2.6), as far as this protocol uses it. */
-function makeEventParser(bytesMax: number, onEvent: (event: string, data: string) => void, tooLarge: () => void): (text: string) => void {
-  let line = ''
+export function makeEventParser(
+  bytesMax: number,
+  onEvent: (event: string, data: string) => void,
+  tooLarge: () => void,
+): (text: string) => void {
+  /** The line that has not ended, as it came: it may be long, and is joined once. */
+  let pieces: string[] = []
   let event = ''
   let data: string[] = []
   let size = 0
@@ -179,8 +185,14 @@ function makeEventParser(bytesMax: number, onEvent: (event: string, data: string
   return (text) => {
     size += text.length
     if (size > bytesMax) return tooLarge()
-    const lines = (line + text).split('\n')
-    line = lines.pop() ?? ''
-    for (const each of lines) takeLine(each.endsWith('\r') ? each.slice(0, -1) : each)
+    let start = 0
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', start)) {
+      pieces.push(text.slice(start, end))
+      const line = pieces.join('')
+      pieces = []
+      start = end + 1
+      takeLine(line.endsWith('\r') ? line.slice(0, -1) : line)
+    }
+    if (start < text.length) pieces.push(text.slice(start))
   }
 }

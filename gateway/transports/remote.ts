@@ -14,7 +14,7 @@
  * goes away: others may have joined the call, and a mutation cannot be called back.
  *
  * What goes wrong is a SUBGRAPH_UNAVAILABLE whose message names the subgraph and never an address; the cause, which does,
- * goes to `report` for the log.
+ * goes to `report` for the log. Errors that a subgraph answers are marked as its own: see remote-error.ts.
  */
 import { Pool } from 'undici'
 import type { Clock } from '../../core/clock.ts'

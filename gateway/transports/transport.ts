@@ -3,6 +3,7 @@
  * back per request; whether the subgraph lives in this process or behind HTTP is the transport's secret.
  */
 import type { DocumentNode } from 'graphql'
+import type { RemoteErrors } from '../remote-error.ts'
 
 export type FetchOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
@@ -19,6 +20,8 @@ export type FetchError = {
   readonly extensions?: { readonly [name: string]: unknown } | undefined
   /** What the subgraph threw, if it runs in this process. */
   readonly originalError?: unknown
+  /** What it is a part of, if it came over a network: clients learn little of it. */
+  readonly remote?: RemoteErrors
 }
 
 export type FetchResult = {

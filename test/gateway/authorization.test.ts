@@ -110,7 +110,7 @@ function noting(transport: Transport): Transport {
   return { ...transport, compile: (operation) => (fetched.push(operation.text), transport.compile(operation)) }
 }
 
-function open(): Engine {
+function open(wrap: (transport: Transport) => Transport = noting): Engine {
   const made = resolvers(calls)
   const subgraphs = [
     { name: 'shop', sdl: SHOP, resolvers: made.shop },
@@ -120,7 +120,7 @@ function open(): Engine {
     composeSupergraph(subgraphs),
     subgraphs.map(({ name, sdl, resolvers: own }) => ({
       name,
-      transport: noting(localTransport(buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: own as never }]))),
+      transport: wrap(localTransport(buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: own as never }]))),
     })),
     { compiledMax: 100, tokensMax: 1_000 },
   )
@@ -397,4 +397,24 @@ describe('a supergraph', () => {
       ]),
     ).toThrow('@authenticated')
   })
+})
+
+it('a form that cannot be compiled is tried once, and its cause is not told', async () => {
+  let tries = 0
+  const engine = open((transport) => ({
+    ...transport,
+    compile(operation) {
+      tries += 1
+      if (!operation.text.includes('mail')) throw new Error('no socket at 10.0.0.7')
+      return transport.compile(operation)
+    },
+  }))
+  const operation = engine.prepare('{ users { id mail } }')
+  if ('errors' in operation) throw operation.errors[0]
+  for (let time = 0; time < 3; time += 1) {
+    const { errors } = await operation.execute(undefined, {})
+    expect(errors).toMatchObject([{ extensions: { code: 'INTERNAL' }, originalError: { message: 'no socket at 10.0.0.7' } }])
+    expect(JSON.stringify(errors)).not.toContain('10.0.0.7')
+  }
+  expect(tries).toBe(2)
 })

@@ -286,3 +286,60 @@ describe('a subgraph that does not keep to its types', () => {
     expect(errors?.[0]?.path).toEqual(['kind'])
   })
 })
+
+describe('a list where an object belongs', () => {
+  const listed = (value: unknown) => (Array.isArray(value) ? value : [value])
+  test('is an error, and data is null where none may be', async () => {
+    for (const owner of [[], [{ __typename: 'Owner', id: 'o1', best: null }]]) {
+      const { data, errors } = await ask(openGraph(changing('catalog', () => ({ owner }))), '{ owner { best { id } } }')
+      expect(data).toBeNull()
+      expect(errors).toMatchObject([{ message: 'Expected an object for field Query.owner.', path: ['owner'] }])
+    }
+  })
+
+  test('is an error in what an entity fetch brings', async () => {
+    const history = changing('history', ({ _entities }) => ({
+      _entities: (_entities as Record<string, unknown>[]).map((entity) => ({
+        ...entity,
+        viewerProgress: listed(entity['viewerProgress']),
+      })),
+    }))
+    const { data, errors } = await ask(openGraph(history), '{ feed(first: 1) { id viewerProgress { position } } }')
+    expect(data).toEqual({ feed: [{ id: '1', viewerProgress: null }] })
+    expect(errors).toMatchObject([{ path: ['feed', 0, 'viewerProgress'] }])
+  })
+
+  test('is an error for an abstract type too', async () => {
+    const { data, errors } = await ask(
+      openGraph(changing('catalog', (data) => Object.fromEntries(Object.keys(data).map((key) => [key, []])))),
+      '{ node(id: "1") { id } }',
+    )
+    expect({ data, errors }).toMatchObject({ data: { node: null }, errors: [{ path: ['node'] }] })
+  })
+})
+
+describe('an object of an abstract type that does not say which', () => {
+  const nameless = openGraph(
+    changing(
+      'catalog',
+      (data) => JSON.parse(JSON.stringify(data, (key, value: unknown) => (key === '__typename' ? undefined : value))) as object,
+    ),
+  )
+  test('is an error where something was asked of some of its types only', async () => {
+    expect(await ask(nameless, '{ node(id: "1") { ... on Video { subtitle } } }')).toMatchObject({
+      data: { node: null },
+      errors: [{ message: 'Expected an object of a type of Node for field Query.node.', path: ['node'] }],
+    })
+    const { data, errors } = await ask(nameless, '{ any { ... on Article { words } } }')
+    expect(data).toEqual({ any: [null, null, null, null] })
+    expect(errors?.map(({ path }) => path)).toEqual([
+      ['any', 0],
+      ['any', 1],
+      ['any', 3],
+    ])
+  })
+
+  test('is as good as any where the same is asked of all', async () => {
+    expect(await ask(nameless, '{ node(id: "1") { id ... on Node { id } } }')).toEqual({ data: { node: { id: '1' } } })
+  })
+})

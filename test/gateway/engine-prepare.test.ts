@@ -90,7 +90,22 @@ describe('prepare', () => {
 
   test('an operation that the planner cannot plan is refused with a sentence, not thrown', () => {
     const prepared = engine.prepare('{ feed { viewerProgress { subject { cost } } } }')
-    expect(prepared).toMatchObject({ errors: [{ extensions: { code: 'INTERNAL' } }] })
+    expect(prepared).toMatchObject({
+      errors: [{ message: 'The operation is valid, but the planner found no way to answer it.', extensions: { code: 'INTERNAL' } }],
+    })
+  })
+
+  test('what the compiler says of a failure is the cause, which clients do not see', () => {
+    const broken = openGraph((_, transport) => ({
+      ...transport,
+      compile() {
+        throw new Error('no socket at 10.0.0.7')
+      },
+    }))
+    const prepared = broken.prepare('{ numbers }')
+    if (!('errors' in prepared)) throw new Error('it was prepared')
+    expect(JSON.stringify(prepared)).not.toContain('10.0.0.7')
+    expect(prepared.errors).toMatchObject([{ extensions: { code: 'INTERNAL' }, originalError: { message: 'no socket at 10.0.0.7' } }])
   })
 
   test('an alias that repeats its name does not end the process', async () => {

@@ -63,11 +63,13 @@ describe('in production', () => {
       extensions: { code: 'MOVIE_UNKNOWN', stacktrace: ['at x'], exception: { stacktrace: ['at x'] } },
     })
     expect(format(made, 'field').toJSON()).toEqual({ message: 'no such movie', extensions: { code: 'MOVIE_UNKNOWN' } })
-    expect(format({ message: 'no such movie', path: ['movie'], extensions: { code: 'MOVIE_UNKNOWN' } }, 'field').toJSON()).toEqual({
+    const text = { message: 'no such movie', path: ['movie'], extensions: { code: 'MOVIE_UNKNOWN', sql: 'SELECT' } }
+    expect(makeFormatError('production', makeLog().log, ['MOVIE_UNKNOWN'])(text, 'field').toJSON()).toEqual({
       message: 'no such movie',
       path: ['movie'],
       extensions: { code: 'MOVIE_UNKNOWN' },
     })
+    expect(format(text, 'field').message).toMatch(/^internal error/)
   })
 
   it('an error of a failed subgraph keeps its code, and nothing of what failed', () => {

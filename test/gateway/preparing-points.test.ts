@@ -21,7 +21,7 @@ function open(points: number) {
     log: pino({ level: 'silent' }),
     registry: new Registry(),
     limits: {
-      waiting: limits.waiting,
+      ...limits,
       spend(caller, cost) {
         spent.push(cost)
         return limits.spend(caller, cost)

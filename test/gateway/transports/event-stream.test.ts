@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
+import { makeEventParser } from '../../../gateway/transports/event-stream.ts'
 import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
 import type { HttpSubgraph } from './http-subgraph.ts'
 import type { FetchResult } from '../../../gateway/transports/transport.ts'
@@ -95,7 +96,7 @@ describe('a subscription', () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }] }, 403),
     )
-    expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toEqual({
+    expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toMatchObject({
       data: null,
       errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }],
     })
@@ -181,4 +182,20 @@ describe('a subscription goes wrong', () => {
     const html = await startSubgraph((_, response) => response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>'))
     expect((await refusalOf(fetchOf(connectTo(html), TEXT, 'subscription').subscribe({}, {}))).message).toContain('HTTP 404 and text/html')
   })
+})
+
+test('an event of megabytes in packets costs what its bytes cost, not the square of them', () => {
+  const texts: string[] = []
+  const parse = makeEventParser(
+    16_000_000,
+    (_, data) => texts.push(data),
+    () => texts.push('too large'),
+  )
+  const long = 'x'.repeat(8_000_000)
+  const text = `event: next\ndata: ${long}\n\nevent: next\ndata: 2\n\n`
+  const begun = process.cpuUsage()
+  for (let at = 0; at < text.length; at += 1_448) parse(text.slice(at, at + 1_448))
+  const { user, system } = process.cpuUsage(begun)
+  expect((user + system) / 1_000).toBeLessThan(800)
+  expect(texts.map(({ length }) => length)).toEqual([8_000_000, 1])
 })

@@ -14,13 +14,13 @@ function reading() {
   const read = (call: string, body: unknown) => {
     const text = JSON.stringify(body)
     return ownResult(
-      remembered(call, inChunks(text), () => {
+      remembered.read(call, inChunks(text), () => {
         parses += 1
         return JSON.parse(text) as { data: Record<string, unknown> }
       }),
     )
   }
-  return { read, parses: () => parses }
+  return { read, parses: () => parses, weight: remembered.weight }
 }
 
 describe('answers that come again', () => {
@@ -62,5 +62,35 @@ describe('answers that come again', () => {
       read('b', { data: { long } })
     }
     expect(parses()).toBe(8)
+  })
+
+  test('weigh no more than a few megabytes, however many and long they are, and what is asked most stays', () => {
+    const { read, parses, weight } = reading()
+    const long = 'x'.repeat(100_000)
+    for (let time = 0; time < 3; time += 1)
+      for (let call = 0; call < 20; call += 1) {
+        read(`${call}`, { data: { long } })
+        read('often', { data: { x: 1 } })
+      }
+    expect(weight()).toBeGreaterThan(1_000_000)
+    expect(weight()).toBeLessThanOrEqual(8_388_608)
+    const before = parses()
+    read('often', { data: { x: 1 } })
+    expect(parses()).toBe(before)
+  })
+
+  test('to long calls are not kept', () => {
+    const { read, parses, weight } = reading()
+    const call = 'x'.repeat(1_000_000)
+    for (let time = 0; time < 4; time += 1) read(call, { data: { x: 1 } })
+    expect([parses(), weight()]).toEqual([4, 0])
+  })
+
+  test('weigh nothing more once others took their place', () => {
+    const { read, weight } = reading()
+    for (let time = 0; time < 3; time += 1) read('a', { data: { long: 'x'.repeat(1_000) } })
+    const before = weight()
+    for (let time = 0; time < 9; time += 1) read('a', { data: { long: 'x'.repeat(time < 6 ? 10 : 1_000) } })
+    expect(weight()).toBe(before)
   })
 })

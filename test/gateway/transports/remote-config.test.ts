@@ -5,7 +5,10 @@ import { REMOTE_DEFAULTS } from '../../../gateway/transports/remote.ts'
 test('the configuration has the defaults of the transport', () => {
   const { pipelining, ...defaults } = REMOTE_DEFAULTS
   expect(pipelining).toBe(1)
-  expect(makeConfig([]).remote).toEqual(defaults)
+  const { errorCodes, ...remote } = makeConfig([]).remote
+  expect(remote).toEqual(defaults)
+  expect(errorCodes).toEqual(expect.arrayContaining(['FORBIDDEN', 'BAD_USER_INPUT']))
+  expect(errorCodes).not.toContain('INTERNAL')
 })
 
 test('what cannot be is refused with the key', () => {

@@ -151,4 +151,26 @@ describe('reading your own writes', () => {
     for (const release of held) release()
     await Promise.all([before, after])
   })
+
+  test('a call from before the mutation that ends does not take the new one with it: the next query joins that', async () => {
+    const held: (() => void)[] = []
+    const subgraph = await startSubgraph(({ body }, response) => {
+      if (body.includes('mutation')) return json(response, { data: { put: true } })
+      held.push(() => json(response, answer()))
+    })
+    const transport = connectTo(subgraph)
+    const query = fetchOf(transport, QUERY)
+    const before = query.run({}, {})
+    await expect.poll(() => held.length).toBe(1)
+    await fetchOf(transport, 'mutation { put }', 'mutation').run({}, {})
+    const after = query.run({}, {})
+    await expect.poll(() => held.length).toBe(2)
+    held[0]?.()
+    await before
+    const joining = query.run({}, {})
+    expect(transport.joined()).toBe(1)
+    held[1]?.()
+    await Promise.all([after, joining])
+    expect(held).toHaveLength(2)
+  })
 })
