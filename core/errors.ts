@@ -51,7 +51,11 @@ export const ERRORS = {
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
   TOPIC_MISSING: { status: 500, retryable: false, meaning: 'A topic of the log does not exist.' },
   RECORD_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The record store does not answer.' },
-  SUBGRAPH_ERROR: { status: 400, retryable: false, meaning: 'A subgraph refused this field without saying a code.' },
+  SUBGRAPH_ERROR: {
+    status: 400,
+    retryable: false,
+    meaning: 'A subgraph refused this field without saying a code, or gave a value of a wrong type.',
+  },
   SUBGRAPH_UNAVAILABLE: { status: 502, retryable: true, meaning: 'A subgraph does not answer.' },
   SHUTTING_DOWN: { status: 503, retryable: true, meaning: 'The process drains and takes no new work.' },
   INTERNAL: { status: 500, retryable: true, meaning: 'A bug of ours; the log of the server has the cause.' },

@@ -88,8 +88,9 @@ function completeValue(shape: Shape, value: unknown, owner: string, completing: 
     case 'leaf':
       try {
         return serializeLeaf(shape.type, value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
-      } catch (error) {
-        return fail((error as Error).message, completing, BROKEN)
+      } catch {
+        // What it gave instead is not shown: nobody knows whose it is.
+        return fail(`Expected a ${shape.type.name} for field ${owner}, and the subgraph gave none.`, completing, BROKEN)
       }
     case 'list':
       return Array.isArray(value)
@@ -122,7 +123,7 @@ function completeList(of: Shape, values: readonly unknown[], owner: string, comp
 }
 
 function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
-  errors.push(new GraphQLError(message, { path: [...path], extensions: { code: 'INTERNAL' } }))
+  errors.push(new GraphQLError(message, { path: [...path], extensions: { code: 'SUBGRAPH_ERROR' } }))
   return outcome
 }
 

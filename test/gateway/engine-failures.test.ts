@@ -211,7 +211,7 @@ describe('missing entities', () => {
         {
           message: 'Cannot return null for non-nullable field Video.likeCount.',
           path: ['looseFeed', 2, 'likeCount'],
-          extensions: { code: 'INTERNAL' },
+          extensions: { code: 'SUBGRAPH_ERROR' },
         },
       ],
     })
