@@ -31,6 +31,8 @@ export function mariadbSocket(folder: string): string {
   return join(tmpdir(), `tidemark-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`)
 }
 
+const INSTALL_TRIES_MAX = 3
+
 export function makeMariadb(folder: string, port: number, settings: readonly string[] = []): Server {
   return {
     name: 'mariadb',
@@ -75,14 +77,23 @@ async function createDataFolder(folder: string): Promise<void> {
   const data = join(folder, 'data')
   if (existsSync(data)) return
   const partial = join(folder, 'data.partial')
-  rmSync(partial, { recursive: true, force: true })
   const args = [
     '--no-defaults',
     '--datadir=./data.partial',
     `--user=${userInfo().username}`,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
+    // Kernels bound asynchronous requests for all processes together; several servers at once may meet that bound.
+    '--innodb-use-native-aio=0',
   ]
-  await run(findProgram('mariadb-install-db') as string, args, 'mariadb-install-db could not create the data folder', folder)
-  renameSync(partial, data)
+  for (let tries = 1; ; tries += 1) {
+    rmSync(partial, { recursive: true, force: true })
+    try {
+      await run(findProgram('mariadb-install-db') as string, args, 'mariadb-install-db could not create the data folder', folder)
+      return renameSync(partial, data)
+    } catch (error) {
+      // It has been seen to fail where many processes began at the same moment, and to succeed right after.
+      if (tries === INSTALL_TRIES_MAX) throw error
+    }
+  }
 }

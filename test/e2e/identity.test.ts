@@ -78,7 +78,7 @@ describe('the gateway in production', () => {
         issuer: 'https://id.example',
         audience: 'tidemark',
       },
-      limits: { viewer: { points: 30, perSeconds: 60 } },
+      limits: { viewer: { points: 3_000, perSeconds: 600 } },
     })
     const claims = { sub: '7', iss: 'https://id.example', aud: 'tidemark' }
     const bearer = async (all: object) => ({
@@ -87,9 +87,15 @@ describe('the gateway in production', () => {
     const viewer = await bearer(claims)
     for (const wrong of [{ aud: 'other' }, { iss: 'https://other.example' }])
       expect(await ask(url, HISTORY, await bearer({ ...claims, ...wrong }))).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
-    expect((await ask(url, HISTORY, viewer)).data).toEqual(page())
-    expect((await ask(url, HISTORY, viewer)).data).toEqual(page())
-    expect(await ask(url, HISTORY, viewer)).toMatchObject({ status: 429, codes: ['RATE_LIMITED'] })
+    // The first time it is planned as well, which costs by the time that it takes.
+    let asked = 0
+    let last = await ask(url, HISTORY, viewer)
+    for (; last.status === 200 && asked < 500; asked++) {
+      expect(last.data).toEqual(page())
+      last = await ask(url, HISTORY, viewer)
+    }
+    expect(asked).toBeGreaterThan(10)
+    expect(last).toMatchObject({ status: 429, codes: ['RATE_LIMITED'] })
     issuer.closeAllConnections()
     await new Promise((resolve) => issuer.close(resolve))
   })
