@@ -22,14 +22,15 @@ export function makeChangeSequence(
   tell: (change: ProgressChange) => void,
 ): ChangeSequence {
   let told = since
-  let read = { upTo: since, clearedUpTo: 0 }
+  // Nothing was read yet, so nothing live is outdated: clocks of processes differ, and `since` may be ahead of another's.
+  let read = { upTo: 0, clearedUpTo: 0 }
   let waiting: Map<string, ProgressChange> | undefined
   let catchingUp: Promise<void> | undefined
   /** Catching up that is not done. */
   let asked = 0
 
   function live(change: ProgressChange): void {
-    if (waiting === undefined) return pass(change)
+    if (waiting === undefined) return isNew(change) ? pass(change) : undefined
     const place = placeOf(change)
     const before = waiting.get(place)
     if (before === undefined || versionOf(before) < versionOf(change)) waiting.set(place, change)
@@ -49,32 +50,22 @@ export function makeChangeSequence(
   }
 
   async function catchUpNow(): Promise<void> {
-    const missed = await readMissed(told)
+    const missed = await readMissed(told).finally(() => asked--)
     read = missed
-    asked--
     const held = asked > 0 ? [] : [...(waiting?.values() ?? [])].filter(isNew).sort((a, b) => versionOf(a) - versionOf(b))
     if (asked === 0) waiting = undefined
     for (const change of [...missed.changes, ...held]) pass(change)
   }
 
   return {
-    live: (change) => {
-      if (waiting !== undefined || isNew(change)) live(change)
-    },
+    live,
     hold,
     // Whoever asks while it goes on may have missed something after it was read.
     catchUp() {
       hold()
       asked++
-      const next = (catchingUp ?? Promise.resolve())
-        .catch(() => undefined)
-        .then(catchUpNow)
-        .catch((error: unknown) => {
-          asked--
-          throw error
-        })
-      catchingUp = next
-      return next
+      catchingUp = (catchingUp ?? Promise.resolve()).catch(() => undefined).then(catchUpNow)
+      return catchingUp
     },
   }
 }

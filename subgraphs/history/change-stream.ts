@@ -51,6 +51,8 @@ export async function openChangeStream(
   const sequence = makeChangeSequence(readMissed, sinceVersion ?? openedAt, queue.push)
 
   async function begin(catchesUp: boolean): Promise<void> {
+    // Before following: a change may come in the same breath as the word that following has begun.
+    if (catchesUp) sequence.hold()
     const unfollow = await service.follow(viewer, sequence.live, (side) => {
       if (side === 'begins') return sequence.hold()
       sequence.catchUp().catch(() => again(() => sequence.catchUp()))

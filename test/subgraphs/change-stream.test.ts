@@ -236,6 +236,34 @@ describe('a stream of changes', () => {
     await again.return?.()
   })
 
+  test('what comes before following is known to have begun does not hide what was missed', async () => {
+    const seen = watch('a', 1)
+    watch('missed', 2)
+    const hasty: HotStore = {
+      ...hot,
+      async followProgress(...args) {
+        const unfollow = await hot.followProgress(...args)
+        watch('early', 3)
+        return unfollow
+      },
+    }
+    const stream = await open(tokenOf(seen), hasty)
+    expect(await taken(stream)).toEqual([
+      ['put', 'missed', 2],
+      ['put', 'early', 3],
+    ])
+    await stream.return?.()
+  })
+
+  test('a process whose clock is behind is heard by a subscriber who has just come', async () => {
+    clock.advance(10_000)
+    const stream = await open()
+    clock.advance(-5_000)
+    watch('behind', 1)
+    expect(await taken(stream)).toEqual([['put', 'behind', 1]])
+    await stream.return?.()
+  })
+
   test('tells what was missed while following was interrupted, before what comes after, and once', async () => {
     let connected = true
     const flaky: HotStore = {
