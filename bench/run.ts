@@ -5,6 +5,7 @@
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { makeComplain, parsedOr, type Complain } from '../scripts/arguments.ts'
 import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
 
 const BENCHES = readdirSync(import.meta.dirname)
@@ -13,29 +14,19 @@ const BENCHES = readdirSync(import.meta.dirname)
 
 const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
 
-function complain(sentence: string): never {
-  console.error(`${sentence}\n${USAGE}`)
-  process.exit(2)
-}
-
-function readArguments() {
-  try {
-    return parseArgs({
-      allowPositionals: true,
-      options: {
-        quick: { type: 'boolean' },
-        json: { type: 'boolean' },
-        file: { type: 'string' },
-        'hive-router': { type: 'string' },
-        help: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    return complain(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const { values, positionals } = readArguments()
+const complain: Complain = makeComplain(USAGE)
+const { values, positionals } = parsedOr(complain, () =>
+  parseArgs({
+    allowPositionals: true,
+    options: {
+      quick: { type: 'boolean' },
+      json: { type: 'boolean' },
+      file: { type: 'string' },
+      'hive-router': { type: 'string' },
+      help: { type: 'boolean' },
+    },
+  }),
+)
 const [name = '', ...more] = positionals
 
 if (values.help) {

@@ -3,32 +3,23 @@
  * [--subgraph history]`. Prints seeds per second; a failure is told as a short history of events, and exits with 1.
  */
 import { parseArgs } from 'node:util'
+import { makeComplain, parsedOr, type Complain } from './arguments.ts'
 import { simulate } from '../test/simulation/simulate.ts'
 
 const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--subgraph history]'
 const DIGITS = /^\d{1,9}$/
 
-function complain(sentence: string): never {
-  console.error(`${sentence}\n${USAGE}`)
-  process.exit(2)
-}
-
-function readArguments() {
-  try {
-    return parseArgs({
-      options: {
-        seeds: { type: 'string', default: '10000' },
-        first: { type: 'string', default: '1' },
-        subgraph: { type: 'string', default: 'history' },
-        help: { type: 'boolean', default: false },
-      },
-    }).values
-  } catch (error) {
-    return complain(error instanceof Error ? error.message : String(error))
-  }
-}
-
-const values = readArguments()
+const complain: Complain = makeComplain(USAGE)
+const { values } = parsedOr(complain, () =>
+  parseArgs({
+    options: {
+      seeds: { type: 'string', default: '10000' },
+      first: { type: 'string', default: '1' },
+      subgraph: { type: 'string', default: 'history' },
+      help: { type: 'boolean', default: false },
+    },
+  }),
+)
 if (values.help) {
   console.log(USAGE)
   process.exit(0)
