@@ -5,6 +5,7 @@ import { Cluster, Redis } from 'ioredis'
 import type { ClusterOptions } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
 import { TidemarkError } from '../../core/errors.ts'
+import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
 
 export type RedisConnectionOptions = {
@@ -38,6 +39,7 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
   const tls = options.tls !== undefined || first.tls ? tlsOptions(options.tls ?? {}) : undefined
   const { username, password } = credentialsOf(options, first)
   const shared: Shared = {
+    Connector: SteadyConnector,
     connectTimeout: options.connectTimeoutMs ?? 2_000,
     commandTimeout: commandTimeoutMs,
     // A connection that is cut without a word shows only by silence; then it is made anew.
@@ -79,7 +81,7 @@ export function accountOf(options: RedisConnectionOptions): Account {
 }
 
 /** What a single server's connection and each node's of a Cluster have in common. */
-type Shared = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping' | 'Connector'>
+type Shared = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>
 
 function makeCluster(places: readonly Place[], shared: Shared): Cluster {
   return new Cluster(

@@ -1,0 +1,38 @@
+/**
+ * How a connection to a Redis server is made. ioredis' own connector listens for one error of a socket and no second; but a
+ * TLS socket that refused a certificate may still read the server's complaint about that, and an error that nobody listens
+ * for ends the process. So every socket gets a listener that stays.
+ */
+import { AbstractConnector } from 'ioredis'
+import { createConnection } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect } from 'node:tls'
+import type { ConnectionOptions } from 'node:tls'
+
+export type ConnectorOptions = { host?: string; port?: number; tls?: ConnectionOptions; disconnectTimeout?: number }
+
+const DISCONNECT_MAX_MS = 2_000
+
+export class SteadyConnector extends AbstractConnector {
+  readonly #options: ConnectorOptions
+
+  constructor(options: unknown) {
+    const given = options as ConnectorOptions
+    super(given.disconnectTimeout ?? DISCONNECT_MAX_MS)
+    this.#options = given
+  }
+
+  override async connect(): Promise<Socket> {
+    this.connecting = true
+    // A client that is closed at once makes no connection.
+    await Promise.resolve()
+    if (!this.connecting) throw new Error('Connection is closed.')
+    const { host = '127.0.0.1', port = 6379, tls } = this.#options
+    const stream = tls === undefined ? createConnection({ host, port }) : connect({ host, port, ...tls })
+    stream.on('error', (error) => {
+      this.firstError ??= error
+    })
+    this.stream = stream
+    return stream
+  }
+}
