@@ -81,3 +81,38 @@ export type RewardEvent = {
 /** The settings of a viewer travel and persist like a subject's progress, under this reserved address. */
 export const SETTINGS_BUSINESS: BusinessNumber = 0
 export const SETTINGS_OID = 'settings'
+
+/** What a viewer thinks of a subject. */
+export type Mark = 'NONE' | 'LIKE' | 'DISLIKE'
+
+/** The address of a viewer's mark of a subject. */
+export type MarkKey = ProgressKey
+
+/**
+ * What is stored for a key: one last-write-wins register, ordered by `markedAt`, exact ties by `version` (`core/merge-mark.ts`).
+ * NONE is a tombstone: it keeps an older mark that arrives late from coming back.
+ */
+export type MarkRecord = {
+  mark: Mark
+  /** Milliseconds since the epoch: when the viewer last said so. Orders lists, newest first. */
+  markedAt: number
+  /** Given by the hot store at each change of the key: a hybrid clock as in `ProgressRecord`. */
+  version: number
+}
+
+/** One line of a viewer's likes, or of a subject's likers: the other end's id, and when. */
+export type MarkEntry = { id: string; markedAt: number }
+
+/** A place in a list of marks of one viewer or one subject: newest first, then by id (`compareIds`). */
+export type MarkPlace = MarkEntry
+
+/** How many rows of a subject are in each state. Whole numbers up to 2^53. */
+export type SubjectCounts = {
+  likes: number
+  dislikes: number
+  /** Grows with each change of the two; 0 where nothing was ever counted. A reader of caches keeps the higher one. */
+  version: number
+}
+
+/** Likes received by all subjects of an owner in a business. `version` as in `SubjectCounts`. */
+export type OwnerSum = { business: BusinessNumber; owner: ViewerId; likes: number; version: number }

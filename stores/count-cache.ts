@@ -1,0 +1,43 @@
+/**
+ * Port: the count cache, where what the record store counted is read without asking it: counts per subject, its newest
+ * likers, likes received per owner. Everything in it can be made again, and may vanish at any time; nothing in it is older
+ * than something that was in it before.
+ *
+ * Every adapter passes `test/contracts/count-cache.ts`. Failures surface as `HOT_STORE_UNAVAILABLE`. Every call may be
+ * repeated. Counts carry versions: an older value never replaces a newer one, whatever the order of arrival.
+ */
+import type { BusinessNumber, MarkEntry, OwnerSum, Subject, SubjectCounts, ViewerId } from '../core/domain.ts'
+
+export type CountedSubject = Subject & { counts: SubjectCounts }
+
+/** The newest likers of a subject, as of a version of its counts. */
+export type CachedLikers = {
+  version: number
+  /** Newest first. */
+  entries: MarkEntry[]
+  /** True if these are all. */
+  whole: boolean
+}
+
+export interface CountCache {
+  /** Multi-get in order: one command per node. Undefined = not cached. */
+  getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]>
+  /** Keeps each unless a newer version is cached; whoever follows is told of those that changed. Zero counts are cached too. */
+  putCounts(counted: readonly CountedSubject[]): Promise<void>
+  getLikers(subject: Subject): Promise<CachedLikers | undefined>
+  /** Unless a newer version is cached. */
+  putLikers(subject: Subject, likers: CachedLikers): Promise<void>
+  getOwnerSums(
+    owners: readonly { business: BusinessNumber; owner: ViewerId }[],
+  ): Promise<(Pick<OwnerSum, 'likes' | 'version'> | undefined)[]>
+  putOwnerSums(sums: readonly OwnerSum[]): Promise<void>
+  /**
+   * Calls `listener` after each change of these subjects' counts that any process put. At most once per change; changes may be
+   * missed while a connection is lost: `onGap` is called when following goes on. Resolves when following has begun.
+   */
+  followCounts(subjects: readonly Subject[], listener: (changed: CountedSubject) => void, onGap?: () => void): Promise<() => void>
+  /** Removes everything of a business that is deleted; at most about `limit` keys. Returns how many went; 0 = done. */
+  forgetCounts(business: BusinessNumber, limit: number): Promise<number>
+  check(): Promise<void>
+  close(): Promise<void>
+}

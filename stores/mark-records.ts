@@ -1,0 +1,109 @@
+/**
+ * Port: the record store of marks, where counts are exact: `count = number of rows in that state`, always, because rows and
+ * counts change in one transaction that reads the old rows.
+ *
+ * Rows live in two tiers, recent and archived (compact blocks, `core/mark-blocks.ts`); no reader sees the difference.
+ * Every adapter passes `test/contracts/mark-records.ts`. Failures surface as `RECORD_STORE_UNAVAILABLE` (retryable) or
+ * `STORE_FULL`; a call that failed so was executed as a whole or not at all, and may be repeated.
+ */
+import type {
+  BusinessNumber,
+  Mark,
+  MarkEntry,
+  MarkKey,
+  MarkPlace,
+  MarkRecord,
+  OwnerSum,
+  Subject,
+  SubjectCounts,
+  ViewerId,
+} from '../core/domain.ts'
+import type { CountedSubject } from './count-cache.ts'
+
+export type MarkRow = { key: MarkKey; record: MarkRecord }
+
+/** How far a stream (the flushes of a log) has been persisted in a partition; opaque to the store, which keeps the newest. */
+export type StreamOffset = { stream: string; partition: number; offset: number }
+
+/** A row that really changed state. Its id, for whoever must drop repetitions, is key + version. */
+export type MarkTransition = { key: MarkKey; old: Mark; record: MarkRecord }
+
+/** What one transaction changed, kept in the store until the outgoing events are in the log. */
+export type MarkChanges = {
+  /** Grows with every transaction that changed something. */
+  number: number
+  transitions: MarkTransition[]
+  counts: CountedSubject[]
+  owners: OwnerSum[]
+}
+
+export type AppliedMarks = {
+  /** Per row, in order: the row as it is stored now, which may be newer than what was given. */
+  stored: MarkRecord[]
+  /** Undefined if no row changed state. */
+  changes: MarkChanges | undefined
+}
+
+export type Registration = Subject & { owner: ViewerId }
+
+export type Drift = Subject & { counts: SubjectCounts; rows: Pick<SubjectCounts, 'likes' | 'dislikes'> }
+
+export interface MarkRecords {
+  /**
+   * One transaction: reads the old rows (both tiers), writes each row that `winsOver` its old one, adds the summed
+   * transitions to counts (one update per subject) and to owners' sums, keeps the changes for the outbox, and moves the
+   * offsets. Keys are distinct. A repetition finds no transition.
+   */
+  applyMarks(rows: readonly MarkRow[], offsets: readonly StreamOffset[]): Promise<AppliedMarks>
+  /** The persisted offset per partition of a stream. */
+  getOffsets(stream: string): Promise<StreamOffset[]>
+
+  /** Changes whose events may not be in the log yet, oldest first. */
+  listOutbox(limit: number): Promise<MarkChanges[]>
+  /** Their events are in the log. */
+  dropOutbox(numbers: readonly number[]): Promise<void>
+
+  /** Multi-get in key order, tombstones included. */
+  getMarkMany(keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]>
+  /** A viewer's marks of these kinds, newest first, at most `limit`, strictly after `before`. */
+  listMarks(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    marks: readonly Mark[],
+    before: MarkPlace | undefined,
+    limit: number,
+  ): Promise<(MarkRecord & { oid: string })[]>
+  /** A subject's likers, newest first, at most `limit`, strictly after `before`. */
+  listLikers(subject: Subject, before: MarkPlace | undefined, limit: number): Promise<MarkEntry[]>
+  /** In order; zeros with version 0 where nothing was ever counted. */
+  getCountsMany(subjects: readonly Subject[]): Promise<SubjectCounts[]>
+  /** In order; 0 with version 0 where nothing was ever received. */
+  getOwnerSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<OwnerSum[]>
+
+  /** Says whose the subjects are (each once), and moves what they have received to the new owners' sums. One transaction. */
+  registerSubjects(registrations: readonly Registration[]): Promise<OwnerSum[]>
+  getOwners(subjects: readonly Subject[]): Promise<(ViewerId | undefined)[]>
+
+  /** Counts the rows of these subjects, in one snapshot with their counts. Only those that differ come back. */
+  recount(subjects: readonly Subject[]): Promise<Drift[]>
+  /** Owners' sums that differ from the sum of their subjects' likes, of these owners, in one snapshot. */
+  recountOwners(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<(OwnerSum & { summed: number })[]>
+  /** Subjects that have counts, by id, after `after`. For the reconciler. */
+  listSubjects(business: BusinessNumber, after: string | undefined, limit: number): Promise<CountedSubject[]>
+  /** Owners that have sums, by id, after `after`. */
+  listOwners(business: BusinessNumber, after: string | undefined, limit: number): Promise<OwnerSum[]>
+
+  /** Moves up to `limit` rows last marked before this moment into blocks. Returns how many went; 0 = done. */
+  archiveMarks(markedBefore: number, limit: number): Promise<number>
+  /** Removes up to `limit` tombstones undone before this moment that cover nothing archived. Returns how many went; 0 = done. */
+  purgeUndone(undoneBefore: number, limit: number): Promise<number>
+
+  /** All live marks of a business in order of viewer and oid, after `after`: for export. */
+  exportMarks(business: BusinessNumber, after: MarkKey | undefined, limit: number): Promise<MarkRow[]>
+  /** Removes up to `limit` rows or blocks of a deleted business, its counts, owners and registrations included. Returns how many went; 0 = done. */
+  deleteBusiness(business: BusinessNumber, limit: number): Promise<number>
+  /** Live marks, and the bytes that rows and blocks take, for operators and tests; may be slow. */
+  measureMarks(): Promise<{ recent: number; archived: number; recentBytes: number; archivedBytes: number }>
+  check(): Promise<void>
+  close(): Promise<void>
+}
