@@ -15,8 +15,8 @@
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../core/domain.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
-import type { JournalEntry } from '../../stores/journal.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
+import type { Replay } from '../../core/journaling.ts'
 import { putProgress } from './putting.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { placeOf } from './timeline.ts'
@@ -33,17 +33,8 @@ export type ReplayHooks = {
   dropped(count: number): void
 }
 
-export type Replay = {
-  /**
-   * Applies an entry. False: it must wait for the record store, or for a put that belongs to it. Rejects with
-   * the code of the hot store if that fails; then nothing is lost by applying it again.
-   */
-  apply(entry: JournalEntry): Promise<boolean>
-}
-
 const PAGE = 200
 
-/** One per run over a journal. */
 export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: number, hooks: ReplayHooks): Replay {
   const own = new Map<string, number>()
 
