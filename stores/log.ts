@@ -15,6 +15,8 @@ export type FlushMessage = {
 export type LogBatch = {
   partition: number
   messages: readonly FlushMessage[]
+  /** Where the partition goes on after them, if the log counts: a number that grows. */
+  offset?: number
 }
 
 export type ConsumerHooks = {

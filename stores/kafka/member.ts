@@ -12,7 +12,7 @@
  */
 import { type Consumer, type EachBatchPayload, type Kafka } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
-import type { ConsumerHooks, FlushMessage } from '../log.ts'
+import type { ConsumerHooks } from '../log.ts'
 import { type Part, type Undecodable, partsOf } from './batches.ts'
 import { type KafkaLogger, RETRY } from './client.ts'
 import { watchLife } from './watchdog.ts'
@@ -125,7 +125,7 @@ export function makeMember(
     let isPersisted = part.messages.length === 0
     for (let failures = 0; ; failures++) {
       try {
-        if (!isPersisted) await beating(payload, track(persist(partition, part.messages)))
+        if (!isPersisted) await beating(payload, track(persist(partition, part)))
         isPersisted = true
         if (part.undecodable.length > 0) await beating(payload, track(parkAll(partition, part.undecodable)))
         return true
@@ -140,8 +140,8 @@ export function makeMember(
   }
 
   // Hooks are the caller's: one that throws at once is treated as one that rejects.
-  async function persist(partition: number, messages: readonly FlushMessage[]): Promise<void> {
-    await hooks.persist({ partition, messages })
+  async function persist(partition: number, { messages, nextOffset }: Part): Promise<void> {
+    await hooks.persist({ partition, messages, offset: Number(nextOffset) })
   }
 
   async function parkAll(partition: number, undecodable: readonly Undecodable[]): Promise<void> {

@@ -10,7 +10,7 @@ import { decodeFlush } from '../../core/record-codec.ts'
 import type { ConsumerHooks, FlushMessage, LogConsumer } from '../log.ts'
 import type { Environment } from './environment.ts'
 import type { LogTables } from './log-tables.ts'
-import { appendAll } from './sequences.ts'
+import { appendAll, sequenceOf } from './sequences.ts'
 
 export type ConsumerOptions = {
   /** Messages a batch may hold. Minimum 1. Default 200. */
@@ -73,7 +73,7 @@ export function consume(
     const batch = environment.read(() => readBatch(tables, options))
     if (batch.keys.length === 0 && batch.undecodable.length === 0) return false
     if (batch.undecodable.length > 0) await park(batch)
-    if (batch.messages.length > 0) await hooks.persist({ partition: PARTITION, messages: batch.messages })
+    if (batch.messages.length > 0) await hooks.persist({ partition: PARTITION, messages: batch.messages, ...offsetOf(batch) })
     if (batch.keys.length > 0) await environment.writeToFree(() => batch.keys.forEach((key) => void tables.flushes.remove(key)))
     return true
   }
@@ -116,6 +116,12 @@ export function consume(
     },
     left,
   }
+}
+
+/** Messages are numbered as they are appended. */
+function offsetOf({ keys }: Batch): { offset?: number } {
+  const last = keys.at(-1)
+  return last === undefined ? {} : { offset: sequenceOf(last) + 1 }
 }
 
 function readBatch(tables: LogTables, options: ConsumerOptions): Batch {

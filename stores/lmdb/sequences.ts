@@ -32,3 +32,8 @@ export function appendAll(
   if (oldest <= 1) return
   for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
 }
+
+/** The number that `sequenceKey` wrote. */
+export function sequenceOf(key: Buffer): number {
+  return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
+}
