@@ -10,7 +10,7 @@ import { decodeFlush } from '../../core/record-codec.ts'
 import type { ConsumerHooks, FlushMessage, LogConsumer } from '../log.ts'
 import type { Environment } from './environment.ts'
 import type { LogTables } from './log-tables.ts'
-import { appendAll } from './sequences.ts'
+import { appendAll, sequenceOf } from './sequences.ts'
 
 export type ConsumerOptions = {
   /** Messages a batch may hold. Minimum 1. Default 200. */
@@ -73,7 +73,12 @@ export function consume(
     const batch = environment.read(() => readBatch(tables, options))
     if (batch.keys.length === 0 && batch.undecodable.length === 0) return false
     if (batch.undecodable.length > 0) await park(batch)
-    if (batch.messages.length > 0) await hooks.persist({ partition: PARTITION, messages: batch.messages })
+    if (batch.messages.length > 0)
+      await hooks.persist({
+        partition: PARTITION,
+        messages: batch.messages,
+        nextOffset: sequenceOf(batch.keys[batch.keys.length - 1] as Buffer) + 1,
+      })
     if (batch.keys.length > 0) await environment.writeToFree(() => batch.keys.forEach((key) => void tables.flushes.remove(key)))
     return true
   }

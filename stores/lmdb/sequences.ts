@@ -14,6 +14,10 @@ export function sequenceKey(sequence: number): Buffer {
   return key
 }
 
+export function sequenceOf(key: Buffer): number {
+  return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
+}
+
 /** Appends the values and keeps at most the newest `keep`. Inside a transaction. */
 export function appendAll(
   table: Bytes,
