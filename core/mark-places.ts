@@ -7,7 +7,7 @@
  */
 import type { MarkPlace } from './domain.ts'
 import { TidemarkError } from './errors.ts'
-import { PACKED_ID_BYTES_MAX, compareIds, packId, packedIdLength, unpackId } from './keys.ts'
+import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from './keys.ts'
 import { fnv1a } from './regions.ts'
 
 /** The first byte of a cursor; 1 is a timeline's (`places.ts`). */
@@ -16,11 +16,6 @@ export type MarkListKind = keyof typeof KINDS
 
 /** A list: the likers of a subject (`id` is its oid), or the likes of a viewer (`id` is his). */
 export type MarkList = { kind: MarkListKind; business: number; id: string }
-
-/** Negative if `a` comes before `b`. */
-export function compareMarkPlaces(a: MarkPlace, b: MarkPlace): number {
-  return b.markedAt - a.markedAt || compareIds(a.id, b.id)
-}
 
 /** The place right before everything marked at or before this moment: 64 bytes of the highest character come last in every moment. */
 export function placeAtOrBefore(markedAt: number): MarkPlace {

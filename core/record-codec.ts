@@ -95,6 +95,6 @@ function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
 }
 
 /** The generated types say number; the decoder says `Long` where the value came as 64 bits. */
-function plainNumber(value: number | { low: number; high: number }): number {
+export function plainNumber(value: number | { low: number; high: number }): number {
   return typeof value === 'number' ? value : (value.high >>> 0) * 2 ** 32 + (value.low >>> 0)
 }

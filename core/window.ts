@@ -11,8 +11,8 @@ import type { Clock, Timer } from './clock.ts'
 import type { MarkKey } from './domain.ts'
 import { distinctKeys } from './progress-key.ts'
 
-/** `offset`: where the batch ends in its partition, if the log says so. */
-export type WindowBatch = { partition: number; offset: number | undefined; keys: readonly MarkKey[] }
+/** `offset`: where the partition goes on after the batch. */
+export type WindowBatch = { partition: number; offset: number; keys: readonly MarkKey[] }
 export type WindowOffset = { partition: number; offset: number }
 
 export type WindowOptions = {
@@ -57,7 +57,7 @@ export function makeWindows(
   function close(window: Open): void {
     if (open === window) open = undefined
     window.timer?.cancel()
-    const offsets = window.batches.flatMap(({ partition, offset }) => (offset === undefined ? [] : [{ partition, offset }]))
+    const offsets = window.batches.map(({ partition, offset }) => ({ partition, offset }))
     const work = persist(distinctKeys(window.batches.flatMap(({ keys }) => keys)), offsets).then(
       () => window.closed.resolve(),
       (error: unknown) => window.closed.reject(error),

@@ -483,4 +483,217 @@ export namespace tidemark {
         /** Shape of a Reward. */
         type $Shape = tidemark.Reward.$Properties;
     }
+
+    /** MarkKind enum. */
+    enum MarkKind {
+
+        /** NONE value */
+        NONE = 0,
+
+        /** LIKE value */
+        LIKE = 1,
+
+        /** DISLIKE value */
+        DISLIKE = 2
+    }
+
+    /**
+     * Properties of a MarkEvent.
+     * @deprecated Use tidemark.MarkEvent.$Properties instead.
+     */
+    interface IMarkEvent extends tidemark.MarkEvent.$Properties {
+    }
+
+    /** Represents a MarkEvent. */
+    class MarkEvent {
+
+        /**
+         * Constructs a new MarkEvent.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.MarkEvent.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** MarkEvent id. */
+        id: string;
+
+        /** MarkEvent viewer. */
+        viewer: string;
+
+        /** MarkEvent business. */
+        business: number;
+
+        /** MarkEvent oid. */
+        oid: string;
+
+        /** MarkEvent old. */
+        old: tidemark.MarkKind;
+
+        /** MarkEvent mark. */
+        mark: tidemark.MarkKind;
+
+        /** MarkEvent markedAt. */
+        markedAt: number;
+
+        /** MarkEvent version. */
+        version: number;
+
+        /**
+         * Encodes the specified MarkEvent message. Does not implicitly {@link tidemark.MarkEvent.verify|verify} messages.
+         * @param message MarkEvent message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.MarkEvent.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a MarkEvent message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.MarkEvent & tidemark.MarkEvent.$Shape} MarkEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.MarkEvent & tidemark.MarkEvent.$Shape;
+
+        /**
+         * Gets the type url for MarkEvent
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace MarkEvent {
+
+        /** Properties of a MarkEvent. */
+        interface $Properties {
+
+            /** MarkEvent id */
+            id?: (string|null);
+
+            /** MarkEvent viewer */
+            viewer?: (string|null);
+
+            /** MarkEvent business */
+            business?: (number|null);
+
+            /** MarkEvent oid */
+            oid?: (string|null);
+
+            /** MarkEvent old */
+            old?: (tidemark.MarkKind|null);
+
+            /** MarkEvent mark */
+            mark?: (tidemark.MarkKind|null);
+
+            /** MarkEvent markedAt */
+            markedAt?: (number|null);
+
+            /** MarkEvent version */
+            version?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a MarkEvent. */
+        type $Shape = tidemark.MarkEvent.$Properties;
+    }
+
+    /**
+     * Properties of a CountEvent.
+     * @deprecated Use tidemark.CountEvent.$Properties instead.
+     */
+    interface ICountEvent extends tidemark.CountEvent.$Properties {
+    }
+
+    /** Represents a CountEvent. */
+    class CountEvent {
+
+        /**
+         * Constructs a new CountEvent.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.CountEvent.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** CountEvent id. */
+        id: string;
+
+        /** CountEvent business. */
+        business: number;
+
+        /** CountEvent oid. */
+        oid: string;
+
+        /** CountEvent likes. */
+        likes: number;
+
+        /** CountEvent dislikes. */
+        dislikes: number;
+
+        /** CountEvent version. */
+        version: number;
+
+        /**
+         * Encodes the specified CountEvent message. Does not implicitly {@link tidemark.CountEvent.verify|verify} messages.
+         * @param message CountEvent message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.CountEvent.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a CountEvent message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.CountEvent & tidemark.CountEvent.$Shape} CountEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.CountEvent & tidemark.CountEvent.$Shape;
+
+        /**
+         * Gets the type url for CountEvent
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace CountEvent {
+
+        /** Properties of a CountEvent. */
+        interface $Properties {
+
+            /** CountEvent id */
+            id?: (string|null);
+
+            /** CountEvent business */
+            business?: (number|null);
+
+            /** CountEvent oid */
+            oid?: (string|null);
+
+            /** CountEvent likes */
+            likes?: (number|null);
+
+            /** CountEvent dislikes */
+            dislikes?: (number|null);
+
+            /** CountEvent version */
+            version?: (number|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a CountEvent. */
+        type $Shape = tidemark.CountEvent.$Properties;
+    }
 }

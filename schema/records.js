@@ -1267,10 +1267,566 @@ export const tidemark = $root.tidemark = (() => {
         return Reward;
     })();
 
+    /**
+     * MarkKind enum.
+     * @name tidemark.MarkKind
+     * @enum {number}
+     * @property {number} NONE=0 NONE value
+     * @property {number} LIKE=1 LIKE value
+     * @property {number} DISLIKE=2 DISLIKE value
+     */
+    tidemark.MarkKind = (function() {
+        const valuesById = $Object.create(null), values = $Object.create(valuesById);
+        values[valuesById[0] = "NONE"] = 0;
+        values[valuesById[1] = "LIKE"] = 1;
+        values[valuesById[2] = "DISLIKE"] = 2;
+        return values;
+    })();
+
+    tidemark.MarkEvent = (function() {
+
+        /**
+         * Properties of a MarkEvent.
+         * @typedef {Object} tidemark.MarkEvent.$Properties
+         * @property {string|null} [id] MarkEvent id
+         * @property {string|null} [viewer] MarkEvent viewer
+         * @property {number|null} [business] MarkEvent business
+         * @property {string|null} [oid] MarkEvent oid
+         * @property {tidemark.MarkKind|null} [old] MarkEvent old
+         * @property {tidemark.MarkKind|null} [mark] MarkEvent mark
+         * @property {number|null} [markedAt] MarkEvent markedAt
+         * @property {number|null} [version] MarkEvent version
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a MarkEvent.
+         * @memberof tidemark
+         * @interface IMarkEvent
+         * @augments tidemark.MarkEvent.$Properties
+         * @deprecated Use tidemark.MarkEvent.$Properties instead.
+         */
+
+        /**
+         * Shape of a MarkEvent.
+         * @typedef {tidemark.MarkEvent.$Properties} tidemark.MarkEvent.$Shape
+         */
+
+        /**
+         * Constructs a new MarkEvent.
+         * @memberof tidemark
+         * @classdesc Represents a MarkEvent.
+         * @constructor
+         * @param {tidemark.MarkEvent.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const MarkEvent = function (properties) {
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * MarkEvent id.
+         * @member {string} id
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.id = "";
+
+        /**
+         * MarkEvent viewer.
+         * @member {string} viewer
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.viewer = "";
+
+        /**
+         * MarkEvent business.
+         * @member {number} business
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.business = 0;
+
+        /**
+         * MarkEvent oid.
+         * @member {string} oid
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.oid = "";
+
+        /**
+         * MarkEvent old.
+         * @member {tidemark.MarkKind} old
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.old = 0;
+
+        /**
+         * MarkEvent mark.
+         * @member {tidemark.MarkKind} mark
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.mark = 0;
+
+        /**
+         * MarkEvent markedAt.
+         * @member {number} markedAt
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.markedAt = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+        /**
+         * MarkEvent version.
+         * @member {number} version
+         * @memberof tidemark.MarkEvent
+         * @instance
+         */
+        MarkEvent.prototype.version = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+        /**
+         * Encodes the specified MarkEvent message. Does not implicitly {@link tidemark.MarkEvent.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.MarkEvent
+         * @static
+         * @param {tidemark.MarkEvent.$Properties} message MarkEvent message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        MarkEvent.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.id != null && $Object.hasOwnProperty.call(message, "id") && message.id !== "")
+                writer.uint32(/* id 1, wireType 2 =*/10).string(message.id);
+            if (message.viewer != null && $Object.hasOwnProperty.call(message, "viewer") && message.viewer !== "")
+                writer.uint32(/* id 2, wireType 2 =*/18).string(message.viewer);
+            if (message.business != null && $Object.hasOwnProperty.call(message, "business") && message.business !== 0)
+                writer.uint32(/* id 3, wireType 0 =*/24).uint32(message.business);
+            if (message.oid != null && $Object.hasOwnProperty.call(message, "oid") && message.oid !== "")
+                writer.uint32(/* id 4, wireType 2 =*/34).string(message.oid);
+            if (message.old != null && $Object.hasOwnProperty.call(message, "old") && message.old !== 0)
+                writer.uint32(/* id 5, wireType 0 =*/40).int32(message.old);
+            if (message.mark != null && $Object.hasOwnProperty.call(message, "mark") && message.mark !== 0)
+                writer.uint32(/* id 6, wireType 0 =*/48).int32(message.mark);
+            if (message.markedAt != null && $Object.hasOwnProperty.call(message, "markedAt") && (typeof message.markedAt === "object" ? message.markedAt.low || message.markedAt.high : message.markedAt !== 0))
+                writer.uint32(/* id 7, wireType 0 =*/56).uint64(message.markedAt);
+            if (message.version != null && $Object.hasOwnProperty.call(message, "version") && (typeof message.version === "object" ? message.version.low || message.version.high : message.version !== 0))
+                writer.uint32(/* id 8, wireType 0 =*/64).uint64(message.version);
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a MarkEvent message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.MarkEvent
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.MarkEvent & tidemark.MarkEvent.$Shape} MarkEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        MarkEvent.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message, value;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.MarkEvent();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.id = value;
+                        else
+                            delete message.id;
+                        continue;
+                    }
+                case 2: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.viewer = value;
+                        else
+                            delete message.viewer;
+                        continue;
+                    }
+                case 3: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.uint32())
+                            message.business = value;
+                        else
+                            delete message.business;
+                        continue;
+                    }
+                case 4: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.oid = value;
+                        else
+                            delete message.oid;
+                        continue;
+                    }
+                case 5: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.int32())
+                            message.old = value;
+                        else
+                            delete message.old;
+                        continue;
+                    }
+                case 6: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.int32())
+                            message.mark = value;
+                        else
+                            delete message.mark;
+                        continue;
+                    }
+                case 7: {
+                        if (wireType !== 0)
+                            break;
+                        if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            message.markedAt = value;
+                        else
+                            delete message.markedAt;
+                        continue;
+                    }
+                case 8: {
+                        if (wireType !== 0)
+                            break;
+                        if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            message.version = value;
+                        else
+                            delete message.version;
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for MarkEvent
+         * @function getTypeUrl
+         * @memberof tidemark.MarkEvent
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        MarkEvent.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.MarkEvent";
+        };
+
+        return MarkEvent;
+    })();
+
+    tidemark.CountEvent = (function() {
+
+        /**
+         * Properties of a CountEvent.
+         * @typedef {Object} tidemark.CountEvent.$Properties
+         * @property {string|null} [id] CountEvent id
+         * @property {number|null} [business] CountEvent business
+         * @property {string|null} [oid] CountEvent oid
+         * @property {number|null} [likes] CountEvent likes
+         * @property {number|null} [dislikes] CountEvent dislikes
+         * @property {number|null} [version] CountEvent version
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a CountEvent.
+         * @memberof tidemark
+         * @interface ICountEvent
+         * @augments tidemark.CountEvent.$Properties
+         * @deprecated Use tidemark.CountEvent.$Properties instead.
+         */
+
+        /**
+         * Shape of a CountEvent.
+         * @typedef {tidemark.CountEvent.$Properties} tidemark.CountEvent.$Shape
+         */
+
+        /**
+         * Constructs a new CountEvent.
+         * @memberof tidemark
+         * @classdesc Represents a CountEvent.
+         * @constructor
+         * @param {tidemark.CountEvent.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const CountEvent = function (properties) {
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * CountEvent id.
+         * @member {string} id
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.id = "";
+
+        /**
+         * CountEvent business.
+         * @member {number} business
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.business = 0;
+
+        /**
+         * CountEvent oid.
+         * @member {string} oid
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.oid = "";
+
+        /**
+         * CountEvent likes.
+         * @member {number} likes
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.likes = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+        /**
+         * CountEvent dislikes.
+         * @member {number} dislikes
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.dislikes = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+        /**
+         * CountEvent version.
+         * @member {number} version
+         * @memberof tidemark.CountEvent
+         * @instance
+         */
+        CountEvent.prototype.version = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+        /**
+         * Encodes the specified CountEvent message. Does not implicitly {@link tidemark.CountEvent.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.CountEvent
+         * @static
+         * @param {tidemark.CountEvent.$Properties} message CountEvent message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        CountEvent.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.id != null && $Object.hasOwnProperty.call(message, "id") && message.id !== "")
+                writer.uint32(/* id 1, wireType 2 =*/10).string(message.id);
+            if (message.business != null && $Object.hasOwnProperty.call(message, "business") && message.business !== 0)
+                writer.uint32(/* id 2, wireType 0 =*/16).uint32(message.business);
+            if (message.oid != null && $Object.hasOwnProperty.call(message, "oid") && message.oid !== "")
+                writer.uint32(/* id 3, wireType 2 =*/26).string(message.oid);
+            if (message.likes != null && $Object.hasOwnProperty.call(message, "likes") && (typeof message.likes === "object" ? message.likes.low || message.likes.high : message.likes !== 0))
+                writer.uint32(/* id 4, wireType 0 =*/32).uint64(message.likes);
+            if (message.dislikes != null && $Object.hasOwnProperty.call(message, "dislikes") && (typeof message.dislikes === "object" ? message.dislikes.low || message.dislikes.high : message.dislikes !== 0))
+                writer.uint32(/* id 5, wireType 0 =*/40).uint64(message.dislikes);
+            if (message.version != null && $Object.hasOwnProperty.call(message, "version") && (typeof message.version === "object" ? message.version.low || message.version.high : message.version !== 0))
+                writer.uint32(/* id 6, wireType 0 =*/48).uint64(message.version);
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a CountEvent message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.CountEvent
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.CountEvent & tidemark.CountEvent.$Shape} CountEvent
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        CountEvent.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message, value;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.CountEvent();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.id = value;
+                        else
+                            delete message.id;
+                        continue;
+                    }
+                case 2: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.uint32())
+                            message.business = value;
+                        else
+                            delete message.business;
+                        continue;
+                    }
+                case 3: {
+                        if (wireType !== 2)
+                            break;
+                        if ((value = reader.stringVerify()).length)
+                            message.oid = value;
+                        else
+                            delete message.oid;
+                        continue;
+                    }
+                case 4: {
+                        if (wireType !== 0)
+                            break;
+                        if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            message.likes = value;
+                        else
+                            delete message.likes;
+                        continue;
+                    }
+                case 5: {
+                        if (wireType !== 0)
+                            break;
+                        if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            message.dislikes = value;
+                        else
+                            delete message.dislikes;
+                        continue;
+                    }
+                case 6: {
+                        if (wireType !== 0)
+                            break;
+                        if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                            message.version = value;
+                        else
+                            delete message.version;
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for CountEvent
+         * @function getTypeUrl
+         * @memberof tidemark.CountEvent
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        CountEvent.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.CountEvent";
+        };
+
+        return CountEvent;
+    })();
+
     return tidemark;
 })();
 
 export {
   $root as default
 };
-// records.proto edf5a38d1dcf18e6c45d4ddf73e8fd3caa59c096e8cde69eeeb4cbb079afc68b
+// records.proto 7e0c89877b5a772766310ab15f614a2ad7043c284bb804f254141ad7917ae555

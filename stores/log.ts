@@ -6,6 +6,9 @@
  */
 import type { ProgressKey, RewardEvent } from '../core/domain.ts'
 
+/** What flows through a log of its own: keys of progress, keys of marks. */
+export type Stream = 'history' | 'marks'
+
 export type FlushMessage = {
   region: number
   /** All of this region; each once. */
@@ -15,8 +18,8 @@ export type FlushMessage = {
 export type LogBatch = {
   partition: number
   messages: readonly FlushMessage[]
-  /** Where the partition goes on after them, if the log counts: a number that grows. */
-  offset?: number
+  /** Where the partition goes on after these: grows with every batch that is not a repetition. */
+  nextOffset: number
 }
 
 export type ConsumerHooks = {

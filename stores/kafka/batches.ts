@@ -8,38 +8,55 @@ import type { FlushMessage } from '../log.ts'
 
 export type Undecodable = { message: KafkaMessage; reason: string }
 
-export type Part = {
-  messages: FlushMessage[]
+export type Part<M> = {
+  messages: M[]
   undecodable: Undecodable[]
   /** The offset to commit once the part is done: that of the message after its last. */
   nextOffset: string
 }
 
-/** Cuts messages into parts of at most `keysMax` keys; a single larger message is a part of its own. */
-export function* partsOf(messages: readonly KafkaMessage[], regions: number, keysMax: number): Generator<Part> {
-  let part: Part = { messages: [], undecodable: [], nextOffset: '' }
-  let keys = 0
+/** Parts of at most `keysMax` keys; a single larger message is a part of its own. */
+export function flushParts(messages: readonly KafkaMessage[], regions: number, keysMax: number): Generator<Part<FlushMessage>> {
+  return partsOf(
+    messages,
+    (message) => decode(message, regions),
+    (flush) => flush.keys.length,
+    keysMax,
+  )
+}
+
+export type Decoded<M> = { content: M } | { reason: string }
+
+/** Cuts messages into parts that together weigh at most `weightMax`. */
+export function* partsOf<M>(
+  messages: readonly KafkaMessage[],
+  decodeOne: (message: KafkaMessage) => Decoded<M>,
+  weightOf: (content: M) => number,
+  weightMax: number,
+): Generator<Part<M>> {
+  let part: Part<M> = { messages: [], undecodable: [], nextOffset: '' }
+  let weight = 0
   for (const message of messages) {
-    const decoded = decode(message, regions)
-    const more = 'keys' in decoded ? decoded.keys.length : 0
-    if (part.nextOffset !== '' && keys + more > keysMax) {
+    const decoded = decodeOne(message)
+    const more = 'content' in decoded ? weightOf(decoded.content) : 0
+    if (part.nextOffset !== '' && weight + more > weightMax) {
       yield part
       part = { messages: [], undecodable: [], nextOffset: '' }
-      keys = 0
+      weight = 0
     }
-    if ('keys' in decoded) part.messages.push(decoded)
+    if ('content' in decoded) part.messages.push(decoded.content)
     else part.undecodable.push({ message, reason: decoded.reason })
     part.nextOffset = String(BigInt(message.offset) + 1n)
-    keys += more
+    weight += more
   }
   if (part.nextOffset !== '') yield part
 }
 
-function decode(message: KafkaMessage, regions: number): FlushMessage | { reason: string } {
+function decode(message: KafkaMessage, regions: number): Decoded<FlushMessage> {
   if (message.value === null) return { reason: 'the message has no value' }
   try {
     const flush = decodeFlush(message.value)
-    if (flush.region < regions) return flush
+    if (flush.region < regions) return { content: flush }
     return { reason: `region ${flush.region} is not one of the ${regions} of this deployment: another one writes to its topic` }
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) }

@@ -15,13 +15,15 @@ import type { Kafka } from 'kafkajs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { partitionOf } from '../../core/regions.ts'
-import type { ConsumerHooks, LogConsumer } from '../log.ts'
+import type { LogConsumer } from '../log.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
 import type { Undecodable } from './batches.ts'
 import { MISSING_MAX_MS, isLasting, isMissing, logError } from './errors.ts'
-import { type Member, type MemberOptions, makeMember } from './member.ts'
+import { type Member, type MemberHooks, type MemberOptions, makeMember } from './member.ts'
 
-export type SupervisorOptions = MemberOptions & {
+export type SupervisorOptions<M> = MemberOptions<M> & {
+  /** Shards of this deployment, of which a member owns those of its partitions. */
+  regions: number
   /** Milliseconds for the first consumer to join its group where brokers do not answer. */
   startMaxMs: number
   /** Begin although no broker answers: the consumer joins when one does. */
@@ -41,14 +43,14 @@ const RESTART_MAX_MS = 5_000
 /** A life this long was a good one: the next restart is quick again. */
 const GOOD_LIFE_MS = 60_000
 
-export async function superviseConsumer(
+export async function superviseConsumer<M>(
   kafka: Kafka,
   connection: KafkaConnection,
   collaborators: Collaborators,
-  hooks: ConsumerHooks,
+  hooks: MemberHooks<M>,
   clock: Clock,
   logger: KafkaLogger,
-  options: SupervisorOptions,
+  options: SupervisorOptions<M>,
 ): Promise<LogConsumer & { restarts(): number }> {
   let member: Member | undefined
   let stopped = false

@@ -4,7 +4,7 @@
  */
 import type { Admin } from 'kafkajs'
 import { type KafkaConnection, type KafkaLogger, bounded, makeClient } from './client.ts'
-import { type TopicSettings, inspectTopics, topicNames } from './topics.ts'
+import { type TopicSettings, eventTopicNames, inspectTopics, topicNames } from './topics.ts'
 
 export type KafkaFinding = {
   /** `wrong`: it fails or loses data. `doubtful`: it may, under some circumstance. */
@@ -29,8 +29,14 @@ async function inspectCopies(connection: KafkaConnection, settings: TopicSetting
     return await bounded(connection, COPIES_MAX_MS, async () => {
       await admin.connect()
       const existing = new Set(await admin.listTopics())
-      const { flushes, rewards } = topicNames(settings.topicPrefix ?? 'tidemark')
-      const topics = await Promise.all([flushes, rewards].filter((topic) => existing.has(topic)).map((topic) => readCopies(admin, topic)))
+      const prefix = settings.topicPrefix ?? 'tidemark'
+      const { flushes, rewards } = topicNames(prefix)
+      const { marks, counts } = eventTopicNames(prefix)
+      const topics = await Promise.all(
+        [flushes, topicNames(prefix, 'marks').flushes, rewards, marks, counts]
+          .filter((topic) => existing.has(topic))
+          .map((topic) => readCopies(admin, topic)),
+      )
       return topics.flatMap(judgeCopies)
     })
   } finally {

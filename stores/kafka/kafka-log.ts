@@ -11,9 +11,9 @@ import { type Clock, sleep } from '../../core/clock.ts'
 import { encodeReward } from '../../core/record-codec.ts'
 import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import type { ConsumerHooks, Log, LogConsumer } from '../log.ts'
+import type { ConsumerHooks, FlushMessage, Log, LogConsumer, Stream } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
-import { encodePieces, type Undecodable } from './batches.ts'
+import { encodePieces, flushParts, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
 import { parkAll } from './dead-letters.ts'
@@ -26,7 +26,9 @@ export type KafkaLogOptions = {
   regions: number
   /** What the topics' names begin with. Default "tidemark". */
   topicPrefix?: string
-  /** The persisting group. Default: the prefix and "-history". */
+  /** Which log of this deployment. Default "history". */
+  stream?: Stream
+  /** The persisting group. Default: the prefix and "-history", or "-thumbup" of marks. */
   groupId?: string
   /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
@@ -61,8 +63,9 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   const { connection, regions } = options
   const requestMaxMs = connection.requestMaxMs ?? REQUEST_MAX_MS
   const topicPrefix = options.topicPrefix ?? 'tidemark'
-  const names = topicNames(topicPrefix)
-  const groupId = options.groupId ?? `${topicPrefix}-history`
+  const stream = options.stream ?? 'history'
+  const names = topicNames(topicPrefix, stream)
+  const groupId = options.groupId ?? `${topicPrefix}-${stream === 'marks' ? 'thumbup' : 'history'}`
   const kafka = makeClient(connection, logger)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,
@@ -111,11 +114,12 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
       persist: (batch) => hooks.persist(batch),
       parked: (reason, where) => hooks.parked?.(reason, { ...where, deadLetters: names.dead }),
     }
-    const consumer = await superviseConsumer(kafka, connection, collaborators, told, clock, logger, {
+    const consumer = await superviseConsumer<FlushMessage>(kafka, connection, collaborators, told, clock, logger, {
       topic: names.flushes,
       groupId,
       regions,
-      batchKeysMax: options.batchKeysMax ?? 20_000,
+      parts: (messages) => flushParts(messages, regions, options.batchKeysMax ?? 20_000),
+      fromBeginning: true,
       partitionsAtOnce: options.partitionsAtOnce ?? 4,
       sessionMaxMs: options.sessionMaxMs ?? 10_000,
       rebalanceMaxMs: options.rebalanceMaxMs ?? 60_000,

@@ -10,19 +10,19 @@
  * The commit comes before `resolveOffset`, which tells kafkajs where to go on: had it been the other way round, a commit
  * that failed would never be repeated in a partition to which nothing more is appended.
  */
-import { type Consumer, type EachBatchPayload, type Kafka } from 'kafkajs'
+import { type Consumer, type EachBatchPayload, type Kafka, type KafkaMessage } from 'kafkajs'
 import type { Clock } from '../../core/clock.ts'
-import type { ConsumerHooks } from '../log.ts'
-import { type Part, type Undecodable, partsOf } from './batches.ts'
+import type { Part, Undecodable } from './batches.ts'
 import { type KafkaLogger, RETRY } from './client.ts'
 import { watchLife } from './watchdog.ts'
 
-export type MemberOptions = {
+export type MemberOptions<M> = {
   topic: string
   groupId: string
-  regions: number
-  /** Keys one call of `persist` gets at most, where a single message has not more. Minimum 1. Default 20000. */
-  batchKeysMax: number
+  /** Decodes what was fetched and cuts it into what is persisted and committed at once. */
+  parts(messages: readonly KafkaMessage[]): Iterable<Part<M>>
+  /** Where a group begins that never committed: with the oldest message, or with the next to come. */
+  fromBeginning: boolean
   /** Partitions persisted side by side. Minimum 1. Default 4. */
   partitionsAtOnce: number
   /** Milliseconds without a heartbeat after which the group gives a member's partitions to others. Default 10000. */
@@ -49,13 +49,20 @@ const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 5_000
 const LEAVE_MAX_MS = 5_000
 
-export function makeMember(
+export type MemberHooks<M> = {
+  persist(batch: { partition: number; messages: readonly M[]; nextOffset: number }): Promise<void>
+  parked?(reason: string, where?: Record<string, string | number>): void
+  /** Whatever was appended before this moment (ms since the epoch) has come and is persisted. */
+  caughtUp?(until: number): void
+}
+
+export function makeMember<M>(
   kafka: Kafka,
   park: (partition: number, undecodable: readonly Undecodable[]) => Promise<void>,
-  hooks: ConsumerHooks,
+  hooks: MemberHooks<M>,
   clock: Clock,
   logger: KafkaLogger,
-  options: MemberOptions,
+  options: MemberOptions<M>,
   onJoin: () => void,
 ): Member {
   const consumer = kafka.consumer({
@@ -72,9 +79,11 @@ export function makeMember(
   const persisting = new Set<Promise<unknown>>()
   const ending = Promise.withResolvers<void>()
   let isEnding = false
+  let batchTakenAt = 0
   let owned: ReadonlySet<number> = new Set()
 
   followAssignment()
+  if (hooks.caughtUp !== undefined) followFetches(hooks.caughtUp)
   const watchdog = watchLife(consumer, clock, options.hungAfterMs)
   const crashed = new Promise<unknown>((resolve) => consumer.on(consumer.events.CRASH, ({ payload }) => resolve(payload.error)))
   const ended = Promise.race([crashed, watchdog.hung, begin().then(() => crashed)]).catch((error: unknown) => error)
@@ -95,10 +104,26 @@ export function makeMember(
     }
   }
 
+  /** A fetch that brought nothing from its broker says that all it had before is here. kafkajs does not tell, so it is concluded. */
+  function followFetches(caughtUp: (until: number) => void): void {
+    const begun = new Map<string, number>()
+    const quiet = new Map<string, number>()
+    consumer.on(consumer.events.FETCH_START, ({ payload }) => {
+      const node = String(payload.nodeId)
+      const before = begun.get(node)
+      if (before !== undefined && persisting.size === 0 && batchTakenAt < before) quiet.set(node, before)
+      begun.set(node, clock.now())
+      if (quiet.size === begun.size) caughtUp(Math.min(...quiet.values()))
+    })
+    consumer.on(consumer.events.GROUP_JOIN, () => {
+      begun.clear()
+      quiet.clear()
+    })
+  }
+
   async function begin(): Promise<void> {
     await consumer.connect()
-    // A group that never committed begins with the oldest message: nothing that was appended is skipped.
-    await consumer.subscribe({ topics: [options.topic], fromBeginning: true })
+    await consumer.subscribe({ topics: [options.topic], fromBeginning: options.fromBeginning })
     await consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -108,11 +133,12 @@ export function makeMember(
   }
 
   async function takeBatch(payload: EachBatchPayload): Promise<void> {
+    batchTakenAt = clock.now()
     const { partition, messages } = payload.batch
     const mayGoOn = () => !isEnding && payload.isRunning() && !payload.isStale()
     // A consumer that was given up and wakes again must not fetch the same messages for ever: this ends it.
     if (isEnding && payload.isRunning()) throw new Replaced('this consumer was replaced')
-    for (const part of partsOf(messages, options.regions, options.batchKeysMax)) {
+    for (const part of options.parts(messages)) {
       if (!mayGoOn() || !(await persistPart(partition, part, payload, mayGoOn))) return
       await payload.commitOffsetsIfNecessary({ topics: [{ topic: options.topic, partitions: [{ partition, offset: part.nextOffset }] }] })
       payload.resolveOffset(String(BigInt(part.nextOffset) - 1n))
@@ -121,7 +147,7 @@ export function makeMember(
   }
 
   /** False if it was told to stop before the part was done. */
-  async function persistPart(partition: number, part: Part, payload: EachBatchPayload, mayGoOn: () => boolean): Promise<boolean> {
+  async function persistPart(partition: number, part: Part<M>, payload: EachBatchPayload, mayGoOn: () => boolean): Promise<boolean> {
     let isPersisted = part.messages.length === 0
     for (let failures = 0; ; failures++) {
       try {
@@ -140,8 +166,8 @@ export function makeMember(
   }
 
   // Hooks are the caller's: one that throws at once is treated as one that rejects.
-  async function persist(partition: number, { messages, nextOffset }: Part): Promise<void> {
-    await hooks.persist({ partition, messages, offset: Number(nextOffset) })
+  async function persist(partition: number, { messages, nextOffset }: Part<M>): Promise<void> {
+    await hooks.persist({ partition, messages, nextOffset: Number(nextOffset) })
   }
 
   async function parkAll(partition: number, undecodable: readonly Undecodable[]): Promise<void> {

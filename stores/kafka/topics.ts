@@ -5,6 +5,9 @@
  * |----------|------------|---------|------------------------------------------------------------------------|
  * | .flushes | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
  * | .rewards | 12         | 30 days | first views of a day, for whoever pays them out                        |
+ * | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes                               |
+ * | .mark    | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
+ * | .count   | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
  * | .dead    | 1          | 30 days | messages nobody could read, each with its reason in a header           |
  *
  * All are deleted by age, never compacted: their keys are regions, and compaction would keep one message of each. Losing
@@ -16,13 +19,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
+import type { Stream } from '../log.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { MISSING_MAX_MS, isUnsettled } from './errors.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 
-export function topicNames(prefix: string): TopicNames {
+export function topicNames(prefix: string, stream: Stream = 'history'): TopicNames {
+  if (stream === 'marks') return { ...topicNames(prefix), flushes: `${prefix}.mark-flushes` }
   return { flushes: `${prefix}.flushes`, rewards: `${prefix}.rewards`, dead: `${prefix}.dead` }
+}
+
+export type EventTopicNames = { marks: string; counts: string }
+
+/** The outgoing events; part of what other teams build on. */
+export function eventTopicNames(prefix: string): EventTopicNames {
+  return { marks: `${prefix}.mark`, counts: `${prefix}.count` }
 }
 
 export type TopicSettings = {
@@ -34,7 +46,7 @@ export type TopicSettings = {
   replicationFactor?: number
   /** Days that flushes are kept. Minimum 1. Default 7. */
   flushesDays?: number
-  /** Days that rewards and dead messages are kept. Minimum 1. Default 30. */
+  /** Days that rewards, events of marks and dead messages are kept. Minimum 1. Default 30. */
   rewardsDays?: number
 }
 
@@ -51,7 +63,9 @@ const MIGRATE_MAX_MS = 30_000
 type Wanted = { topic: string; partitions: number; config: Readonly<Record<string, string>> }
 
 function wantedTopics(settings: TopicSettings): Wanted[] {
-  const names = topicNames(settings.topicPrefix ?? 'tidemark')
+  const prefix = settings.topicPrefix ?? 'tidemark'
+  const names = topicNames(prefix)
+  const events = eventTopicNames(prefix)
   const partitions = settings.partitions ?? PARTITIONS
   const keptFor = (days: number, bytesMax = BATCH_BYTES_MAX) => ({
     'cleanup.policy': 'delete',
@@ -62,6 +76,9 @@ function wantedTopics(settings: TopicSettings): Wanted[] {
   return [
     { topic: names.flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: names.rewards, partitions, config: keptFor(rewardsDays) },
+    { topic: topicNames(prefix, 'marks').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
+    { topic: events.marks, partitions, config: keptFor(rewardsDays) },
+    { topic: events.counts, partitions, config: keptFor(rewardsDays) },
     { topic: names.dead, partitions: 1, config: keptFor(rewardsDays, DEAD_BYTES_MAX) },
   ]
 }

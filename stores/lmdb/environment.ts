@@ -48,7 +48,7 @@ export type Environment = {
 
 const FILE = 'tidemark.mdb'
 const FORMAT = '1'
-const TABLES_MAX = 24
+const TABLES_MAX = 64
 /** Address space to begin with; the library maps more when the file outgrows it. */
 const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's own limit for readers is 126: one per process and thread. */

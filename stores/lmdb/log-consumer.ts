@@ -73,7 +73,12 @@ export function consume(
     const batch = environment.read(() => readBatch(tables, options))
     if (batch.keys.length === 0 && batch.undecodable.length === 0) return false
     if (batch.undecodable.length > 0) await park(batch)
-    if (batch.messages.length > 0) await hooks.persist({ partition: PARTITION, messages: batch.messages, ...offsetOf(batch) })
+    if (batch.messages.length > 0)
+      await hooks.persist({
+        partition: PARTITION,
+        messages: batch.messages,
+        nextOffset: sequenceOf(batch.keys[batch.keys.length - 1] as Buffer) + 1,
+      })
     if (batch.keys.length > 0) await environment.writeToFree(() => batch.keys.forEach((key) => void tables.flushes.remove(key)))
     return true
   }
@@ -116,12 +121,6 @@ export function consume(
     },
     left,
   }
-}
-
-/** Messages are numbered as they are appended. */
-function offsetOf({ keys }: Batch): { offset?: number } {
-  const last = keys.at(-1)
-  return last === undefined ? {} : { offset: sequenceOf(last) + 1 }
 }
 
 function readBatch(tables: LogTables, options: ConsumerOptions): Batch {

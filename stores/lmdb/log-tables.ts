@@ -1,13 +1,17 @@
 /** The tables of the log: flushes that wait, messages that could not be decoded, rewards, and their last numbers. */
+import type { Stream } from '../log.ts'
 import type { Bytes, Environment } from './environment.ts'
 
 export type LogTables = { flushes: Bytes; dead: Bytes; rewards: Bytes; counters: Bytes }
 
-export function openLogTables(environment: Environment): LogTables {
+const NAMES = { history: 'log', marks: 'mark-log' } as const
+
+export function openLogTables(environment: Environment, stream: Stream = 'history'): LogTables {
+  const name = NAMES[stream]
   return {
-    flushes: environment.table('log'),
-    dead: environment.table('log-dead'),
-    rewards: environment.table('log-rewards'),
-    counters: environment.table('log-counters'),
+    flushes: environment.table(name),
+    dead: environment.table(`${name}-dead`),
+    rewards: environment.table(`${name}-rewards`),
+    counters: environment.table(`${name}-counters`),
   }
 }

@@ -8,15 +8,17 @@
 import type { Clock } from '../../core/clock.ts'
 import type { RewardEvent } from '../../core/domain.ts'
 import { decodeReward, encodeFlush, encodeReward } from '../../core/record-codec.ts'
-import type { Log } from '../log.ts'
+import type { Log, Stream } from '../log.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from './scan.ts'
-import { appendAll, sequenceKey } from './sequences.ts'
+import { appendAll, sequenceKey, sequenceOf } from './sequences.ts'
 
 export type LmdbLogOptions = Partial<ConsumerOptions> & {
+  /** Which log of this folder. Default "history". */
+  stream?: Stream
   /** Rewards kept, the newest. Minimum 1. Default 1,000,000. */
   rewardsMax?: number
 }
@@ -26,7 +28,7 @@ const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, p
 
 /** The environment stays open when the log is closed: others may use it. */
 export function openLmdbLog(environment: Environment, clock: Clock, options: LmdbLogOptions = {}): Log {
-  const tables = openLogTables(environment)
+  const tables = openLogTables(environment, options.stream)
   const consumerOptions: ConsumerOptions = { ...CONSUMER_DEFAULTS, ...options }
   const consumers = new Set<RunningConsumer>()
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
@@ -70,7 +72,7 @@ export function listRewards(environment: Environment, after: number, limit: numb
   const { rewards } = openLogTables(environment)
   return environment.read(() =>
     Array.from(rewards.getRange({ start: sequenceKey(after + 1), limit }), ({ key, value }) => ({
-      sequence: key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4),
+      sequence: sequenceOf(key),
       reward: decodeReward(value),
     })),
   )

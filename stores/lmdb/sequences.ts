@@ -14,6 +14,10 @@ export function sequenceKey(sequence: number): Buffer {
   return key
 }
 
+export function sequenceOf(key: Buffer): number {
+  return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
+}
+
 /** Appends the values and keeps at most the newest `keep`. Inside a transaction. */
 export function appendAll(
   table: Bytes,
@@ -31,9 +35,4 @@ export function appendAll(
   const oldest = last + values.length - keep + 1
   if (oldest <= 1) return
   for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
-}
-
-/** The number that `sequenceKey` wrote. */
-export function sequenceOf(key: Buffer): number {
-  return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
 }

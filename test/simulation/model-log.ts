@@ -159,7 +159,7 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
     const commit = () => once('commit', [batch.partition, batch.end], () => state.commit(batch.partition, batch.end))
     if (options.faults.commitsFirst) await commit()
     const messages = batch.messages.filter((message) => message !== UNREADABLE)
-    if (messages.length > 0) await hooks.persist({ partition: batch.partition, messages })
+    if (messages.length > 0) await hooks.persist({ partition: batch.partition, messages, nextOffset: batch.end })
     for (const message of batch.messages) if (message === UNREADABLE) hooks.parked?.('a message of the model is unreadable')
     member.positions.set(batch.partition, batch.end)
     if (!options.faults.commitsFirst) await commit()

@@ -2,6 +2,8 @@
 import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
+import type { FlushMessage } from '../../../stores/log.ts'
+import { flushParts } from '../../../stores/kafka/batches.ts'
 import { makeMember } from '../../../stores/kafka/member.ts'
 import { until } from '../../contracts/reports.ts'
 import { service } from '../../support/services.ts'
@@ -46,7 +48,7 @@ describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT
     await log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'the last' }] }])
     const { kafka, failed } = failingCommits(topics.client, 1)
     const seen: string[] = []
-    const member = makeMember(
+    const member = makeMember<FlushMessage>(
       kafka,
       () => Promise.resolve(),
       { persist: async ({ messages }) => void seen.push(...messages.flatMap(({ keys }) => keys.map(({ oid }) => oid))) },
@@ -55,8 +57,8 @@ describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT
       {
         topic: topics.names.flushes,
         groupId: topics.groupId,
-        regions: REGIONS,
-        batchKeysMax: 100,
+        parts: (messages) => flushParts(messages, REGIONS, 100),
+        fromBeginning: true,
         partitionsAtOnce: 4,
         sessionMaxMs: 3_000,
         rebalanceMaxMs: 60_000,

@@ -4,7 +4,7 @@ import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../../../core/clock.ts'
 import type { KafkaConnection, KafkaLogger } from '../../../stores/kafka/client.ts'
 import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
-import { migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
+import { eventTopicNames, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
 
 export const REGIONS = 100
 
@@ -77,7 +77,8 @@ export async function makeTopics(connection: KafkaConnection, partitions = 12) {
     await Promise.all(logs.map((log) => log.close()))
     const admin = client.admin()
     await admin.connect()
-    await admin.deleteTopics({ topics: Object.values(names) })
+    const all = [...Object.values(names), topicNames(topicPrefix, 'marks').flushes, ...Object.values(eventTopicNames(topicPrefix))]
+    await admin.deleteTopics({ topics: all })
     await admin.deleteGroups([groupId]).catch(() => undefined)
     await admin.disconnect()
   }

@@ -32,7 +32,10 @@ describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 },
   it('migrating creates what is missing, and twice is once', async () => {
     const topicPrefix = freshPrefix()
     const first = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
-    expect(first).toEqual({ created: [`${topicPrefix}.flushes`, `${topicPrefix}.rewards`, `${topicPrefix}.dead`], findings: [] })
+    expect(first).toEqual({
+      created: ['flushes', 'rewards', 'mark-flushes', 'mark', 'count', 'dead'].map((name) => `${topicPrefix}.${name}`),
+      findings: [],
+    })
     const second = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
     expect(second).toEqual({ created: [], findings: [] })
   })
@@ -76,7 +79,7 @@ describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 },
     })
     await admin.disconnect()
     const { created, findings } = await migrateKafka(connection, { topicPrefix, partitions: 4 }, logger)
-    expect(created).toEqual([names.dead])
+    expect(created).toEqual([...['mark-flushes', 'mark', 'count'].map((name) => `${topicPrefix}.${name}`), names.dead])
     expect(findings.some((line) => line.includes(`${names.flushes} has 2 partitions and 4 are configured: add partitions`))).toBe(true)
     expect(findings.some((line) => line.includes(`${names.rewards} has 5 partitions and 4 are configured: configure 5`))).toBe(true)
     expect(findings.some((line) => line.includes('cleanup.policy=compact'))).toBe(true)

@@ -1,0 +1,125 @@
+/**
+ * Outgoing events of marks on LMDB: a table per kind, by number, the newest million of each. A group's place is kept beside
+ * them, so a consumer goes on where its group stopped; what another process appended is found by looking every `pollMs`.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../../core/mark-event-codec.ts'
+import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../mark-events.ts'
+import type { Bytes, Environment } from './environment.ts'
+import { failingAs } from './failures.ts'
+import { appendAll, sequenceKey, sequenceOf } from './sequences.ts'
+
+export type LmdbMarkEventsOptions = {
+  /** Events of a kind that are kept, the newest. Minimum 1. Default 1,000,000. */
+  keptMax?: number
+  /** Events one call of a listener gets at most. Minimum 1. Default 5000. */
+  batchMax?: number
+  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  pollMs?: number
+}
+
+const RETRY_MS = 200
+
+/** The environment stays open when these are closed: others may use it. */
+export function openLmdbMarkEvents(environment: Environment, clock: Clock, options: LmdbMarkEventsOptions = {}): MarkEvents {
+  const { keptMax = 1_000_000, batchMax = 5_000, pollMs = 500 } = options
+  const marks = environment.table('mark-events')
+  const counts = environment.table('count-events')
+  const counters = environment.table('event-counters')
+  const groups = environment.table('event-groups')
+  const consumers = new Set<EventConsumer & { wake(): void }>()
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
+
+  async function appendEvents(transitions: readonly MarkEvent[], counted: readonly CountEvent[]): Promise<void> {
+    if (transitions.length + counted.length === 0) return
+    const encoded = { marks: transitions.map(encodeMarkEvent), counts: counted.map(encodeCountEvent) }
+    await environment.write(() => {
+      if (encoded.marks.length > 0) appendAll(marks, counters, 'marks', encoded.marks, keptMax)
+      if (encoded.counts.length > 0) appendAll(counts, counters, 'counts', encoded.counts, keptMax)
+    })
+    for (const consumer of consumers) consumer.wake()
+  }
+
+  async function consume<E>(
+    name: 'marks' | 'counts',
+    table: Bytes,
+    group: string,
+    decode: (bytes: Uint8Array) => E,
+    onEvents: (events: readonly E[]) => Promise<void>,
+  ): Promise<EventConsumer> {
+    const placeKey = Buffer.from(`${name}:${group}`)
+    let isStopped = false
+    let readUntil = 0
+    let wake: () => void = () => undefined
+    let place = await environment.write(() => {
+      const found = groups.getBinary(placeKey)
+      if (found !== undefined) return Buffer.from(found).readDoubleBE(0)
+      const last = counters.getBinary(Buffer.from(name))?.readDoubleBE(0) ?? 0
+      void groups.put(placeKey, numberBytes(last))
+      return last
+    })
+
+    async function run(): Promise<void> {
+      while (!isStopped) {
+        const lookedAt = clock.now()
+        const found = environment.read(() => [...table.getRange({ start: sequenceKey(place + 1), limit: batchMax })])
+        const last = found[found.length - 1]
+        if (last === undefined) {
+          readUntil = lookedAt
+          await pause(pollMs)
+          continue
+        }
+        try {
+          await onEvents(found.map(({ value }) => decode(value)))
+          const next = sequenceOf(last.key)
+          await environment.write(() => void groups.put(placeKey, numberBytes(next)))
+          place = next
+        } catch {
+          // The listener knows why; the same events come again.
+          await pause(RETRY_MS)
+        }
+      }
+    }
+
+    function pause(ms: number): Promise<void> {
+      if (isStopped) return Promise.resolve()
+      return new Promise((resolve) => {
+        const timer = clock.after(ms, resolve)
+        wake = () => {
+          timer.cancel()
+          resolve()
+        }
+      })
+    }
+
+    const running = run()
+    const consumer = {
+      readUntil: () => readUntil,
+      wake: () => wake(),
+      async stop() {
+        isStopped = true
+        consumers.delete(consumer)
+        wake()
+        await running
+      },
+    }
+    consumers.add(consumer)
+    return consumer
+  }
+
+  return {
+    appendEvents: (transitions, counted) => calling(() => appendEvents(transitions, counted)),
+    consumeCounts: (group, onCounts) => calling(() => consume('counts', counts, group, decodeCountEvent, onCounts)),
+    consumeMarks: (group, onMarks) => calling(() => consume('marks', marks, group, decodeMarkEvent, onMarks)),
+    check: () => calling(() => environment.read(() => undefined)),
+    async close() {
+      await Promise.all([...consumers].map((consumer) => consumer.stop()))
+    },
+  }
+}
+
+function numberBytes(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeDoubleBE(value)
+  return bytes
+}
