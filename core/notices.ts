@@ -4,7 +4,7 @@
  */
 import { saysDown, type StoreName } from './degraded.ts'
 import type { Clock } from './clock.ts'
-import type { GuardedStores } from './guarded-stores.ts'
+import type { Breaker } from './breaker.ts'
 import type { Journal, Journals } from '../stores/journal.ts'
 
 export type Notices = {
@@ -51,7 +51,7 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     failed(error: unknown): void {
       if (!STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
     },
-    follow({ breakers }: Pick<GuardedStores, 'breakers'>): void {
+    follow({ breakers }: { breakers: Record<StoreName, Pick<Breaker, 'isOpen' | 'onClose'>> }): void {
       for (const store of STORES) {
         breakers[store].onClose(() => {
           if (breakers[store].isOpen()) return

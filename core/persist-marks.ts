@@ -27,7 +27,7 @@ export type MarkPersistOptions = {
   capOf(business: BusinessNumber): number
   /** Keys one transaction takes. Minimum 1. */
   keysMax: number
-  /** Businesses whose data is removed: their keys are left out. */
+  /** Businesses whose data is removed: their keys are left out, and forgotten. */
   deleted: ReadonlySet<BusinessNumber>
 }
 
@@ -42,6 +42,9 @@ export type MarkPersistReport = {
   countUpdates: number
 }
 
+/** Viewers whose marks of a deleted business are forgotten at once. */
+const FORGET_MAX = 1_000
+
 /** Rejects with the code of the store that failed; repeating it is safe and complete. `onLate` is told what was left to the outbox. */
 export async function persistMarks(
   stores: MarkPersistStores,
@@ -52,7 +55,9 @@ export async function persistMarks(
 ): Promise<MarkPersistReport> {
   const distinct = distinctKeys(keys)
   const report: MarkPersistReport = { keys: distinct.length, rows: 0, missing: 0, transitions: 0, countUpdates: 0 }
-  // Of a deleted business nothing may come back; its dirty marks go with all the rest (`forgetBusiness`).
+  // Of a deleted business nothing may come back. Its dirty marks have to go, or they would be swept for ever.
+  const gone = new Set(distinct.map(({ business }) => business).filter((business) => options.deleted.has(business)))
+  for (const business of gone) while ((await stores.hot.forgetBusiness(business, FORGET_MAX)) > 0);
   const live = distinct.filter(({ business }) => !options.deleted.has(business))
   for (let start = 0; start === 0 || start < live.length; start += options.keysMax) {
     const chunk = live.slice(start, start + options.keysMax)

@@ -13,6 +13,7 @@
  * A report replayed after its viewer paused is dropped, even if it was made before: when in doubt nothing is recorded.
  */
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
@@ -163,6 +164,8 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
           return true
         case 'base':
           return mergeBases(entry.keys, entry.now)
+        case 'mark':
+          throw new TidemarkError('BUSINESS_UNKNOWN', 'an entry of marks is in the journal of history: put it into that of thumbup')
         default:
           throw new Error(`an entry of a kind that this version does not know: ${JSON.stringify(entry satisfies never)}`)
       }
