@@ -14,7 +14,7 @@ export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
 
 export type Fills = {
   /** Rejects with the code of the store that failed. It may have filled nothing: ask the hot store again. */
-  fill(of: ViewerBusiness): Promise<void>
+  bring(of: ViewerBusiness): Promise<void>
   /** Fills that were made. */
   count(): number
 }
@@ -36,7 +36,7 @@ export function makeFills(
   }
 
   return {
-    fill(of) {
+    bring(of) {
       const text = textOf(of)
       const found = underWay.get(text)
       if (found !== undefined) return found

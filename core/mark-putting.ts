@@ -30,7 +30,7 @@ export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): nu
 export async function putMarks(
   hot: Pick<MarkStore, 'putMarks'>,
   records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'fill'>,
+  fills: Pick<Fills, 'bring'>,
   writes: readonly MarkWrite[],
   { now, capOf }: PutMarksOptions,
   degraded?: Degraded,
@@ -50,7 +50,7 @@ export async function putMarks(
 async function putOfOneCap(
   hot: Pick<MarkStore, 'putMarks'>,
   records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'fill'>,
+  fills: Pick<Fills, 'bring'>,
   writes: readonly MarkWrite[],
   options: { now: number; cap: number },
   degraded: Degraded | undefined,
@@ -86,7 +86,7 @@ type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs
 /** The writes as they are to be put again: their viewers filled, or with what the record store has for them. */
 async function helped(
   records: Pick<MarkRecords, 'getMarkMany'>,
-  fills: Pick<Fills, 'fill'>,
+  fills: Pick<Fills, 'bring'>,
   writes: readonly MarkWrite[],
   undecided: readonly Undecided[],
   mayFill: boolean,
@@ -96,7 +96,7 @@ async function helped(
   const isFilled = new Set(filled.map(textOf))
   const needsRow = undecided.filter(({ place }) => !isFilled.has(textOf(writes[place] as MarkWrite)))
   const keys = needsRow.map(({ place }) => writes[place] as MarkWrite).map(({ viewer, business, oid }) => ({ viewer, business, oid }))
-  const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...filled.map((of) => fills.fill(of))])
+  const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...filled.map((of) => fills.bring(of))])
   const rowOf = new Map<number, MarkRecord | null>(needsRow.map(({ place }, index) => [place, rows[index] ?? null]))
   return undecided.map(({ place, outcome }) => {
     const write = writes[place] as MarkWrite

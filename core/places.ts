@@ -16,10 +16,7 @@ export function compareMarkPlaces(a: MarkPlace, b: MarkPlace): number {
   return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }
 
-<<<<<<< HEAD
 /** The first byte says of which kind of list a cursor is: 1 here, 2 and 3 in mark-places.ts. */
-=======
->>>>>>> bc028e6362a0644959a8fee3f12464ddba77b1ca
 const KIND = 1
 const HEADER_BYTES = 1 + 8 + 2
 

@@ -20,7 +20,7 @@ export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending'>
 /** More viewers at once than these are not filled, but looked up. */
 const FILLS_MAX = 8
 
-export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'fill'> }
+export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'bring'> }
 
 /**
  * In key order; null where no store that answers knows. With a collector it rejects only where the hot store is down for
@@ -66,7 +66,7 @@ async function fillUnknown(
   const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown'))
   if (unknown.length === 0 || unknown.length > FILLS_MAX) return false
   try {
-    await Promise.all(unknown.map((of) => fills.fill(of)))
+    await Promise.all(unknown.map((of) => fills.bring(of)))
     return true
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'recordStore')) throw error

@@ -23,7 +23,7 @@ export type MarkPage = { entries: MarkEntry[]; hasNextPage: boolean }
 export type LikesSources = {
   hot: Pick<MarkStore, 'listLikes' | 'readDirtyMarks'>
   records: Pick<MarkRecords, 'listMarks' | 'getMarkMany'>
-  fills: Pick<Fills, 'fill'>
+  fills: Pick<Fills, 'bring'>
 }
 
 /** At most `first` likes strictly after `before`, newest first; null if no store answers. */
@@ -82,7 +82,7 @@ async function listHot(
   const page = await hot.listLikes(viewer, business, before, wanted)
   if (page.floor !== null) return page
   try {
-    await fills.fill({ viewer, business })
+    await fills.bring({ viewer, business })
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
     degraded.add('recordStore')
