@@ -5,14 +5,13 @@
  *   Ids that grow with time, as most sites' do, are near each other when their marks are.
  * - wide: decimal integers from 2^52 to 2^63 - 1 (snowflakes), cut between decimal digits, so that none of it needs 64-bit
  *   arithmetic: what stands above 10^12, as the small ones, then the lowest twelve digits in 5 bytes, lowest byte first.
- * - text: everything else. One byte and the prefix that all of them share, one byte for the length of what follows it if
- *   they agree in that, else 0 and a byte for each, then what follows it, all in a row. UTF-8.
+ * - text: everything else, as `core/mark-block-text.ts` has it.
  *
  * Each column is absent where no id is of its kind. Reading gives numbers, which are made into strings at the end or, by a
  * lookup, only where one is found.
  */
-import { isAscii } from 'node:buffer'
 import { isIntegerId } from './keys.ts'
+import { readText, textBytesMax, writeText } from './mark-block-text.ts'
 import { VARINT_BYTES_MAX, foldSign, readVarint, unfoldSign, writeVarint } from './varint.ts'
 import type { ByteReader } from './varint.ts'
 
@@ -33,9 +32,7 @@ export function idKind(id: string): IdKind {
 
 /** At least the bytes that `writeIdColumns` needs. */
 export function idColumnsBytesMax(ids: readonly string[]): number {
-  let bytes = 256
-  for (const id of ids) bytes += Math.max(WIDE_BYTES_MAX, 1 + id.length * 3)
-  return bytes
+  return ids.length * WIDE_BYTES_MAX + textBytesMax(ids)
 }
 
 export function writeIdColumns(ids: readonly string[], kinds: Uint8Array, target: Buffer, offset: number): number {
@@ -63,36 +60,6 @@ export function writeIdColumns(ids: readonly string[], kinds: Uint8Array, target
   return text.length === 0 ? at : writeText(text, target, at)
 }
 
-function writeText(ids: readonly string[], target: Buffer, offset: number): number {
-  const prefix = sharedPrefix(ids)
-  const prefixBytes = target.write(prefix, offset + 1)
-  target[offset] = prefixBytes
-  let at = offset + 1 + prefixBytes
-  const lengths = ids.map((id) => Buffer.byteLength(id) - prefixBytes)
-  const length = lengths[0] as number
-  if (lengths.every((other) => other === length)) {
-    target[at++] = length
-  } else {
-    target[at++] = 0
-    for (const each of lengths) target[at++] = each
-  }
-  return at + target.write(ids.map((id) => id.slice(prefix.length)).join(''), at)
-}
-
-/** Of a single id nothing: then no two ids agree in a rest of no bytes, and 0 is free to say that lengths follow. */
-function sharedPrefix(ids: readonly string[]): string {
-  const first = ids[0] as string
-  if (ids.length === 1) return ''
-  let length = first.length
-  for (const id of ids) {
-    let same = 0
-    while (same < length && id.charCodeAt(same) === first.charCodeAt(same)) same++
-    length = same
-  }
-  const prefix = first.slice(0, length)
-  return prefix.isWellFormed() ? prefix : prefix.slice(0, -1)
-}
-
 /** `counts` says how many ids there are of each kind. */
 export function readIdColumns(reader: ByteReader, counts: readonly number[]): IdColumns {
   const [smallCount = 0, wideCount = 0, textCount = 0] = counts
@@ -112,28 +79,6 @@ function readLow(reader: ByteReader): number {
   reader.at = at + LOW_BYTES
   const low = (bytes[at] as number) | ((bytes[at + 1] as number) << 8) | ((bytes[at + 2] as number) << 16)
   return low + (bytes[at + 3] as number) * 2 ** 24 + (bytes[at + 4] as number) * 2 ** 32
-}
-
-/** ASCII, which nearly all ids are, becomes one string and is cut there: a decoder call for each id would take five times as long. */
-function readText(reader: ByteReader, count: number): string[] {
-  const { bytes } = reader
-  const prefixEnd = reader.at + 1 + (bytes[reader.at] as number)
-  const prefix = bytes.toString('utf8', reader.at + 1, prefixEnd)
-  const length = bytes[prefixEnd] as number
-  const start = prefixEnd + 1 + (length === 0 ? count : 0)
-  const ends = new Uint32Array(count)
-  for (let i = 0, end = start; i < count; i++) ends[i] = end += length === 0 ? (bytes[prefixEnd + 1 + i] as number) : length
-  const end = ends[count - 1] as number
-  reader.at = end
-  const body = bytes.subarray(start, end)
-  const all = isAscii(body) ? body.toString('latin1') : undefined
-  const ids: string[] = []
-  for (let i = 0, from = start; i < count; i++) {
-    const to = ends[i] as number
-    ids.push(prefix + (all === undefined ? bytes.toString('utf8', from, to) : all.substring(from - start, to - start)))
-    from = to
-  }
-  return ids
 }
 
 const FOUR_DIGITS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(4, '0'))

@@ -1,5 +1,5 @@
 /**
- * A block: up to some thousand archived marks of one owner, in 4 to 12 bytes each where a row takes 60 to 80. The owner is
+ * A block: up to some thousand archived marks of one owner, in 4 to 12 bytes each (more for long ids of text) where a row takes 60 to 80. The owner is
  * a viewer (then the ids are those of subjects) or a subject (then they are viewers'); whoever stores the block knows which,
  * and the block does not say. Entries stand as pages list them: newest first, those of one moment in the order of their ids
  * (`compareEntries`, which is `comparePlaces` within a business). Equal sets of marks have equal bytes.

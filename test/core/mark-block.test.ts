@@ -109,6 +109,22 @@ describe('a block of marks', () => {
     for (const markedAt of [-1, 0.5, Number.NaN, 2 ** 53]) expect(() => encodeBlock([{ ...entry, markedAt }])).toThrow('whole milliseconds')
   })
 
+  it('packs text of few characters into the bits that number them', () => {
+    const bytesPerId = (characters: string) => {
+      const tail = (i: number) => Array.from({ length: 20 }, (_, place) => characters[(i * 7 + place * 11) % characters.length]).join('')
+      const entries = Array.from({ length: 1_000 }, (_, i): MarkEntry => {
+        return { id: `v:${String(i).padStart(4, '0')}${tail(i)}`, mark: 'LIKE', markedAt: 1_000 - i }
+      })
+      expect(decodeBlock(encodeBlock(entries))).toStrictEqual(entries)
+      return encodeBlock(entries).length / 1_000
+    }
+    // 24 characters after the prefix and a byte of time, besides what the block has once.
+    expect(bytesPerId('01234')).toBeLessThan(1 + 24 * (4 / 8) + 0.1)
+    expect(bytesPerId('0123456789abcdefghijklmnopqrstuv')).toBeLessThan(1 + 24 * (5 / 8) + 0.1)
+    const all = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('')
+    expect(bytesPerId(all)).toBeLessThan(1 + 24 * (7 / 8) + 0.2)
+  })
+
   it('is laid out as its docstring says', () => {
     const block = encodeBlock([
       { id: '300', mark: 'LIKE', markedAt: 9_000 },
@@ -122,7 +138,7 @@ describe('a block of marks', () => {
       ...[0 | (2 << 2) | (1 << 4) | (2 << 6), 0b1010, 2, 1, 0],
       ...[0xd8, 0x04],
       ...[0xae, 0x46, ...Array.from({ length: 5 }, (_, i) => Math.floor(low / 256 ** i) % 256)],
-      ...[1, 0x61, 1, 0x62, 0x63],
+      ...[1, 0x61, 1, 0, 0x62, 0x63],
     ]
     expect(block.subarray(5)).toEqual(Buffer.from(body))
     expect(block[0]).toBe(0xb1)
