@@ -86,8 +86,14 @@ const FOUR_DIGITS = Array.from({ length: 10_000 }, (_, i) => String(i).padStart(
 /** As `String(value)`, in half the time for numbers above 2^31. */
 export function smallText(value: number): string {
   if (value < 10_000) return `${value}`
-  const rest = Math.floor(value / 10_000)
-  return smallText(rest) + (FOUR_DIGITS[value - rest * 10_000] as string)
+  if (value < 2 ** 31) {
+    const rest = (value / 10_000) | 0
+    return smallText(rest) + (FOUR_DIGITS[value - rest * 10_000] as string)
+  }
+  const high = Math.floor(value / 100_000_000)
+  const low = value - high * 100_000_000
+  const rest = (low / 10_000) | 0
+  return `${smallText(high)}${FOUR_DIGITS[rest]}${FOUR_DIGITS[low - rest * 10_000]}`
 }
 
 export function wideText(high: number, low: number): string {
