@@ -21,16 +21,17 @@
  *
  * The unit costs a byte where times are exact, and saves one or two a mark where they came in seconds or days.
  *
- * There is no version of the mark in it. Versions decide between writes under way; a mark is archived long after, from a row
- * whose transaction has decided already. What is left to decide is between that row and the block, where the newer markedAt
- * wins, and the row at equal times, being the later writer. Who needs a version of an archived mark takes
- * `markedAt × 1024`, the lowest that the hybrid clock can have given it.
+ * There is no version of the mark in it, which would be two or three bytes more. Versions decide between writes of the same
+ * millisecond that are under way. A mark is archived long after, from a row whose transactions have decided already, and what
+ * comes later is what the hot store holds by then. So markedAt alone decides against an archived mark, and at equal times the
+ * later writer wins: to `winsOver` an archived mark is one of version 0.
  *
  * All of a block is checked before any of it is believed, its header too: who skips a block for what its header says would
  * otherwise lose marks to one flipped bit. The sum of 6 KB takes about a microsecond.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
+import type { Mark, MarkEntry, MarkPlace } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { checkId, compareIds } from './keys.ts'
 import { idAt, idColumnsBytesMax, idKind, readIdColumns, wantedIdAt, writeIdColumns } from './mark-block-ids.ts'
@@ -38,13 +39,8 @@ import type { IdColumns, IdKind, WantedIds } from './mark-block-ids.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
 import type { ByteReader } from './varint.ts'
 
-/** An archived mark; `id` is the end of it that the block's owner is not. */
-export type MarkEntry = {
-  id: string
-  mark: 'LIKE' | 'DISLIKE'
-  /** Milliseconds since the epoch, below 2^53. */
-  markedAt: number
-}
+/** `id` is the end of the mark that the block's owner is not; `markedAt` is below 2^53. */
+export type ArchivedMark = MarkEntry & { mark: Exclude<Mark, 'NONE'> }
 
 export type BlockHeader = {
   /** The version of the format. */
@@ -62,12 +58,12 @@ const CHECKED_FROM = 5
 const HEADER_BYTES_MAX = 6 + 5 * VARINT_BYTES_MAX
 
 /** Negative if `a` is listed before `b`. */
-export function compareEntries(a: Pick<MarkEntry, 'id' | 'markedAt'>, b: Pick<MarkEntry, 'id' | 'markedAt'>): number {
+export function compareEntries(a: MarkPlace, b: MarkPlace): number {
   return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }
 
 /** At least one entry, in any order, each id once. Throws ID_INVALID. */
-export function encodeBlock(entries: readonly MarkEntry[]): Buffer {
+export function encodeBlock(entries: readonly ArchivedMark[]): Buffer {
   const sorted = entries.toSorted(compareEntries)
   const ids = sorted.map((entry) => entry.id)
   checkEntries(sorted, ids)
@@ -75,7 +71,7 @@ export function encodeBlock(entries: readonly MarkEntry[]): Buffer {
   const kinds = Uint8Array.from(ids, idKind)
   const kindBits = kinds.reduce((bits, kind) => bits | (1 << kind), 0)
   const dislikes = sorted.reduce((sum, { mark }) => sum + (mark === 'DISLIKE' ? 1 : 0), 0)
-  const newestAt = (sorted[0] as MarkEntry).markedAt
+  const newestAt = (sorted[0] as ArchivedMark).markedAt
   const unit = timeUnit(sorted)
 
   const bytes = Buffer.alloc(HEADER_BYTES_MAX + count * (1 + VARINT_BYTES_MAX) + idColumnsBytesMax(ids))
@@ -85,7 +81,7 @@ export function encodeBlock(entries: readonly MarkEntry[]): Buffer {
   at = writeVarint(dislikes, bytes, at)
   at = writeVarint(newestAt, bytes, at)
   at = writeVarint(unit, bytes, at)
-  at = writeVarint((newestAt - (sorted[count - 1] as MarkEntry).markedAt) / unit, bytes, at)
+  at = writeVarint((newestAt - (sorted[count - 1] as ArchivedMark).markedAt) / unit, bytes, at)
   if (hasSeveral(kindBits)) {
     for (let i = 0; i < count; i++) orInto(bytes, at + (i >>> 2), (kinds[i] as number) << ((i & 3) * 2))
     at += Math.ceil(count / 4)
@@ -95,7 +91,7 @@ export function encodeBlock(entries: readonly MarkEntry[]): Buffer {
     at += Math.ceil(count / 8)
   }
   for (let i = 1, previous = newestAt; i < count; i++) {
-    const { markedAt } = sorted[i] as MarkEntry
+    const { markedAt } = sorted[i] as ArchivedMark
     at = writeVarint((previous - markedAt) / unit, bytes, at)
     previous = markedAt
   }
@@ -104,7 +100,7 @@ export function encodeBlock(entries: readonly MarkEntry[]): Buffer {
   return Buffer.from(bytes.subarray(0, end))
 }
 
-function checkEntries(sorted: readonly MarkEntry[], ids: readonly string[]): void {
+function checkEntries(sorted: readonly ArchivedMark[], ids: readonly string[]): void {
   assert(sorted.length > 0, 'a block has at least one mark')
   assert(new Set(ids).size === ids.length, 'a block has each id once')
   for (const { id, markedAt } of sorted) {
@@ -114,10 +110,10 @@ function checkEntries(sorted: readonly MarkEntry[], ids: readonly string[]): voi
 }
 
 /** Euclid over all distances; nearly always 1 after a few. */
-function timeUnit(sorted: readonly MarkEntry[]): number {
+function timeUnit(sorted: readonly ArchivedMark[]): number {
   let unit = 0
   for (let i = 1; i < sorted.length && unit !== 1; i++) {
-    let rest = (sorted[i - 1] as MarkEntry).markedAt - (sorted[i] as MarkEntry).markedAt
+    let rest = (sorted[i - 1] as ArchivedMark).markedAt - (sorted[i] as ArchivedMark).markedAt
     while (rest !== 0) [unit, rest] = [rest, unit % rest]
   }
   return unit === 0 ? 1 : unit
@@ -141,10 +137,10 @@ export function blockHeader(block: Buffer): BlockHeader {
 }
 
 /** All entries, in the order of pages. */
-export function decodeBlock(block: Buffer): MarkEntry[] {
+export function decodeBlock(block: Buffer): ArchivedMark[] {
   const { count, times, isDislike, kinds, columns } = readColumns(block)
   const next = [0, 0, 0]
-  const entries: MarkEntry[] = []
+  const entries: ArchivedMark[] = []
   for (let i = 0; i < count; i++) {
     const kind = kindAt(kinds, i)
     const place = next[kind] as number
@@ -155,10 +151,10 @@ export function decodeBlock(block: Buffer): MarkEntry[] {
 }
 
 /** Those of the wanted ids that the block has, in the order of pages. Makes no string of any other. */
-export function findInBlock(block: Buffer, wanted: WantedIds): MarkEntry[] {
+export function findInBlock(block: Buffer, wanted: WantedIds): ArchivedMark[] {
   const { count, times, isDislike, kinds, columns } = readColumns(block)
   const next = [0, 0, 0]
-  const found: MarkEntry[] = []
+  const found: ArchivedMark[] = []
   for (let i = 0; i < count; i++) {
     const kind = kindAt(kinds, i)
     const place = next[kind] as number

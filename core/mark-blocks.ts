@@ -11,12 +11,13 @@
  * that pair may still turn up again, which is as long as the log keeps its messages.
  */
 import assert from 'node:assert/strict'
+import type { Mark, MarkEntry, MarkPlace } from './domain.ts'
 import { compareEntries, blockHeader, decodeBlock, encodeBlock, findInBlock } from './mark-block.ts'
-import type { BlockHeader, MarkEntry } from './mark-block.ts'
+import type { ArchivedMark, BlockHeader } from './mark-block.ts'
 import { wantIds } from './mark-block-ids.ts'
 
 /** What is to become of an id: a mark that it has now, or NONE for one that was undone then. */
-export type MarkChange = { id: string; mark: MarkEntry['mark'] | 'NONE'; markedAt: number }
+export type MarkChange = MarkEntry & { mark: Mark }
 
 export type MergeOptions = {
   /** Entries a block may hold. Minimum 1. Default 1000. */
@@ -53,46 +54,44 @@ export function mergeBlocks(blocks: readonly Buffer[], changes: readonly MarkCha
 }
 
 /** The archived marks of these ids, in the order of the ids; undefined where there is none. */
-export function findInBlocks(blocks: readonly Buffer[], ids: readonly string[]): (MarkEntry | undefined)[] {
+export function findInBlocks(blocks: readonly Buffer[], ids: readonly string[]): (ArchivedMark | undefined)[] {
   const wanted = wantIds(ids)
-  const found = new Map<string, MarkEntry>()
+  const found = new Map<string, ArchivedMark>()
   for (const block of blocks) for (const entry of findInBlock(block, wanted)) found.set(entry.id, entry)
   return ids.map((id) => found.get(id))
 }
 
-export type BlockPageOptions = {
-  first: number
-  /** The last entry of the page before; it need not be archived, nor be there any more. */
-  after?: { id: string; markedAt: number }
-  /** Lists only these. */
-  mark?: MarkEntry['mark']
-}
-
-/** Up to `first` entries strictly after `after`, as pages list them. Decodes only the blocks that the page lies in. */
-export function pageOfBlocks(blocks: readonly Buffer[], options: BlockPageOptions): MarkEntry[] {
-  const { first, after, mark } = options
-  const page: MarkEntry[] = []
-  for (const part of newestFirst(blocks)) {
-    if (page.length >= first) break
-    const { header, block } = part
-    if (after !== undefined && header.oldestAt > after.markedAt) continue
-    if ((mark === 'LIKE' && header.likes === 0) || (mark === 'DISLIKE' && header.dislikes === 0)) continue
+/**
+ * A page of the marks of these kinds, newest first, at most `limit`, strictly after `before` in the list (undefined: from the
+ * newest), which need not be archived, nor be there any more. Decodes only the blocks that the page lies in.
+ */
+export function listFromBlocks(
+  blocks: readonly Buffer[],
+  marks: readonly Mark[],
+  before: MarkPlace | undefined,
+  limit: number,
+): ArchivedMark[] {
+  const page: ArchivedMark[] = []
+  for (const { header, block } of newestFirst(blocks)) {
+    if (page.length >= limit) break
+    if (before !== undefined && header.oldestAt > before.markedAt) continue
+    if (!(header.likes > 0 && marks.includes('LIKE')) && !(header.dislikes > 0 && marks.includes('DISLIKE'))) continue
     const entries = decodeBlock(block)
-    for (let i = after === undefined ? 0 : placeAfter(entries, after); i < entries.length && page.length < first; i++) {
-      const entry = entries[i] as MarkEntry
-      if (mark === undefined || entry.mark === mark) page.push(entry)
+    for (let i = before === undefined ? 0 : indexAfter(entries, before); i < entries.length && page.length < limit; i++) {
+      const entry = entries[i] as ArchivedMark
+      if (marks.includes(entry.mark)) page.push(entry)
     }
   }
   return page
 }
 
-/** Where the first entry after this one stands or would stand. */
-function placeAfter(entries: readonly MarkEntry[], after: { id: string; markedAt: number }): number {
+/** Where the first entry after this place stands. */
+function indexAfter(entries: readonly ArchivedMark[], place: MarkPlace): number {
   let low = 0
   let high = entries.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (compareEntries(entries[middle] as MarkEntry, after) <= 0) low = middle + 1
+    if (compareEntries(entries[middle] as ArchivedMark, place) <= 0) low = middle + 1
     else high = middle
   }
   return low
@@ -103,9 +102,9 @@ type Part = {
   block: Buffer
   header: BlockHeader
   /** In no order, and only where something may differ from the block. */
-  entries?: Map<string, MarkEntry>
+  entries?: Map<string, ArchivedMark>
   /** Where it ends, or ended when it was decoded: what is deleted meanwhile does not move the bounds between parts. */
-  last?: MarkEntry
+  last?: ArchivedMark
 }
 
 /** Blocks that touch at one moment are told apart by their entries; else the headers do, and nothing is decoded. */
@@ -136,7 +135,7 @@ function overlap(newer: Part, older: Part): boolean {
 /** The newer mark of an id wins here too, though an archive has no id twice. */
 function absorb(part: Part, other: Part): void {
   const entries = entriesOf(part)
-  const [last] = [lastOf(part), lastOf(other)].toSorted((a, b) => compareEntries(b, a)) as [MarkEntry, MarkEntry]
+  const [last] = [lastOf(part), lastOf(other)].toSorted((a, b) => compareEntries(b, a)) as [ArchivedMark, ArchivedMark]
   part.last = last
   for (const entry of other.entries?.values() ?? decodeBlock(other.block)) {
     const known = entries.get(entry.id)
@@ -154,9 +153,9 @@ function latestChanges(changes: readonly MarkChange[]): Map<string, MarkChange> 
   return latest
 }
 
-function partsById(parts: readonly Part[], ids: Iterable<string>): Map<string, { part: Part; entry: MarkEntry }[]> {
+function partsById(parts: readonly Part[], ids: Iterable<string>): Map<string, { part: Part; entry: ArchivedMark }[]> {
   const wanted = wantIds(ids)
-  const places = new Map<string, { part: Part; entry: MarkEntry }[]>()
+  const places = new Map<string, { part: Part; entry: ArchivedMark }[]>()
   for (const part of parts) {
     const found = part.entries === undefined ? findInBlock(part.block, wanted) : part.entries.values()
     for (const entry of found) {
@@ -169,7 +168,7 @@ function partsById(parts: readonly Part[], ids: Iterable<string>): Map<string, {
 }
 
 /** A change that says what is there already is none: its block stays as it is. */
-function outlives(entry: MarkEntry, change: MarkChange): boolean {
+function outlives(entry: ArchivedMark, change: MarkChange): boolean {
   return entry.markedAt > change.markedAt || (entry.markedAt === change.markedAt && entry.mark === change.mark)
 }
 
@@ -188,25 +187,25 @@ function partFor(parts: Part[], entry: MarkChange): Part {
   return made
 }
 
-function entriesOf(part: Part): Map<string, MarkEntry> {
+function entriesOf(part: Part): Map<string, ArchivedMark> {
   if (part.entries === undefined) {
     const entries = decodeBlock(part.block)
     part.entries = new Map(entries.map((entry) => [entry.id, entry]))
-    part.last = entries.at(-1) as MarkEntry
+    part.last = entries.at(-1) as ArchivedMark
   }
   return part.entries
 }
 
-function sortedEntries(part: Part): MarkEntry[] {
+function sortedEntries(part: Part): ArchivedMark[] {
   return part.entries === undefined ? decodeBlock(part.block) : [...part.entries.values()].toSorted(compareEntries)
 }
 
-function firstOf(part: Part): MarkEntry {
-  return sortedEntries(part)[0] as MarkEntry
+function firstOf(part: Part): ArchivedMark {
+  return sortedEntries(part)[0] as ArchivedMark
 }
 
-function lastOf(part: Part): MarkEntry {
-  part.last ??= sortedEntries(part).at(-1) as MarkEntry
+function lastOf(part: Part): ArchivedMark {
+  part.last ??= sortedEntries(part).at(-1) as ArchivedMark
   return part.last
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../core/errors.ts'
 import { blockHeader, compareEntries, decodeBlock, encodeBlock, findInBlock } from '../../core/mark-block.ts'
-import type { MarkEntry } from '../../core/mark-block.ts'
+import type { ArchivedMark } from '../../core/mark-block.ts'
 import { wantIds } from '../../core/mark-block-ids.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { anyEntries, anyId } from '../support/marks.ts'
@@ -26,7 +26,7 @@ describe('a block of marks', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const decoded = decodeBlock(encodeBlock(entries))
-        const place = ({ id, markedAt }: MarkEntry) => ({ oid: id, viewedAt: markedAt, business: 1 })
+        const place = ({ id, markedAt }: ArchivedMark) => ({ oid: id, viewedAt: markedAt, business: 1 })
         expect(decoded).toStrictEqual(entries.toSorted((a, b) => comparePlaces(place(a), place(b))))
       }),
       { numRuns: 3_000 },
@@ -102,7 +102,7 @@ describe('a block of marks', () => {
   })
 
   it('takes no marks of no number, twice the same id, no id, or no time', () => {
-    const entry: MarkEntry = { id: '7', mark: 'LIKE', markedAt: 5 }
+    const entry: ArchivedMark = { id: '7', mark: 'LIKE', markedAt: 5 }
     expect(() => encodeBlock([])).toThrow('at least one')
     expect(() => encodeBlock([entry, { ...entry, markedAt: 6 }])).toThrow('each id once')
     expect(codeOf(() => encodeBlock([{ ...entry, id: '' }]))).toBe('ID_INVALID')
@@ -112,7 +112,7 @@ describe('a block of marks', () => {
   it('packs text of few characters into the bits that number them', () => {
     const bytesPerId = (characters: string) => {
       const tail = (i: number) => Array.from({ length: 20 }, (_, place) => characters[(i * 7 + place * 11) % characters.length]).join('')
-      const entries = Array.from({ length: 1_000 }, (_, i): MarkEntry => {
+      const entries = Array.from({ length: 1_000 }, (_, i): ArchivedMark => {
         return { id: `v:${String(i).padStart(4, '0')}${tail(i)}`, mark: 'LIKE', markedAt: 1_000 - i }
       })
       expect(decodeBlock(encodeBlock(entries))).toStrictEqual(entries)

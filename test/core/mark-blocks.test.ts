@@ -1,9 +1,10 @@
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Mark } from '../../core/domain.ts'
 import { blockHeader, compareEntries, decodeBlock, encodeBlock } from '../../core/mark-block.ts'
-import type { MarkEntry } from '../../core/mark-block.ts'
-import { findInBlocks, mergeBlocks, pageOfBlocks } from '../../core/mark-blocks.ts'
+import type { ArchivedMark } from '../../core/mark-block.ts'
+import { findInBlocks, mergeBlocks, listFromBlocks } from '../../core/mark-blocks.ts'
 import type { MarkChange } from '../../core/mark-blocks.ts'
 import { anyEntries, anyId, anyTime } from '../support/marks.ts'
 
@@ -16,7 +17,7 @@ const change: fc.Arbitrary<MarkChange> = fc.record(
 const rounds = fc.array(fc.array(change, { maxLength: 30 }), { minLength: 1, maxLength: 6 })
 const bound = fc.integer({ min: 1, max: 9 })
 
-type Model = Map<string, MarkEntry>
+type Model = Map<string, ArchivedMark>
 
 /** What the archive should hold: within a round the newest of an id, a later one at equal times; then the same against what is there. */
 function applyToModel(model: Model, changes: readonly MarkChange[]): void {
@@ -29,11 +30,11 @@ function applyToModel(model: Model, changes: readonly MarkChange[]): void {
   }
 }
 
-function listModel(model: Model): MarkEntry[] {
+function listModel(model: Model): ArchivedMark[] {
   return [...model.values()].toSorted(compareEntries)
 }
 
-function marks(from: number, count: number): MarkEntry[] {
+function marks(from: number, count: number): ArchivedMark[] {
   return Array.from({ length: count }, (_, i) => ({ id: String(from + i), mark: 'LIKE', markedAt: 1_000 + from + i }))
 }
 
@@ -75,26 +76,25 @@ describe('an archive of blocks', () => {
         rounds,
         bound,
         fc.integer({ min: 1, max: 7 }),
-        fc.constantFrom(undefined, 'LIKE', 'DISLIKE'),
-        (all, entriesMax, first, mark) => {
+        fc.subarray<Mark>(['LIKE', 'DISLIKE', 'NONE']),
+        (all, entriesMax, limit, kinds) => {
           const model: Model = new Map()
           let blocks: Buffer[] = []
           for (const changes of all) {
             applyToModel(model, changes)
             blocks = mergeBlocks(blocks, changes, { entriesMax })
           }
-          const filter = mark === undefined ? {} : { mark }
-          const expected = listModel(model).filter((entry) => mark === undefined || entry.mark === mark)
-          const listed: MarkEntry[] = []
-          for (let page = pageOfBlocks(blocks, { first, ...filter }); page.length > 0;) {
+          const expected = listModel(model).filter((entry) => kinds.includes(entry.mark))
+          const listed: ArchivedMark[] = []
+          for (let page = listFromBlocks(blocks, kinds, undefined, limit); page.length > 0;) {
             listed.push(...page)
-            expect(page.length === first || listed.length === expected.length).toBe(true)
-            page = pageOfBlocks(blocks.toReversed(), { first, after: listed.at(-1), ...filter })
+            expect(page.length === limit || listed.length === expected.length).toBe(true)
+            page = listFromBlocks(blocks.toReversed(), kinds, listed.at(-1), limit)
           }
           expect(listed).toStrictEqual(expected)
           for (const after of all.flat()) {
-            const next = expected.filter((entry) => compareEntries(entry, after) > 0).slice(0, first)
-            expect(pageOfBlocks(blocks, { first, after, ...filter })).toStrictEqual(next)
+            const next = expected.filter((entry) => compareEntries(entry, after) > 0).slice(0, limit)
+            expect(listFromBlocks(blocks, kinds, after, limit)).toStrictEqual(next)
           }
         },
       ),
@@ -162,15 +162,15 @@ describe('an archive of blocks', () => {
   })
 
   it('opens no block that a page does not lie in, nor one without marks of the kind', () => {
-    const disliked = marks(2_000, 1_000).map((entry): MarkEntry => ({ ...entry, mark: 'DISLIKE' }))
+    const disliked = marks(2_000, 1_000).map((entry): ArchivedMark => ({ ...entry, mark: 'DISLIKE' }))
     const [newest, middle, oldest] = mergeBlocks([], [...marks(0, 2_000), ...disliked]) as [Buffer, Buffer, Buffer]
     const unreadable = [newest, middle, oldest].map(withoutColumns)
     expect(() => decodeBlock(unreadable[0] as Buffer)).toThrow('its columns do not fill it')
 
     const blocks = [unreadable[2] as Buffer, unreadable[0] as Buffer, middle]
-    const page = pageOfBlocks(blocks, { first: 3, after: { id: '1500', markedAt: 2_500 } })
+    const page = listFromBlocks(blocks, ['LIKE', 'DISLIKE'], { id: '1500', markedAt: 2_500 }, 3)
     expect(page.map((entry) => entry.id)).toEqual(['1499', '1498', '1497'])
-    expect(pageOfBlocks(blocks, { first: 2, mark: 'LIKE' }).map((entry) => entry.id)).toEqual(['1999', '1998'])
+    expect(listFromBlocks(blocks, ['LIKE'], undefined, 2).map((entry) => entry.id)).toEqual(['1999', '1998'])
   })
 })
 

@@ -1,6 +1,6 @@
 /** Marks of all shapes for property tests of the archive's blocks. */
 import fc from 'fast-check'
-import type { MarkEntry } from '../../core/mark-block.ts'
+import type { ArchivedMark } from '../../core/mark-block.ts'
 
 const integers = fc.oneof(
   fc.nat().map(String),
@@ -26,7 +26,7 @@ export const anyTime = fc.oneof(
   fc.maxSafeNat(),
 )
 
-const anyEntry: fc.Arbitrary<MarkEntry> = fc.record(
+const anyEntry: fc.Arbitrary<ArchivedMark> = fc.record(
   { id: anyId, mark: fc.constantFrom('LIKE', 'DISLIKE'), markedAt: anyTime },
   { noNullPrototype: true },
 )
