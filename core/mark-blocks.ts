@@ -107,14 +107,11 @@ type Part = {
   last?: ArchivedMark
 }
 
-/** Blocks that touch at one moment are told apart by their entries; else the headers do, and nothing is decoded. */
+/** Blocks that begin at one moment are told apart by their first entries; else the headers do, and nothing is decoded. */
 function newestFirst(blocks: readonly Buffer[]): Part[] {
   return blocks
     .map((block) => ({ block, header: blockHeader(block) }))
-    .toSorted((a, b) => {
-      const byTime = b.header.newestAt - a.header.newestAt || b.header.oldestAt - a.header.oldestAt
-      return byTime === 0 ? compareEntries(firstOf(a), firstOf(b)) : byTime
-    })
+    .toSorted((a, b) => b.header.newestAt - a.header.newestAt || compareEntries(firstOf(a), firstOf(b)))
 }
 
 function separateParts(blocks: readonly Buffer[]): Part[] {

@@ -101,7 +101,18 @@ describe('a block of marks', () => {
     )
   })
 
-  it('takes no marks of no number, twice the same id, no id, or no time', () => {
+  it('is refused if its header tells another time than its columns', () => {
+    const block = encodeBlock([
+      { id: '7', mark: 'LIKE', markedAt: 5 },
+      { id: '8', mark: 'LIKE', markedAt: 4 },
+    ])
+    expect([...block.subarray(5)]).toEqual([1, 2, 0, 5, 1, 1, 1, 14, 2])
+    block[10] = 2
+    block.writeUInt32BE(crc32(block.subarray(5), 0xb1), 1)
+    expect(codeOf(() => decodeBlock(block))).toBe('DATA_DAMAGED')
+  })
+
+  it('takes not no marks, nor an id twice, nor an empty one, nor what is no time', () => {
     const entry: ArchivedMark = { id: '7', mark: 'LIKE', markedAt: 5 }
     expect(() => encodeBlock([])).toThrow('at least one')
     expect(() => encodeBlock([entry, { ...entry, markedAt: 6 }])).toThrow('each id once')

@@ -122,6 +122,7 @@ describe('an archive of blocks', () => {
       const before = new Set(blocks)
       blocks = mergeBlocks(blocks, marks(i, 3), { entriesMax: 10 })
       expect(blocks.filter((block) => !before.has(block)).length).toBeLessThanOrEqual(2)
+      for (const old of before) expect(blocks.some((block) => block !== old && block.equals(old))).toBe(false)
     }
     expect(blocks.map((block) => blockHeader(block).likes)).toEqual([10, 10, 10, 10, 10, 10, 10, 10, 10, 10])
     expect(mergeBlocks(blocks, marks(25, 50), { entriesMax: 10 }).every((block, i) => block === blocks[i])).toBe(true)
