@@ -110,6 +110,24 @@ describe('an archive of blocks', () => {
         expect(merged.flatMap(decodeBlock)).toStrictEqual(entries.toSorted(compareEntries))
       }),
     )
+    const chain: [string, number][][] = [
+      [
+        ['1', 9],
+        ['2', 5],
+      ],
+      [
+        ['3', 7],
+        ['9', 5],
+      ],
+      [
+        ['4', 5],
+        ['5', 3],
+      ],
+    ]
+    const linked = chain.map((pairs) => encodeBlock(pairs.map(([id, markedAt]) => ({ id, mark: 'LIKE', markedAt }))))
+    const inOrder = mergeBlocks(linked, [], { entriesMax: 2 }).flatMap(decodeBlock)
+    expect(inOrder.map((entry) => entry.id)).toEqual(['1', '3', '2', '4', '9', '5'])
+
     const older = encodeBlock([...marks(1, 3), { id: 'x', mark: 'LIKE', markedAt: 1_002 }])
     const newer = encodeBlock([...marks(8, 3), { id: 'x', mark: 'DISLIKE', markedAt: 1_003 }])
     expect(findInBlocks(mergeBlocks([older, newer], []), ['x'])).toEqual([{ id: 'x', mark: 'DISLIKE', markedAt: 1_003 }])
