@@ -5,7 +5,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { SCOPE_WRITE_ANY } from '../core/viewer.ts'
-import { callApi, readMetrics, type Identity } from './api-client.ts'
+import { callApi, readMetrics } from './api-client.ts'
+import { describeSending, identityOf, sendInBatches, type Outcome, type SendReport } from './batch-sender.ts'
 import { readInteractions, type Interaction } from './interactions.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { secretText } from './secret-text.ts'
@@ -26,16 +27,7 @@ export type ReplayOptions = {
   verify: boolean
 }
 
-export type ReplayReport = {
-  rows: number
-  reports: number
-  seconds: number
-  outcomes: Record<string, number>
-  /** Why the first of those was rejected that were. */
-  firstRejected: string | undefined
-  /** Milliseconds of one call. */
-  latency: { p50: number; p95: number; p99: number; max: number }
-}
+export type ReplayReport = SendReport & { rows: number }
 
 export type WireReport = {
   viewer: string
@@ -49,8 +41,6 @@ export type WireReport = {
 
 const HEARTBEAT_MS = 15_000
 const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }`
-/** The viewer whose token speaks for all others. */
-const REPLAYER = 'replay'
 
 export async function replay(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
@@ -62,7 +52,7 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
     })
     return sendAll(reports, options, (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`))
   })
-  print(describeReport(report))
+  print([`rows            ${report.rows}`, ...describeSending('reports', report)].join('\n'))
   if (options.wait) await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.url))
   print(describeWriteBack(before, await readMetrics(options.url)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
@@ -103,53 +93,12 @@ async function sendAll(
   options: ReplayOptions,
   progress: (text: string) => void,
 ): Promise<ReplayReport> {
-  const identity: Identity = options.token === undefined ? { viewer: REPLAYER, scopes: [SCOPE_WRITE_ANY] } : { token: options.token }
-  const latencies: number[] = []
-  const outcomes: Record<string, number> = {}
-  const started = performance.now()
-  let firstRejected: string | undefined
-  let sent = 0
-
-  async function sendBatch(inputs: WireReport[]): Promise<void> {
-    const begun = performance.now()
-    const data = await callApi<{ reportProgressBatch: { outcome: string; code: string | null; message: string | null }[] }>(
-      options.url,
-      REPORT,
-      { inputs },
-      identity,
-    )
-    latencies.push(performance.now() - begun)
-    for (const { outcome, code, message } of data.reportProgressBatch) {
-      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
-      if (outcome === 'REJECTED') firstRejected ??= `${code}: ${message}`
-    }
-    sent += inputs.length
-    progress(`${sent} reports, ${Math.round((sent / (performance.now() - started)) * 1_000)}/s`)
-  }
-
-  // One reader feeds all senders, so a file of any size needs memory for the batches under way only.
-  async function sender(): Promise<void> {
-    for (;;) {
-      const inputs = await nextBatch(reports, options.batch)
-      if (inputs.length === 0) return
-      await sendBatch(inputs)
-    }
-  }
-  await Promise.all(Array.from({ length: options.concurrency }, sender))
-  const seconds = (performance.now() - started) / 1_000
-  return { rows: Math.round(sent / options.heartbeats), reports: sent, seconds, outcomes, firstRejected, latency: quantilesOf(latencies) }
-}
-
-/** Calls of `next` on an async generator queue up, so concurrent callers each get items of their own. */
-async function nextBatch(reports: AsyncGenerator<WireReport>, size: number): Promise<WireReport[]> {
-  const results = await Promise.all(Array.from({ length: size }, () => reports.next()))
-  return results.flatMap((result) => (result.done === true ? [] : [result.value]))
-}
-
-function quantilesOf(latencies: number[]): ReplayReport['latency'] {
-  latencies.sort((a, b) => a - b)
-  const at = (quantile: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * quantile))] ?? 0
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) }
+  const identity = identityOf(options, SCOPE_WRITE_ANY)
+  const sent = await sendInBatches(reports, options, progress, async (inputs) => {
+    const data = await callApi<{ reportProgressBatch: Outcome[] }>(options.url, REPORT, { inputs }, identity)
+    return data.reportProgressBatch
+  })
+  return { ...sent, rows: Math.round(sent.sent / options.heartbeats) }
 }
 
 /** Resolves when neither dirty marks nor unread flush messages are left. */
@@ -159,18 +108,6 @@ async function waitUntilQuiet(url: string): Promise<void> {
     if (metrics.get('tidemark_dirty_keys') === 0 && metrics.get('tidemark_log_lag_messages') === 0) return
     await wait(500)
   }
-}
-
-function describeReport(report: ReplayReport): string {
-  const outcomes = Object.entries(report.outcomes).map(([outcome, count]) => `${count} ${outcome}`)
-  const { p50, p95, p99, max } = report.latency
-  return [
-    `rows            ${report.rows}`,
-    `reports         ${report.reports} (${outcomes.join(', ')}) in ${report.seconds.toFixed(1)} s`,
-    ...(report.firstRejected === undefined ? [] : [`first rejected  ${report.firstRejected}`]),
-    `throughput      ${Math.round(report.reports / report.seconds)} reports/s acknowledged and durable`,
-    `call latency    p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms`,
-  ].join('\n')
 }
 
 function describeWriteBack(before: Map<string, number>, after: Map<string, number>): string {

@@ -133,12 +133,16 @@ program
   .option('--batch <number>', 'reports per call', wholeFrom(1, 500), 500)
   .option('--concurrency <number>', 'calls under way at once', wholeFrom(1, 256), 8)
   .option('--business <name>', 'business of rows that name none', 'video')
-  .option('--token <@file>', 'a token with the scope progress:write-any; without it the headers of development are used')
+  .option(
+    '--token <@file>',
+    'a token with the scope progress:write-any, or marks:write-any and subjects:register; without it the headers of development are used',
+  )
   .option('--no-wait', 'do not wait until everything is in the record store')
-  .option('--verify', "then compare every viewer's timeline with a sort of the file (in development)", false)
-  .action(async (file: string, flags) => {
-    const { replay } = await import('./replay.ts')
-    if (!(await replay(file, { token: undefined, ...flags }, console.log))) process.exitCode = 1
+  .option('--marks', 'as likes and dislikes instead of progress: cli/marks-of-rows.ts says which', false)
+  .option('--verify', 'then compare what the API answers with a recount of the file (in development)', false)
+  .action(async (file: string, { marks, ...flags }) => {
+    const run = marks ? (await import('./replay-marks.ts')).replayMarks : (await import('./replay.ts')).replay
+    if (!(await run(file, { token: undefined, ...flags }, console.log))) process.exitCode = 1
   })
 
 program
