@@ -21,7 +21,17 @@ import type { AppliedMarks, MarkTransition, StreamOffset } from '../mark-records
 import type { Row, Session } from './database.ts'
 import { bytesLiteral, numberLiteral, signedLiteral } from './literals.ts'
 import { findArchived } from './mark-archive-reads.ts'
-import { type PackedRow, type PackedSubject, asLiteral, byOrder, chunked, markCode, markRecordOf, markTuple, packSubject, placed } from './mark-rows.ts'
+import {
+  type PackedRow,
+  type PackedSubject,
+  byOrder,
+  chunked,
+  markCode,
+  markRecordOf,
+  markTuple,
+  packSubject,
+  placed,
+} from './mark-rows.ts'
 import {
   addCounts,
   addOwnerSums,
@@ -59,8 +69,8 @@ export async function applyMarks(
   if (offsets.length > 0) await session.send(moveOffsets(offsetTuples(offsets)))
   const number = changes === undefined ? 0 : await putChanges(session, changes)
 
-  const inOrder = new Array<MarkRecord>(rows.length)
-  rows.forEach((row, place) => (inOrder[row.index] = stored[place] as MarkRecord))
+  const inOrder: MarkRecord[] = []
+  for (const [place, row] of rows.entries()) inOrder[row.index] = stored[place] as MarkRecord
   return { stored: inOrder, changes: changes && { number, ...changes } }
 }
 
@@ -83,7 +93,11 @@ async function coverArchived(
   rowsMax: number,
 ): Promise<void> {
   const freshRows = fresh.map((place) => rows[place] as PackedRow)
-  const archived = await findArchived(session, freshRows.map((row) => row.key), rowsMax)
+  const archived = await findArchived(
+    session,
+    freshRows.map((row) => row.key),
+    rowsMax,
+  )
   const covering: string[][] = []
   const stale: PackedRow[] = []
   fresh.forEach((place, i) => {

@@ -83,7 +83,8 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
   if (number !== undefined && TOO_MANY.has(number)) {
     return unavailable(`${server} has no connection left (${said}): raise its max_connections or lower connectionsMax`)
   }
-  if (isContention(cause) || isDuplicate(cause)) return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
+  if (isContention(cause) || isDuplicate(cause))
+    return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
   if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {

@@ -116,7 +116,7 @@ export function sampleMarkStatements(): string[] {
     selectExport('1', undefined, 10),
     selectExport('1', { viewer: one, oid: two }, 10),
     selectExportBlocks('1', undefined, 10),
-    selectExportBlocks('1', one, 10),
+    selectExportBlocks('1', { viewer: one, done: false }, 10),
     MEASURE_ROWS,
     MEASURE_BLOCKS,
     ANALYZE,

@@ -258,7 +258,8 @@ export function selectAgedOfHour(what: 'archivable' | 'removable', hour: number,
 
 function agedPages(what: 'archivable' | 'removable', condition: string, limit: number): string[] {
   return (what === 'archivable' ? ARCHIVABLE : REMOVABLE).map(
-    (states) => `(SELECT ${AGED_COLUMNS} FROM likes FORCE INDEX (likes_aged) WHERE ${states} AND ${condition} LIMIT ${numberLiteral(limit)})`,
+    (states) =>
+      `(SELECT ${AGED_COLUMNS} FROM likes FORCE INDEX (likes_aged) WHERE ${states} AND ${condition} LIMIT ${numberLiteral(limit)})`,
   )
 }
 
@@ -305,10 +306,10 @@ export function selectExport(business: string, after: { viewer: string; oid: str
 ORDER BY viewer, oid LIMIT ${numberLiteral(limit)}`
 }
 
-/** Viewers' blocks of a business, by viewer, from one on. Columns: viewer, block. */
-export function selectExportBlocks(business: string, from: string | undefined, limit: number): string {
-  return `SELECT id, block FROM mark_blocks WHERE business = ${business} AND side = 0${from === undefined ? '' : ` AND id >= ${from}`}
-ORDER BY id LIMIT ${numberLiteral(limit)}`
+/** Viewers' blocks of a business, by viewer, from one on, or after one that is done. Columns: viewer, block. */
+export function selectExportBlocks(business: string, from: { viewer: string; done: boolean } | undefined, limit: number): string {
+  const beyond = from === undefined ? '' : ` AND id ${from.done ? '>' : '>='} ${from.viewer}`
+  return `SELECT id, block FROM mark_blocks WHERE business = ${business} AND side = 0${beyond} ORDER BY id LIMIT ${numberLiteral(limit)}`
 }
 
 /** In this order, so that what was begun of a deletion is found by the next. */

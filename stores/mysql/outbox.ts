@@ -33,13 +33,7 @@ export function encodeChanges({ transitions, counts, owners }: UnnumberedChanges
       record.markedAt,
       record.version,
     ]),
-    counts: counts.map((counted) => [
-      counted.business,
-      counted.oid,
-      counted.counts.likes,
-      counted.counts.dislikes,
-      counted.counts.version,
-    ]),
+    counts: counts.map((counted) => [counted.business, counted.oid, counted.counts.likes, counted.counts.dislikes, counted.counts.version]),
     owners: owners.map(({ business, owner, likes, version }) => [business, owner, likes, version]),
   }
   return Buffer.from(JSON.stringify(stored))
