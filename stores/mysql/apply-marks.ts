@@ -115,7 +115,8 @@ async function coverArchived(
   for (const chunk of chunked(stale, rowsMax)) await session.send(deleteMarks(placed(chunk.map((row) => row.tuple))))
 }
 
-type Delta = PackedSubject & { business: number; id: string; likes: number; dislikes: number }
+/** What a subject's counts, or an owner's sum, grow by; `place` is where it stands among those that changed. */
+type Delta = PackedSubject & { place: number; business: number; id: string; likes: number; dislikes: number }
 
 async function countTransitions(
   session: Session,
@@ -124,30 +125,29 @@ async function countTransitions(
   stored: readonly MarkRecord[],
   rowsMax: number,
 ): Promise<UnnumberedChanges | undefined> {
-  const transitions: (MarkTransition & { index: number })[] = []
-  const deltas = new Map<string, Delta>()
-  rows.forEach(({ index, key, tuple: [business = '', , oid = ''], subjectOrder }, place) => {
+  const changed = rows.flatMap((row, place): { row: PackedRow; transition: MarkTransition }[] => {
     const before = old[place]?.mark ?? 'NONE'
     const record = stored[place] as MarkRecord
-    if (record.mark === before) return
-    transitions.push({ index, key, old: before, record })
-    const { likes, dislikes } = transitionOf(before, record.mark)
-    const delta = deltas.get(subjectOrder)
+    return record.mark === before ? [] : [{ row, transition: { key: row.key, old: before, record } }]
+  })
+  if (changed.length === 0) return undefined
+  changed.sort((a, b) => a.row.index - b.row.index)
+  const deltas = new Map<string, Delta>()
+  for (const { row, transition } of changed) {
+    const [business = '', , oid = ''] = row.tuple
+    const { likes, dislikes } = transitionOf(transition.old, transition.record.mark)
+    const delta = deltas.get(row.subjectOrder)
     if (delta === undefined) {
-      deltas.set(subjectOrder, { order: subjectOrder, tuple: [business, oid], business: key.business, id: key.oid, likes, dislikes })
+      const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
+      deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes, dislikes })
     } else {
       delta.likes += likes
       delta.dislikes += dislikes
     }
-  })
-  if (transitions.length === 0) return undefined
+  }
   const { counts, received } = await addToCounts(session, [...deltas.values()].sort(byOrder), rowsMax)
   const owners = await addToOwners(session, received, rowsMax)
-  return {
-    transitions: transitions.sort((a, b) => a.index - b.index).map(({ key, old: before, record }) => ({ key, old: before, record })),
-    counts,
-    owners,
-  }
+  return { transitions: changed.map(({ transition }) => transition), counts, owners }
 }
 
 async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: number) {
@@ -155,12 +155,10 @@ async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: 
   const received: Received[] = []
   for (const chunk of chunked(deltas, rowsMax)) {
     await session.send(addCounts(chunk.map(({ tuple, likes, dislikes }) => [...tuple, signedLiteral(likes), signedLiteral(dislikes)])))
-  }
-  for (const chunk of chunked(deltas, rowsMax)) {
     for (const row of (await session.send(selectCounts(placed(chunk.map((delta) => delta.tuple))))).rows) {
-      const { business, id, likes } = chunk[Number(row[0])] as Delta
-      counts.push({ business, oid: id, counts: countsOf(row, 1) })
-      if (row[4] !== null && likes !== 0) received.push({ business, owner: idOf(row[4]), likes })
+      const { place, business, id, likes } = chunk[Number(row[0])] as Delta
+      counts[place] = { business, oid: id, counts: countsOf(row, 1) }
+      if (row[4] !== null && row[4] !== undefined && likes !== 0) received.push({ business, owner: idOf(row[4]), likes })
     }
   }
   return { counts, received }
@@ -179,7 +177,7 @@ export async function addToOwners(session: Session, received: readonly Received[
   for (const { business, owner, likes } of received) {
     const packed = packSubject({ business, oid: owner })
     const delta = deltas.get(packed.order)
-    if (delta === undefined) deltas.set(packed.order, { ...packed, business, id: owner, likes, dislikes: 0 })
+    if (delta === undefined) deltas.set(packed.order, { ...packed, place: deltas.size, business, id: owner, likes, dislikes: 0 })
     else delta.likes += likes
   }
   const sums: OwnerSum[] = []

@@ -18,8 +18,8 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('is made once, however often and by however many at once', async () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
-    const ofMarks = ['counts', 'likes', 'mark_blocks', 'offsets', 'outbox', 'owners']
-    expect((await tables()).toSorted()).toEqual([...ofMarks, 'deployment', 'history', 'schema_version', 'viewer_settings'].toSorted())
+    const names = 'counts deployment history likes mark_blocks offsets outbox owners schema_version viewer_settings'
+    expect(new Set(await tables())).toEqual(new Set(names.split(' ')))
     await open()
   })
 
