@@ -22,6 +22,7 @@ import type { Row, Session } from './database.ts'
 import { bytesLiteral, numberLiteral, signedLiteral } from './literals.ts'
 import { findArchived } from './mark-archive-reads.ts'
 import {
+  KEYS_MAX,
   type PackedRow,
   type PackedSubject,
   byOrder,
@@ -47,14 +48,14 @@ import {
 import { type UnnumberedChanges, putChanges } from './outbox.ts'
 import { idOf } from './rows.ts'
 
-/** `rows` in the order of the primary key, each key once. `rowsMax`: rows of a statement. */
+/** `rows` in the order of the primary key, each key once. `rowsMax`: rows of a statement that writes. */
 export async function applyMarks(
   session: Session,
   rows: readonly PackedRow[],
   offsets: readonly StreamOffset[],
   rowsMax: number,
 ): Promise<AppliedMarks> {
-  const old = await readOld(session, rows, rowsMax)
+  const old = await readOld(session, rows)
   const stored = rows.map((row, place) => (winsOver(row.record, old[place]) ? row.record : (old[place] as MarkRecord)))
 
   const won = rows.flatMap((row, place) => (stored[place] === row.record ? [place] : []))
@@ -74,10 +75,10 @@ export async function applyMarks(
   return { stored: inOrder, changes: changes && { number, ...changes } }
 }
 
-async function readOld(session: Session, rows: readonly PackedRow[], rowsMax: number): Promise<(MarkRecord | undefined)[]> {
+async function readOld(session: Session, rows: readonly PackedRow[]): Promise<(MarkRecord | undefined)[]> {
   const old = rows.map((): MarkRecord | undefined => undefined)
-  for (let start = 0; start < rows.length; start += rowsMax) {
-    const keys = placed(rows.slice(start, start + rowsMax).map((row) => row.tuple))
+  for (let start = 0; start < rows.length; start += KEYS_MAX) {
+    const keys = placed(rows.slice(start, start + KEYS_MAX).map((row) => row.tuple))
     for (const row of (await session.send(lockMarks(keys))).rows) old[start + Number(row[0])] = markRecordOf(row, 1)
   }
   return old
@@ -96,7 +97,6 @@ async function coverArchived(
   const archived = await findArchived(
     session,
     freshRows.map((row) => row.key),
-    rowsMax,
   )
   const covering: string[][] = []
   const stale: PackedRow[] = []
@@ -112,7 +112,7 @@ async function coverArchived(
     }
   })
   for (const chunk of chunked(covering, rowsMax)) await session.send(updateCovers(chunk))
-  for (const chunk of chunked(stale, rowsMax)) await session.send(deleteMarks(placed(chunk.map((row) => row.tuple))))
+  for (const chunk of chunked(stale, KEYS_MAX)) await session.send(deleteMarks(placed(chunk.map((row) => row.tuple))))
 }
 
 /** What a subject's counts, or an owner's sum, grow by; `place` is where it stands among those that changed. */
@@ -146,15 +146,16 @@ async function countTransitions(
     }
   }
   const { counts, received } = await addToCounts(session, [...deltas.values()].sort(byOrder), rowsMax)
-  const owners = await addToOwners(session, received, rowsMax)
+  const owners = await addToOwners(session, received)
   return { transitions: changed.map(({ transition }) => transition), counts, owners }
 }
 
 async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: number) {
   const counts: UnnumberedChanges['counts'] = []
   const received: Received[] = []
-  for (const chunk of chunked(deltas, rowsMax)) {
+  for (const chunk of chunked(deltas, rowsMax))
     await session.send(addCounts(chunk.map(({ tuple, likes, dislikes }) => [...tuple, signedLiteral(likes), signedLiteral(dislikes)])))
+  for (const chunk of chunked(deltas, KEYS_MAX)) {
     for (const row of (await session.send(selectCounts(placed(chunk.map((delta) => delta.tuple))))).rows) {
       const { place, business, id, likes } = chunk[Number(row[0])] as Delta
       counts[place] = { business, oid: id, counts: countsOf(row, 1) }
@@ -172,7 +173,7 @@ export function countsOf(row: Row, start: number) {
 export type Received = { business: number; owner: string; likes: number }
 
 /** Adds what owners received, which may be less than nothing, and returns the sums that changed by it. */
-export async function addToOwners(session: Session, received: readonly Received[], rowsMax: number): Promise<OwnerSum[]> {
+export async function addToOwners(session: Session, received: readonly Received[]): Promise<OwnerSum[]> {
   const deltas = new Map<string, Delta>()
   for (const { business, owner, likes } of received) {
     const packed = packSubject({ business, oid: owner })
@@ -182,7 +183,7 @@ export async function addToOwners(session: Session, received: readonly Received[
   }
   const sums: OwnerSum[] = []
   const changed = [...deltas.values()].filter((delta) => delta.likes !== 0).sort(byOrder)
-  for (const chunk of chunked(changed, rowsMax)) {
+  for (const chunk of chunked(changed, KEYS_MAX)) {
     await session.send(addOwnerSums(chunk.map(({ tuple, likes }) => [...tuple, signedLiteral(likes)])))
     for (const row of (await session.send(selectOwnerSums(placed(chunk.map((delta) => delta.tuple))))).rows) {
       const { business, id } = chunk[Number(row[0])] as Delta

@@ -2,19 +2,16 @@
 import type { MarkKey, MarkRecord } from '../../core/domain.ts'
 import { findInBlocks } from '../../core/mark-blocks.ts'
 import type { Session } from './database.ts'
-import { packSubject, placed } from './mark-rows.ts'
+import { KEYS_MAX, packSubject, placed } from './mark-rows.ts'
 import { SELECT_ANY_BLOCK, selectBlocks } from './mark-statements.ts'
 
-/** A version is milliseconds times this, plus a count. */
-const VERSION_UNIT = 1_024
-
-/** Blocks keep no versions: the lowest that the hybrid clock can have given stands in for it. */
+/** Blocks keep no versions: of two marks of one time the row wins over what is archived. */
 export function archivedRecord({ mark, markedAt }: Pick<MarkRecord, 'mark' | 'markedAt'>): MarkRecord {
-  return { mark, markedAt, version: Math.min(markedAt * VERSION_UNIT, Number.MAX_SAFE_INTEGER) }
+  return { mark, markedAt, version: 0 }
 }
 
 /** In the order of the keys. Viewers' blocks have no order by id: all of a viewer in a business are read. */
-export async function findArchived(session: Session, keys: readonly MarkKey[], rowsMax: number): Promise<(MarkRecord | undefined)[]> {
+export async function findArchived(session: Session, keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
   const found = keys.map((): MarkRecord | undefined => undefined)
   if (keys.length === 0 || (await session.send(SELECT_ANY_BLOCK)).rows.length === 0) return found
   const viewers = new Map<string, { tuple: readonly string[]; places: number[] }>()
@@ -25,8 +22,8 @@ export async function findArchived(session: Session, keys: readonly MarkKey[], r
     else known.places.push(place)
   })
   const all = [...viewers.values()]
-  for (let start = 0; start < all.length; start += rowsMax) {
-    const chunk = all.slice(start, start + rowsMax)
+  for (let start = 0; start < all.length; start += KEYS_MAX) {
+    const chunk = all.slice(start, start + KEYS_MAX)
     const blocks = new Map<number, Buffer[]>()
     for (const [i, , , block] of (await session.send(selectBlocks(placed(chunk.map(({ tuple }) => tuple))))).rows) {
       const known = blocks.get(Number(i))

@@ -15,7 +15,7 @@ import { type MarkChange, mergeBlocks } from '../../core/mark-blocks.ts'
 import type { Session } from './database.ts'
 import { bytesLiteral, idLiteral, numberLiteral } from './literals.ts'
 import { findArchived } from './mark-archive-reads.ts'
-import { type PackedRow, businessOrder, chunked, markRecordOf, markTuple, packRows, placed } from './mark-rows.ts'
+import { KEYS_MAX, type PackedRow, businessOrder, chunked, markRecordOf, markTuple, packRows, placed } from './mark-rows.ts'
 import {
   LOCK_ARCHIVE,
   type Tuple,
@@ -35,7 +35,6 @@ import { keyOf } from './rows.ts'
 const HOUR_MS = 3_600_000
 /** Rows of the hour in which the bound lies that one step looks at. The rest of them wait until the hour is over. */
 const HOUR_ROWS_MAX = 20_000
-const KEYS_MAX = 256
 /** Written out in hexadecimal digits they fill half a packet of 1 MiB. */
 const BLOCK_BYTES_MAX = 262_144
 
@@ -47,7 +46,6 @@ export async function archiveSome(session: Session, markedBefore: number, limit:
   const covered = await findArchived(
     session,
     covering.map((row) => row.key),
-    KEYS_MAX,
   )
   const removals = covering.flatMap((row, place) => {
     const { markedAt } = covered[place] ?? {}

@@ -4,19 +4,17 @@ import type { Drift, Registration } from '../mark-records.ts'
 import { type Received, addToOwners, countsOf } from './apply-marks.ts'
 import type { Session } from './database.ts'
 import { packedHex } from './literals.ts'
-import { asLiteral, byOrder, chunked, packSubject, placed } from './mark-rows.ts'
+import { KEYS_MAX, asLiteral, byOrder, chunked, packSubject, placed } from './mark-rows.ts'
 import { countArchived, countRows, lockCounts, selectCounts, selectOwnerSums, sumOwners, updateOwnersOf } from './mark-statements.ts'
 import { idOf } from './rows.ts'
 
 export type OwnerKey = { business: BusinessNumber; owner: ViewerId }
 
-export const COUNTS_MAX = 256
-
 /** Within a transaction, which locks counts before owners, as the one that writes marks does. */
 export async function registerSome(session: Session, registrations: readonly Registration[]): Promise<OwnerSum[]> {
   const received: Received[] = []
   const packed = registrations.map((registration) => ({ ...registration, ...packSubject(registration) })).sort(byOrder)
-  for (const chunk of chunked(packed, COUNTS_MAX)) {
+  for (const chunk of chunked(packed, KEYS_MAX)) {
     const subjects = chunk.map(({ tuple }) => tuple)
     await session.send(lockCounts(subjects))
     const moved = (await session.send(selectCounts(placed(subjects)))).rows.flatMap((row) => {
@@ -30,7 +28,7 @@ export async function registerSome(session: Session, registrations: readonly Reg
     })
     if (moved.length > 0) await session.send(updateOwnersOf(moved))
   }
-  return addToOwners(session, received, COUNTS_MAX)
+  return addToOwners(session, received)
 }
 
 const NOTHING: SubjectCounts = { likes: 0, dislikes: 0, version: 0 }
@@ -41,8 +39,8 @@ export async function readCounts(
   subjects: readonly Subject[],
 ): Promise<{ counts: SubjectCounts; owner: ViewerId | undefined }[]> {
   const found = subjects.map((): { counts: SubjectCounts; owner: ViewerId | undefined } => ({ counts: NOTHING, owner: undefined }))
-  for (let start = 0; start < subjects.length; start += COUNTS_MAX) {
-    for (const row of (await session.send(selectCounts(tuplesOf(subjects.slice(start, start + COUNTS_MAX))))).rows)
+  for (let start = 0; start < subjects.length; start += KEYS_MAX) {
+    for (const row of (await session.send(selectCounts(tuplesOf(subjects.slice(start, start + KEYS_MAX))))).rows)
       found[start + Number(row[0])] = { counts: countsOf(row, 1), owner: row[4] === null ? undefined : idOf(row[4]) }
   }
   return found
@@ -51,8 +49,8 @@ export async function readCounts(
 /** In the order of the owners. */
 export async function readOwnerSums(session: Session, owners: readonly OwnerKey[]): Promise<OwnerSum[]> {
   const found = owners.map(({ business, owner }): OwnerSum => ({ business, owner, likes: 0, version: 0 }))
-  for (let start = 0; start < owners.length; start += COUNTS_MAX) {
-    for (const row of (await session.send(selectOwnerSums(ownerTuples(owners.slice(start, start + COUNTS_MAX))))).rows) {
+  for (let start = 0; start < owners.length; start += KEYS_MAX) {
+    for (const row of (await session.send(selectOwnerSums(ownerTuples(owners.slice(start, start + KEYS_MAX))))).rows) {
       const sum = found[start + Number(row[0])] as OwnerSum
       found[start + Number(row[0])] = { ...sum, likes: Number(row[1]), version: Number(row[2]) }
     }
@@ -63,7 +61,7 @@ export async function readOwnerSums(session: Session, owners: readonly OwnerKey[
 /** Within a snapshot. An archived mark counts unless a row covers it. */
 export async function recountSome(session: Session, subjects: readonly Subject[]): Promise<Drift[]> {
   const drifts: Drift[] = []
-  for (const chunk of chunked(subjects, COUNTS_MAX)) {
+  for (const chunk of chunked(subjects, KEYS_MAX)) {
     const found = await readCounts(session, chunk)
     const rows = chunk.map(() => ({ NONE: 0, likes: 0, dislikes: 0 }))
     const states = ['NONE', 'likes', 'dislikes'] as const
@@ -89,7 +87,7 @@ export async function recountSome(session: Session, subjects: readonly Subject[]
 /** Within a snapshot. */
 export async function recountOwnersSome(session: Session, owners: readonly OwnerKey[]): Promise<(OwnerSum & { summed: number })[]> {
   const drifts: (OwnerSum & { summed: number })[] = []
-  for (const chunk of chunked(owners, COUNTS_MAX)) {
+  for (const chunk of chunked(owners, KEYS_MAX)) {
     const sums = await readOwnerSums(session, chunk)
     const summed = chunk.map(() => 0)
     for (const [place, likes] of (await session.send(sumOwners(ownerTuples(chunk)))).rows) summed[Number(place)] = Number(likes)

@@ -11,7 +11,7 @@ import { listFromBlocks } from '../../core/mark-blocks.ts'
 import type { Database, Row, Session } from './database.ts'
 import { idLiteral, numberLiteral } from './literals.ts'
 import { archivedRecord } from './mark-archive-reads.ts'
-import { chunked, markCode, markRecordOf, placed } from './mark-rows.ts'
+import { KEYS_MAX, chunked, markCode, markRecordOf, placed } from './mark-rows.ts'
 import { BLOCK, type ListOwner, type PlaceText, selectMarks, selectPageOfBlocks, selectPageOfMarks } from './mark-statements.ts'
 import { idOf } from './rows.ts'
 import type { Transactions } from './transactions.ts'
@@ -19,7 +19,6 @@ import type { Transactions } from './transactions.ts'
 export type ListedMark = MarkRecord & { id: string }
 
 const BLOCKS_MAX = 4
-const KEYS_MAX = 128
 
 export function ofViewer(viewer: ViewerId, business: number): ListOwner {
   return { side: 0, business: numberLiteral(business), id: idLiteral(viewer) }

@@ -24,7 +24,7 @@ import { archiveSome, purgeSome } from './mark-archive.ts'
 import { readCounts, readOwnerSums, recountOwnersSome, recountSome, registerSome } from './mark-counting.ts'
 import { exportPage } from './mark-export.ts'
 import { ofSubject, ofViewer, readPage } from './mark-lists.ts'
-import { chunked, markRecordOf, packKey, packRows, placed } from './mark-rows.ts'
+import { KEYS_MAX, chunked, markRecordOf, packKey, packRows, placed } from './mark-rows.ts'
 import {
   ANALYZE,
   MEASURE_BLOCKS,
@@ -50,8 +50,6 @@ export type MysqlMarkRecordsOptions = CheckedOptions & WriteWindowOptions
 /** As of progress: a statement is a transaction. */
 export type MysqlMarkRecords = MarkRecords & { figures(): MysqlFigures }
 
-/** Keys a lookup statement carries. */
-const KEYS_MAX = 128
 /** Rows that one transaction moves into the archive. */
 const ARCHIVED_AT_ONCE = 2_000
 /** A transaction of some thousand marks takes some hundred milliseconds. */
@@ -84,7 +82,6 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
     const archived = await findArchived(
       database,
       missing.map((place) => keys[place] as MarkKey),
-      KEYS_MAX,
     )
     missing.forEach((place, i) => (found[place] = archived[i]))
     return found

@@ -8,6 +8,9 @@ import type { Row } from './database.ts'
 import { numberLiteral, packedHex } from './literals.ts'
 import type { Tuple } from './mark-statements.ts'
 
+/** Keys that a statement looks up, as a table of its own: what a parser does not mind, and no slower than more. */
+export const KEYS_MAX = 128
+
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 const CODES: Readonly<Record<Mark, number>> = { NONE: 0, LIKE: 1, DISLIKE: 2 }
 
