@@ -120,6 +120,27 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', { timeout: 6
     expect(await store.getCountsMany([{ business, oid: 'v0' }])).toEqual([{ likes: 0, dislikes: 1, version: 2 }])
   })
 
+  it('what a transaction had written before it met another is undone before it is done again', async () => {
+    const business = ++lastBusiness
+    const [store] = stores as [MysqlMarkRecords]
+    const held = await openMysqlMarkRecords({ url: proxy.url, regions: 100, rowsMax: 1, connectionsMax: 1 })
+    const rows = ['v0', 'v1'].map((oid): MarkRow => ({
+      key: { viewer: '1', business, oid },
+      record: { mark: 'LIKE', markedAt: NOW, version: 1 },
+    }))
+    let inserts = 0
+    proxy.setJudge(async (sql): Promise<Verdict> => {
+      // The first of its rows is written, the second is about to be.
+      if (sql.startsWith('INSERT INTO likes') && ++inserts === 2) await store.applyMarks(rows.slice(1), [])
+      return 'pass'
+    })
+    const { changes } = await held.applyMarks(rows, [])
+    proxy.setJudge(() => 'pass')
+    await held.close()
+    expect(changes?.transitions.map(({ key }) => key.oid)).toEqual(['v0'])
+    await expectNoDrift(business)
+  })
+
   it('a row that was inserted and archived since we looked is counted once', async () => {
     const business = ++lastBusiness
     const [store, , , held] = stores as [MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords]
