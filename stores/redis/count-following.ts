@@ -37,7 +37,7 @@ export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
             layout.countChanged(region, subject),
             layout.slot(region),
             newerOnly(),
-            (counts) => listener({ ...subject, counts: { ...counts } }),
+            (counts) => tell(listener, { ...subject, counts: { ...counts } }),
             (side) => {
               if (side === 'ends') onGap()
             },
@@ -54,5 +54,14 @@ export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
     },
 
     close: followers.close,
+  }
+}
+
+/** A listener that throws is a mistake to be seen, and no reason to end the process or to keep the change from others. */
+function tell(listener: (changed: CountedSubject) => void, changed: CountedSubject): void {
+  try {
+    listener(changed)
+  } catch (error) {
+    process.emitWarning(error instanceof Error ? error : String(error))
   }
 }

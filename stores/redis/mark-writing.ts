@@ -52,7 +52,8 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
     ): Promise<void> {
       const region = layout.regionOf(viewer)
       const keys = [layout.version(region), ...viewerKeys(layout, region, viewer, business)]
-      const args = [cap, expireMs, asOf, whole ? 1 : 0, packGroup(viewer, business), packRows(rows)]
+      const newest = rows.reduce((highest, { version }) => Math.max(highest, version), 0)
+      const args = [cap, expireMs, asOf, whole ? 1 : 0, packGroup(viewer, business), packRows(rows), newest]
       await connection.send([scriptCommand(SCRIPTS.fillMarks, keys, args)])
     },
   }

@@ -5,6 +5,7 @@
 -- ARGV[1] cap of likes, and of dislikes  ARGV[2] expiry of idle viewers (ms; 0 never)  ARGV[3] clock at which reading began
 -- ARGV[4] 1 if the rows are all there is  ARGV[5] packed viewer + business
 -- ARGV[6] the rows, one after another: mark (1), markedAt (6), oid after its length (1)
+-- ARGV[7] the highest version of a row
 -- include: mark
 local cap, expireMs, asOf, rows = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[6]
 local group = openMarks(2, ARGV[5])
@@ -54,5 +55,7 @@ if expireMs > 0 then
   putOffExpiry(group, tonumber(redis.call('TIME')[1]) * 1000, expireMs)
 end
 storeState(group)
+-- What comes next at the very same time must win over its row.
+clock.last = math.max(clock.last, tonumber(ARGV[7]))
 storeClock(KEYS[1], clock)
 return 1
