@@ -245,20 +245,6 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     stopThird()
     expect([first, second, third]).toEqual([[1], [1, 2, 3], [5]])
   })
-
-  it('a listener that throws keeps the change from nobody, and fails no put', async () => {
-    const subject = freshSubject()
-    const told: number[] = []
-    const stops = [
-      await cache().followCounts([subject], () => {
-        throw new Error('a listener that fails')
-      }),
-      await cache().followCounts([subject], (changed) => told.push(changed.counts.version)),
-    ]
-    await cache().putCounts([{ ...subject, counts: counts(1, 0, 1) }])
-    await until('the second is told', () => told.length > 0)
-    for (const stop of stops) stop()
-  })
 }
 
 function likersContract(cache: () => CountCache, another: () => Promise<CountCache>): void {
