@@ -1,46 +1,51 @@
 /**
- * Who follows whom, and how a change reaches him. Listeners of this process are called directly, once the write is on
+ * Who follows what, and how a change reaches him. Listeners of this process are called directly, once the write is on
  * disk and so readable everywhere. Other processes on the same files are told through the relay, if there is one; what
- * they tell comes in by it.
+ * they tell comes in by it. Progress is followed by viewer, counts by subject.
  */
-import type { ProgressChange, ViewerId } from '../../core/domain.ts'
+import type { ProgressChange } from '../../core/domain.ts'
+import type { CountedSubject } from '../count-cache.ts'
 
 /** Carries changes between the processes that share an environment. Delivery at most once; nothing depends on it but liveness. */
-export type ChangeRelay = {
+export type Relay<Change> = {
   /** Tells the other processes; not this one. */
-  publish(change: ProgressChange): void
+  publish(change: Change): void
   /** Calls back for each change another process published. Returns how to stop. */
-  onChange(listener: (change: ProgressChange) => void): () => void
+  onChange(listener: (change: Change) => void): () => void
 }
 
-export type Changes = {
-  /** True if somebody may want to know; else making the change is wasted. */
-  wanted(viewer: ViewerId): boolean
-  publish(change: ProgressChange): void
-  follow(viewer: ViewerId, listener: (change: ProgressChange) => void): () => void
+export type ChangeRelay = Relay<ProgressChange>
+export type CountRelay = Relay<CountedSubject>
+
+export type Changes<Change> = {
+  /** True if somebody may want to know of this address; else making the change is wasted. */
+  wanted(address: string): boolean
+  publish(change: Change): void
+  follow(address: string, listener: (change: Change) => void): () => void
   close(): void
 }
 
-export function makeChanges(relay: ChangeRelay | undefined): Changes {
-  const listeners = new Map<ViewerId, Set<(change: ProgressChange) => void>>()
+/** `addressOf` says under which address a change is followed. */
+export function makeChanges<Change>(relay: Relay<Change> | undefined, addressOf: (change: Change) => string): Changes<Change> {
+  const listeners = new Map<string, Set<(change: Change) => void>>()
   const stopRelay = relay?.onChange(tell)
 
-  function tell(change: ProgressChange): void {
-    for (const listener of [...(listeners.get(change.viewer) ?? [])]) listener(change)
+  function tell(change: Change): void {
+    for (const listener of [...(listeners.get(addressOf(change)) ?? [])]) listener(change)
   }
 
-  function follow(viewer: ViewerId, listener: (change: ProgressChange) => void): () => void {
-    const ours = (change: ProgressChange): void => listener(change)
-    const followers = listeners.get(viewer) ?? new Set()
-    listeners.set(viewer, followers.add(ours))
+  function follow(address: string, listener: (change: Change) => void): () => void {
+    const ours = (change: Change): void => listener(change)
+    const followers = listeners.get(address) ?? new Set()
+    listeners.set(address, followers.add(ours))
     return () => {
       followers.delete(ours)
-      if (followers.size === 0 && listeners.get(viewer) === followers) listeners.delete(viewer)
+      if (followers.size === 0 && listeners.get(address) === followers) listeners.delete(address)
     }
   }
 
   return {
-    wanted: (viewer) => relay !== undefined || listeners.has(viewer),
+    wanted: (address) => relay !== undefined || listeners.has(address),
     publish(change) {
       tell(change)
       relay?.publish(change)

@@ -25,7 +25,7 @@ export type LmdbHotStoreOptions = {
 /** The environment stays open when the store is closed: others may use it. */
 export function openLmdbHotStore(environment: Environment, options: LmdbHotStoreOptions = {}): HotStore {
   const tables = openHotTables(environment)
-  const changes = makeChanges(options.relay)
+  const changes = makeChanges(options.relay, (change) => change.viewer)
   const purge = makeHotPurge(environment, tables)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
 

@@ -1,0 +1,137 @@
+/**
+ * The count cache on LMDB: a table that all processes of the data folder share, so that one of them counts for all.
+ * Each put is one transaction, which looks at the versions it replaces; counts of a subject are told to whoever follows it
+ * once they are on disk, in this process directly, in the others through the relay.
+ *
+ * What was never counted (version 0) is remembered in memory alone, in a bounded number: anybody can ask for subjects that
+ * nobody ever marked, and they would fill the disk. The table is looked at first, so that such an entry never hides what
+ * another process counted. For a file that is full the port's calls fail with STORE_FULL, as all embedded stores do.
+ */
+import type { BusinessNumber } from '../../core/domain.ts'
+import type { CountCache, CountedSubject } from '../count-cache.ts'
+import { makeChanges, type CountRelay } from './changes.ts'
+import {
+  COUNTS,
+  LIKERS,
+  OWNERS,
+  cacheKey,
+  cacheRange,
+  decodeCounts,
+  decodeLikers,
+  decodeOwnerSum,
+  encodeCounts,
+  encodeLikers,
+  encodeOwnerSum,
+  versionOfEntry,
+} from './count-values.ts'
+import type { Bytes, Environment } from './environment.ts'
+import { failingAs } from './failures.ts'
+import { makeUncounted } from './uncounted.ts'
+
+export type LmdbCountCacheOptions = {
+  /** Tells the processes that share the environment of counts that changed. Default: none, for one process. */
+  relay?: CountRelay
+  /** Entries of what was never counted that are remembered. Minimum 1. Default 100,000. */
+  uncountedMax?: number
+}
+
+const UNCOUNTED_MAX = 100_000
+
+type Entry = { key: Buffer; value: Buffer }
+
+/** The environment stays open when the cache is closed: others may use it. */
+export function openLmdbCountCache(environment: Environment, options: LmdbCountCacheOptions = {}): CountCache {
+  const table = environment.table('count-cache')
+  const uncounted = makeUncounted(options.uncountedMax ?? UNCOUNTED_MAX)
+  const changes = makeChanges<CountedSubject>(options.relay, ({ business, oid }) => addressOf(business, oid))
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
+
+  const reading = <T>(keys: readonly Buffer[], decode: (value: Buffer, length: number) => T): Promise<(T | undefined)[]> =>
+    calling(() =>
+      environment.read(() =>
+        keys.map((key) => {
+          const value = table.getBinaryFast(key) ?? uncounted.get(key)
+          return value === undefined ? undefined : decode(value, value.length)
+        }),
+      ),
+    )
+
+  /** Says of each entry whether it is newer than what was there. */
+  async function putAll(entries: readonly Entry[]): Promise<boolean[]> {
+    const counted = entries.map(({ value }) => versionOfEntry(value) > 0)
+    for (const [index, entry] of entries.entries()) if (counted[index] === false) uncounted.set(entry.key, entry.value)
+    if (!counted.includes(true)) return counted
+    const newer = await calling(() =>
+      environment.write(() => entries.map((entry, index) => counted[index] === true && putUnlessOlder(table, entry))),
+    )
+    for (const [index, { key }] of entries.entries()) if (counted[index] === true) uncounted.delete(key)
+    return newer
+  }
+
+  return {
+    getCountsMany: (subjects) =>
+      reading(
+        subjects.map(({ business, oid }) => cacheKey(COUNTS, business, oid)),
+        decodeCounts,
+      ),
+    async putCounts(counted) {
+      const newer = await putAll(
+        counted.map(({ business, oid, counts }) => ({ key: cacheKey(COUNTS, business, oid), value: encodeCounts(counts) })),
+      )
+      for (const [index, { business, oid, counts }] of counted.entries()) {
+        if (newer[index] === true && changes.wanted(addressOf(business, oid))) changes.publish({ business, oid, counts })
+      }
+    },
+
+    async getLikers({ business, oid }) {
+      const [likers] = await reading([cacheKey(LIKERS, business, oid)], decodeLikers)
+      return likers
+    },
+    async putLikers({ business, oid }, likers) {
+      await putAll([{ key: cacheKey(LIKERS, business, oid), value: encodeLikers(likers) }])
+    },
+
+    getOwnerSums: (owners) =>
+      reading(
+        owners.map(({ business, owner }) => cacheKey(OWNERS, business, owner)),
+        decodeOwnerSum,
+      ),
+    async putOwnerSums(sums) {
+      await putAll(sums.map((sum) => ({ key: cacheKey(OWNERS, sum.business, sum.owner), value: encodeOwnerSum(sum) })))
+    },
+
+    async followCounts(subjects, listener) {
+      const addresses = new Set(subjects.map(({ business, oid }) => addressOf(business, oid)))
+      const stops = Array.from(addresses, (address) => changes.follow(address, listener))
+      return () => stops.forEach((stop) => stop())
+    },
+
+    async forgetCounts(business, limit) {
+      const { start, end } = cacheRange(business)
+      const forgotten = uncounted.forget(start.subarray(0, 2), limit)
+      if (forgotten >= limit) return forgotten
+      const keys = await calling(() => environment.read(() => [...table.getKeys({ start, end, limit: limit - forgotten })]))
+      if (keys.length > 0) await calling(() => environment.writeToFree(() => keys.forEach((key) => void table.remove(key))))
+      return forgotten + keys.length
+    },
+
+    check: () => calling(() => environment.read(() => undefined)),
+    close() {
+      changes.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+/** True if what was there was older, or nothing. Of equal versions the later arrival stays, and nobody need be told. */
+function putUnlessOlder(table: Bytes, { key, value }: Entry): boolean {
+  const cached = table.getBinaryFast(key)
+  const [before, version] = [cached === undefined ? -1 : versionOfEntry(cached), versionOfEntry(value)]
+  if (before > version || (cached !== undefined && value.equals(cached.subarray(0, cached.length)))) return false
+  void table.put(key, value)
+  return before < version
+}
+
+function addressOf(business: BusinessNumber, oid: string): string {
+  return `${business}:${oid}`
+}

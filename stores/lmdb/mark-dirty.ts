@@ -1,0 +1,49 @@
+/** Marks that wait, as the persist step and the sweeper see them; what was persisted; tombstones that have served. */
+import type { MarkKey } from '../../core/domain.ts'
+import type { PersistedMark } from '../mark-store.ts'
+import { keyOfMark, marksUntil, regionOfMark } from './dirty-marks.ts'
+import type { Bytes } from './environment.ts'
+import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './mark-work.ts'
+
+export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMark[], cap: number): void {
+  const touched = new Set<MarkShelf>()
+  for (const { key, version, record } of persisted) {
+    const shelf = markShelf(work, key)
+    const held = readMark(work, shelf, key.oid)
+    if (held === undefined) continue
+    if (held.record.version === version) {
+      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, dirtySince: 0 })
+      touched.add(shelf)
+    } else if (held.dirtySince > 0) {
+      // A clean mark is counted as it is: this clearing comes late, after that of a newer version.
+      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark })
+    }
+  }
+  for (const shelf of touched) trimMarks(work, shelf, cap)
+}
+
+/** Keys of an index by time, of these regions, up to a moment, oldest first. */
+export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number): MarkKey[] {
+  const wanted = new Set(regions)
+  const keys: MarkKey[] = []
+  if (wanted.size === 0 || limit <= 0) return keys
+  for (const mark of index.getKeys({ end: marksUntil(until) })) {
+    if (!wanted.has(regionOfMark(mark))) continue
+    keys.push(keyOfMark(mark))
+    if (keys.length === limit) break
+  }
+  return keys
+}
+
+/** Drops what is still a clean tombstone of that time or older; returns how many. */
+export function dropUndone(work: MarkWork, keys: readonly MarkKey[], undoneBefore: number): number {
+  let gone = 0
+  for (const key of keys) {
+    const shelf = markShelf(work, key)
+    const held = readMark(work, shelf, key.oid)
+    if (held === undefined || held.dirtySince > 0 || held.record.mark !== 'NONE' || held.record.markedAt > undoneBefore) continue
+    dropMark(work, shelf, key.oid, held)
+    gone += 1
+  }
+  return gone
+}

@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openLmdbCountCache, type LmdbCountCacheOptions } from '../../../stores/lmdb/count-cache.ts'
+import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import type { CountCache, CountedSubject } from '../../../stores/count-cache.ts'
+import { countCacheContract } from '../../contracts/count-cache.ts'
+import { makeFolder } from './folders.ts'
+import { makeRelayHub } from './relay-hub.ts'
+
+function openIn(folder: string, options: LmdbCountCacheOptions = {}): CountCache {
+  const environment = openEnvironment(folder, { regions: 100, sizeMaxGb: 1 })
+  const cache = openLmdbCountCache(environment, options)
+  return {
+    ...cache,
+    async close() {
+      await cache.close()
+      await environment.close()
+    },
+  }
+}
+
+countCacheContract('lmdb', async () => {
+  const folder = makeFolder()
+  const joinRelay = makeRelayHub<CountedSubject>()
+  const open = (): CountCache => openIn(folder.path, { relay: joinRelay() })
+  const cache = open()
+  return {
+    cache,
+    another: async () => open(),
+    async dispose() {
+      await cache.close()
+      folder.remove()
+    },
+  }
+})
+
+describe('the count cache on LMDB', () => {
+  let folder = makeFolder()
+  let cache = openIn(folder.path, { uncountedMax: 3 })
+  beforeEach(async () => {
+    await cache.close()
+    folder.remove()
+    folder = makeFolder()
+    cache = openIn(folder.path, { uncountedMax: 3 })
+  })
+  afterEach(async () => {
+    await cache.close()
+    folder.remove()
+  })
+
+  it('what was counted is there after reopening; subjects that were never counted leave nothing on disk', async () => {
+    const subjects = ['1', '2'].map((oid) => ({ business: 1, oid }))
+    await cache.putCounts(subjects.map((subject, version) => ({ ...subject, counts: { likes: version, dislikes: 0, version } })))
+    expect(await cache.getCountsMany(subjects)).toEqual([0, 1].map((version) => ({ likes: version, dislikes: 0, version })))
+    await cache.close()
+    cache = openIn(folder.path)
+    expect(await cache.getCountsMany(subjects)).toEqual([undefined, { likes: 1, dislikes: 0, version: 1 }])
+  })
+
+  it('remembers no more of what was never counted than it was told to, the latest', async () => {
+    const subjects = ['1', '2', '3', '4', '5'].map((oid) => ({ business: 1, oid }))
+    const zero = { likes: 0, dislikes: 0, version: 0 }
+    for (const subject of subjects) await cache.putCounts([{ ...subject, counts: zero }])
+    expect(await cache.getCountsMany(subjects)).toEqual([undefined, undefined, zero, zero, zero])
+  })
+
+  it('calls after the files were closed fail with a code, and do not hang', async () => {
+    const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
+    const closed = openLmdbCountCache(environment)
+    await environment.close()
+    const subject = { business: 1, oid: '1' }
+    await expect(closed.getCountsMany([subject])).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    const counted = { ...subject, counts: { likes: 1, dislikes: 0, version: 1 } }
+    await expect(closed.putCounts([counted])).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+})
