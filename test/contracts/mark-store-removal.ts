@@ -150,4 +150,13 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     while ((await store().forgetBusiness(kept, 100)) > 0);
     expect(await store().countDirtyMarks()).toBe(dirtyBefore)
   })
+
+  it('a viewer of whom nothing is held but an undoing that waits is forgotten too', async () => {
+    const viewer = freshViewer()
+    const business = 60_003
+    await putMark(store(), markOf(viewer, '1', 'NONE', later(1_000), { business, blind: true }))
+    while ((await store().forgetBusiness(business, 10)) > 0);
+    expect(await store().readDirtyMarks([keyOf(viewer, '1', business)])).toEqual([{ key: keyOf(viewer, '1', business), record: undefined }])
+    expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
+  })
 }

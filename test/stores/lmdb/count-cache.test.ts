@@ -63,6 +63,15 @@ describe('the count cache on LMDB', () => {
     expect(await cache.getCountsMany(subjects)).toEqual([undefined, undefined, zero, zero, zero])
   })
 
+  it('of equal versions the later arrival stays, and nobody is told', async () => {
+    const subject = { business: 1, oid: '1' }
+    const told: CountedSubject[] = []
+    await cache.followCounts([subject], (changed) => told.push(changed))
+    for (const likes of [1, 2]) await cache.putCounts([{ ...subject, counts: { likes, dislikes: 0, version: 5 } }])
+    expect(await cache.getCountsMany([subject])).toEqual([{ likes: 2, dislikes: 0, version: 5 }])
+    expect(told).toEqual([{ ...subject, counts: { likes: 1, dislikes: 0, version: 5 } }])
+  })
+
   it('calls after the files were closed fail with a code, and do not hang', async () => {
     const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
     const closed = openLmdbCountCache(environment)
