@@ -1,9 +1,8 @@
-/** `tidemark job NAME`: one persisting job. */
-import { TidemarkError } from '../core/errors.ts'
+/** `tidemark job NAME`: one subgraph's persisting job. */
 import type { Flags } from './settings.ts'
 import { start } from './start.ts'
+import { checkName } from './subgraphs.ts'
 
 export async function job(name: string, flags: Flags): Promise<void> {
-  if (name !== 'history') throw new TidemarkError('CONFIG_INVALID', `there is no job "${name}": say history`)
-  await start('job', flags)
+  await start('job', flags, checkName(name, 'job'))
 }

@@ -1,9 +1,9 @@
 /**
  * `tidemark start`, `gateway`, `job`: the same parts, put together for what a process is for.
  *
- * - start: requests and job. On the embedded stores with more than one worker, this process owns the data folder, runs the
+ * - start: requests and jobs. On the embedded stores with more than one worker, this process owns the data folder, runs the
  *   job and passes changes on, and the workers answer requests.
- * - gateway: requests only. job: the job only, with health checks and metrics.
+ * - gateway: requests only. job: one subgraph's job only, with health checks and metrics.
  *
  * The embedded stores belong to one `start`; the other two need the distributed shape.
  */
@@ -16,20 +16,20 @@ import { TidemarkError } from '../core/errors.ts'
 import { addProcessMetrics } from '../gateway/process-metrics.ts'
 import { GRAPHQL_PATH } from '../gateway/server.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
-import { openJournals, openStores } from '../stores/open.ts'
-import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
+import { openStores } from '../stores/open.ts'
+import { joinCountsAsPrimary, joinCountsAsWorker } from './count-relay.ts'
 import { makeLog } from './log.ts'
 import { serveOperators } from './operators.ts'
-import { reporter } from './reporter.ts'
 import { serve } from './serve.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
+import { NAMES, drainSteps, openParts, subgraphsOf, type SubgraphName } from './subgraphs.ts'
 import { connectToPrimary, startWorkers } from './workers.ts'
-import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
 export type Role = 'start' | 'gateway' | 'job'
 
-export async function start(role: Role, flags: Flags): Promise<void> {
+/** `name`: of a job. */
+export async function start(role: Role, flags: Flags, name: SubgraphName = 'history'): Promise<void> {
   const config = readSettings(flags)
   const log = makeLog()
   if (role !== 'start' && isEmbedded(config)) {
@@ -39,7 +39,7 @@ export async function start(role: Role, flags: Flags): Promise<void> {
     )
   }
   if (cluster.isWorker) await runWorker(config, log)
-  else if (role === 'job') await runJob(config, log)
+  else if (role === 'job') await runJob(name, config, log)
   else if (config.server.workers > 1) await runPrimary(config, log)
   else await runServing(role, config, log)
 }
@@ -48,39 +48,32 @@ export function isEmbedded(config: Config): boolean {
   return config.stores.redis === undefined
 }
 
-/** Requests, and with `start` the job as well, in this process. */
+/** Requests, and with `start` the jobs as well, in this process. */
 async function runServing(role: Role, config: Config, log: Logger): Promise<void> {
   const lock = lockIfEmbedded(config)
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
-  const journals = openJournals(config)
-  const history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
-  const job = role === 'start' ? await history.startJob() : undefined
-  addServiceMetrics(registry, history, journals)
-  if (job !== undefined) addJobMetrics(registry, job, stores)
-  const server = await serve(config, [history], stores, registry, log)
+  const parts = await openParts(NAMES, { serves: true, persists: role === 'start', journals: true }, config, stores, registry, log)
+  const server = await serve(config, subgraphsOf(parts), stores, registry, log)
   drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
-    { name: 'flush', run: () => history.drain() },
-    { name: 'job', run: () => job?.stop() },
-    { name: 'journal', run: () => journals?.close() },
+    ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock.release() },
   ])
   announce((await server.listen()).url, config)
 }
 
-/** A process of `--workers` that answers requests; the primary has the lock and the job. */
+/** A process of `--workers` that answers requests; the primary has the lock and the jobs. */
 async function runWorker(config: Config, log: Logger): Promise<void> {
   const registry = new Registry()
   const primary = connectToPrimary(registry)
-  const stores = await openStores(config, systemClock, log, primary.relay)
-  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
-  addServiceMetrics(registry, history)
-  const server = await serve(config, [history], stores, registry, log, primary.metricsOfAll)
+  const stores = await openStores(config, systemClock, log, { progress: primary.relay, counts: joinCountsAsWorker() })
+  const parts = await openParts(NAMES, { serves: true, persists: false, journals: false }, config, stores, registry, log)
+  const server = await serve(config, subgraphsOf(parts), stores, registry, log, primary.metricsOfAll)
   const end = drainOnSignal(config, log, [
     { name: 'requests', run: () => server.close() },
-    { name: 'flush', run: () => history.drain() },
+    ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
     { name: 'primary', run: () => primary.leave() },
   ])
@@ -91,37 +84,33 @@ async function runWorker(config: Config, log: Logger): Promise<void> {
 
 async function runPrimary(config: Config, log: Logger): Promise<void> {
   const lock = lockIfEmbedded(config)
-  const stores = await openStores(config, systemClock, log)
+  const stores = await openStores(config, systemClock, log, { counts: joinCountsAsPrimary() })
   const registry = new Registry()
-  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
-  const job = await history.startJob()
-  addJobMetrics(registry, job, stores)
+  const parts = await openParts(NAMES, { serves: false, persists: true, journals: false }, config, stores, registry, log)
   const workers = startWorkers(config.server.workers, registry, log)
   // Workers do not hear a signal that is meant for the service. Without a supergraph to look at, SIGHUP ends it as ever.
   if (config.server.supergraph !== undefined) process.on('SIGHUP', () => workers.reload())
   drainOnSignal(config, log, [
     { name: 'workers', run: () => workers.stop() },
-    { name: 'job', run: () => job.stop() },
+    ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock.release() },
   ])
   announce(await workers.listening, config)
 }
 
-async function runJob(config: Config, log: Logger): Promise<void> {
+async function runJob(name: SubgraphName, config: Config, log: Logger): Promise<void> {
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
   addProcessMetrics(registry)
-  const history = makeHistorySubgraph(systemClock, stores, config, reporter(log))
-  const job = await history.startJob()
-  addJobMetrics(registry, job, stores)
+  const parts = await openParts([name], { serves: false, persists: true, journals: false }, config, stores, registry, log)
   const operators = serveOperators(config, stores, registry, log)
   drainOnSignal(config, log, [
     { name: 'operators', run: () => operators.close() },
-    { name: 'job', run: () => job.stop() },
+    ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
   ])
-  console.log(`The history job is ready: ${await operators.listen()}  (/health/ready, /metrics)`)
+  console.log(`The ${name} job is ready: ${await operators.listen()}  (/health/ready, /metrics)`)
 }
 
 function lockIfEmbedded(config: Config): { release(): void } {

@@ -7,38 +7,35 @@ import { makeJudge } from '../gateway/cost.ts'
 import { addProcessMetrics } from '../gateway/process-metrics.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
-import { openJournals, openStores } from '../stores/open.ts'
-import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
+import { openStores } from '../stores/open.ts'
 import { startStandalone } from '../subgraphs/standalone.ts'
 import { makeLog } from './log.ts'
 import { addOperatorRoutes } from './operators.ts'
-import { reporter } from './reporter.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
 import { isEmbedded } from './start.ts'
-import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
+import { checkName, drainSteps, openParts, subgraphsOf } from './subgraphs.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
-  if (name !== 'history') throw new TidemarkError('CONFIG_INVALID', `there is no subgraph "${name}": say history`)
+  const known = checkName(name, 'subgraph')
   const config = readSettings(flags)
   const { host, port, mode, bodyBytesMax } = config.server
   const log = makeLog()
   const lock = isEmbedded(config) ? lockDataFolder(config.stores.data) : undefined
   const stores = await openStores(config, systemClock, log)
-  const journals = openJournals(config)
-  const history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
-  const job = isEmbedded(config) ? await history.startJob() : undefined
   const registry = new Registry()
   addProcessMetrics(registry)
-  addServiceMetrics(registry, history, journals)
-  if (job !== undefined) addJobMetrics(registry, job, stores)
+  const purpose = { serves: true, persists: isEmbedded(config), journals: true }
+  const parts = await openParts([known], purpose, config, stores, registry, log)
+  const [served] = subgraphsOf(parts)
+  if (served === undefined) throw new TidemarkError('CONFIG_INVALID', `no business has ${known}: set thumbup.enabled of one`)
   let sayNotReady = () => {}
-  const identify = makeIdentify(config.auth, mode, systemClock, { subgraph: history.name, log })
+  const identify = makeIdentify(config.auth, mode, systemClock, { subgraph: known, log })
   const server = await startStandalone(
-    history.schema,
+    served.schema,
     async (headers) => {
       const degraded: Degraded = new Set()
-      return { viewer: await identify(headers), degraded, loaders: history.makeLoaders(degraded) }
+      return { viewer: await identify(headers), degraded, loaders: served.makeLoaders(degraded) }
     },
     {
       host,
@@ -55,11 +52,9 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
   drainOnSignal(config, log, [
     { name: 'readiness', run: () => sayNotReady() },
     { name: 'requests', run: () => server.stop() },
-    { name: 'flush', run: () => history.drain() },
-    { name: 'job', run: () => job?.stop() },
-    { name: 'journal', run: () => journals?.close() },
+    ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock?.release() },
   ])
-  console.log(`The history subgraph is ready: ${server.url}`)
+  console.log(`The ${known} subgraph is ready: ${server.url}`)
 }

@@ -34,22 +34,13 @@ export function addServiceMetrics(registry: Registry, history: HistorySubgraph, 
     tidemark_journal_parked_total: ['Journaled calls set aside because they cannot be applied.', () => history.figures().journal.parked],
   })
   addOutageMetrics(registry, history)
-  new Gauge({
-    name: 'tidemark_aggregator_held_keys',
-    help: 'Keys that wait in the aggregator.',
-    registers,
-    collect() {
-      this.set(history.figures().aggregator.held)
-    },
-  })
+  addGauges(registry, { tidemark_aggregator_held_keys: ['Keys that wait in the aggregator.', () => history.figures().aggregator.held] })
   if (journals === undefined) return
-  new Gauge({
-    name: 'tidemark_journal_waiting_entries',
-    help: 'Journaled calls that are not yet applied to the hot store.',
-    registers,
-    async collect() {
-      this.set((await journals.own.count()).waiting)
-    },
+  addGauges(registry, {
+    tidemark_journal_waiting_entries: [
+      'Journaled calls that are not yet applied to the hot store.',
+      async () => (await journals.own.count()).waiting,
+    ],
   })
 }
 
@@ -94,31 +85,18 @@ export function addJobMetrics(registry: Registry, job: HistoryJob, stores: OpenS
       tidemark_mysql_statements_total: ['Upserts that carried them.', () => sqlFigures().statements],
     })
   }
-  const registers = [registry]
-  new Gauge({
-    name: 'tidemark_dirty_keys',
-    help: 'Keys that are newer in the hot store than in the record store.',
-    registers,
-    async collect() {
-      this.set(await stores.hot.countDirty().catch(unknown))
-    },
-  })
-  new Gauge({
-    name: 'tidemark_log_lag_messages',
-    help: 'Flush messages not yet persisted.',
-    registers,
-    async collect() {
-      this.set(await stores.log.lag().catch(unknown))
-    },
+  addGauges(registry, {
+    tidemark_dirty_keys: ['Keys that are newer in the hot store than in the record store.', () => stores.hot.countDirty().catch(unknown)],
+    tidemark_log_lag_messages: ['Flush messages not yet persisted.', () => stores.log.lag().catch(unknown)],
   })
 }
 
 /** What cannot be asked while a store is down: the other metrics are wanted then more than ever. */
-function unknown(): number {
+export function unknown(): number {
   return Number.NaN
 }
 
-function addCounters(registry: Registry, counters: Record<string, [help: string, read: () => number]>): void {
+export function addCounters(registry: Registry, counters: Record<string, [help: string, read: () => number]>): void {
   for (const [name, [help, read]] of Object.entries(counters)) {
     new Counter({
       name,
@@ -127,6 +105,19 @@ function addCounters(registry: Registry, counters: Record<string, [help: string,
       collect() {
         this.reset()
         this.inc(read())
+      },
+    })
+  }
+}
+
+export function addGauges(registry: Registry, gauges: Record<string, [help: string, read: () => number | Promise<number>]>): void {
+  for (const [name, [help, read]] of Object.entries(gauges)) {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await read())
       },
     })
   }

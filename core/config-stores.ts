@@ -11,20 +11,29 @@ const tlsSchema = z
   .strict()
   .describe('Given, connections are encrypted and the server is verified; {} trusts the authorities of the system.')
 
-const redisSchema = z
+const redisServer = {
+  urls: z
+    .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
+    .min(1)
+    .describe('TIDEMARK_REDIS_URL, separated by commas. Of a Cluster: some of its nodes.'),
+  cluster: z
+    .boolean()
+    .optional()
+    .describe('TIDEMARK_REDIS_CLUSTER. True for a Redis Cluster; absent: whether more than one address is given.'),
+  username: z.string().optional().describe('TIDEMARK_REDIS_USERNAME.'),
+  password: z.string().optional().describe('TIDEMARK_REDIS_PASSWORD; or {file: path}.'),
+  tls: tlsSchema.optional().describe('TIDEMARK_REDIS_TLS: true, or the file of the authority to trust.'),
+  prefix: z.string().min(1).max(32).default('tm').describe('What all keys begin with, for deployments that share a server.'),
+}
+
+export const redisSchema = z
   .object({
-    urls: z
-      .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
-      .min(1)
-      .describe('TIDEMARK_REDIS_URL, separated by commas. Of a Cluster: some of its nodes.'),
-    cluster: z
-      .boolean()
+    ...redisServer,
+    second: z
+      .object(redisServer)
+      .strict()
       .optional()
-      .describe('TIDEMARK_REDIS_CLUSTER. True for a Redis Cluster; absent: whether more than one address is given.'),
-    username: z.string().optional().describe('TIDEMARK_REDIS_USERNAME.'),
-    password: z.string().optional().describe('TIDEMARK_REDIS_PASSWORD; or {file: path}.'),
-    tls: tlsSchema.optional().describe('TIDEMARK_REDIS_TLS: true, or the file of the authority to trust.'),
-    prefix: z.string().min(1).max(32).default('tm').describe('What all keys begin with, for deployments that share a server.'),
+      .describe('Another Redis for the counts of thumbup, read while this one does not answer.'),
   })
   .strict()
 
@@ -62,7 +71,7 @@ const kafkaSchema = z
   .strict()
   .transform((kafka) => ({ ...kafka, groupId: kafka.groupId ?? `${kafka.topicPrefix}-history` }))
 
-const mysqlSchema = z
+export const mysqlSchema = z
   .object({
     url: z
       .string()

@@ -1,5 +1,6 @@
 /** What thumbup can be told: per business, and for all of them. A part of config.ts. */
 import { z } from 'zod'
+import { mysqlSchema, redisSchema } from './config-stores.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
 /** Under `thumbup` of a business. */
@@ -16,6 +17,15 @@ export const businessThumbupSchema = z
     marksMax: count(1, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe('Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED, undoing is not.'),
+    stores: z
+      .object({
+        data: z.string().min(1).optional().describe('In the embedded shape: a data folder of its own.'),
+        redis: redisSchema.optional().describe('In the distributed shape: a hot store of its own.'),
+        mysql: mysqlSchema.optional().describe('In the distributed shape: a database or schema of its own.'),
+      })
+      .strict()
+      .optional()
+      .describe('Stores for the marks of this business alone, so that nothing that happens to others happens to it.'),
     deleted: z
       .boolean()
       .default(false)
@@ -91,6 +101,32 @@ export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
     mistakes.push(
       `thumbup.aggregatorKeysMax (${aggregatorKeysMax}) must be at least thumbup.flushKeysMax (${flushKeysMax}), or no flush is ever full`,
     )
+  }
+  return mistakes
+}
+
+type Tenant = { name: string; thumbup: BusinessThumbup }
+
+/** Of businesses with stores of their own: do they fit the shape, and are they their own? */
+export function tenantMistakes(businesses: readonly Tenant[], data: string, isDistributed: boolean): string[] {
+  const mistakes: string[] = []
+  const folders = new Map([[data, 'stores.data']])
+  for (const { name, thumbup } of businesses) {
+    const own = thumbup.stores
+    if (own === undefined) continue
+    const place = `businesses: ${name}: thumbup.stores`
+    if (isDistributed) {
+      if (own.data !== undefined) mistakes.push(`${place}.data is for the embedded shape: give redis, mysql or both`)
+      else if (own.redis === undefined && own.mysql === undefined)
+        mistakes.push(`${place} is empty: give redis, mysql or both, or leave it out`)
+      continue
+    }
+    if (own.data === undefined || own.redis !== undefined || own.mysql !== undefined)
+      mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
+    if (own.data === undefined) continue
+    const holder = folders.get(own.data)
+    if (holder !== undefined) mistakes.push(`${place}.data is that of ${holder}: give it a folder of its own`)
+    folders.set(own.data, name)
   }
   return mistakes
 }

@@ -13,7 +13,7 @@ import { CONFLICT_RULES } from './merge.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './config-gateway.ts'
 import { storesSchema } from './config-stores.ts'
-import { THUMBUP_TYPES, businessThumbupSchema, thumbupMistakes, thumbupSchema } from './config-thumbup.ts'
+import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './config-thumbup.ts'
 
 const businessSchema = z
   .object({
@@ -207,7 +207,7 @@ function relationMistakes(config: Config): string[] {
       `history.aggregatorKeysMax (${history.aggregatorKeysMax}) must be at least history.flushKeysMax (${history.flushKeysMax}), or no flush is ever full`,
     )
   }
-  mistakes.push(...thumbupMistakes(config.thumbup))
+  mistakes.push(...thumbupMistakes(config.thumbup), ...tenantMistakes(businesses, stores.data, stores.redis !== undefined))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

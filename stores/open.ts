@@ -1,11 +1,15 @@
 /** Configuration → adapters. The only file that names them all. */
+import { join, relative } from 'node:path'
 import type { Clock } from '../core/clock.ts'
+import type { BusinessNumber } from '../core/domain.ts'
+import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import { markJournalsFolder, openDistributedMarks, openEmbeddedMarks, tenantsOf } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
 import type { Journals, JournalView } from './journal.ts'
 import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openEnvironment } from './lmdb/environment.ts'
-import type { ChangeRelay } from './lmdb/changes.ts'
+import type { ChangeRelay, CountRelay } from './lmdb/changes.ts'
 import { openLmdbHotStore } from './lmdb/hot-store.ts'
 import { openLmdbJournals, viewLmdbJournals } from './lmdb/journal.ts'
 import { openLmdbLog } from './lmdb/log.ts'
@@ -21,6 +25,10 @@ export type OpenStores = {
   hot: HotStore
   log: Log
   records: RecordStore
+  /** The stores of marks, of all businesses that have none of their own. */
+  marks: MarkStores
+  /** Those of businesses that have. */
+  tenants: ReadonlyMap<BusinessNumber, MarkStores>
   /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
   sqlFigures?(): { rows: number; statements: number }
   /** Closes what is open, what was acknowledged first. */
@@ -30,9 +38,11 @@ export type OpenStores = {
 /** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
 export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
-type Redis = NonNullable<Config['stores']['redis']>
-type Kafka = NonNullable<Config['stores']['kafka']>
-type Mysql = NonNullable<Config['stores']['mysql']>
+export type Distributed = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'mysql'>>
+type Kafka = Distributed['kafka']
+
+/** How processes that share a data folder tell each other what changed. */
+export type Relays = { progress: ChangeRelay; counts: CountRelay }
 
 const COUNTING_MAX_MS = 250
 const DAY_MS = 86_400_000
@@ -40,14 +50,14 @@ const DAY_MS = 86_400_000
 const HOT_RETRY_MAX_MS = 2_000
 
 /**
- * Opens the three stores of the configured shape. `relay` carries changes between processes that share a data folder.
+ * Opens the stores of the configured shape. `relays` carry changes between processes that share a data folder.
  * Servers that do not answer are no error here, calls say so; wrong credentials, schemas and region counts are:
  * DATA_INCOMPATIBLE, CONFIG_INVALID, TOPIC_MISSING.
  */
-export async function openStores(config: Config, clock: Clock, logger: StoreLogger, relay?: ChangeRelay): Promise<OpenStores> {
+export async function openStores(config: Config, clock: Clock, logger: StoreLogger, relays?: Partial<Relays>): Promise<OpenStores> {
   const { redis, kafka, mysql } = config.stores
   if (redis && kafka && mysql) return openDistributed(config, clock, logger, { redis, kafka, mysql })
-  return openEmbedded(config, clock, relay)
+  return openEmbedded(config, clock, relays)
 }
 
 /**
@@ -75,20 +85,27 @@ export function openCountingStore({ stores, limits }: Config): { client: RedisCl
 /** The journals of the data folder, for an operator, whether their processes run or not. */
 export function viewJournals(config: Config): JournalView[] {
   const { data, sizeMaxGb } = config.stores
-  return viewLmdbJournals(data, { sizeMaxGb })
+  const folders = [data, ...[undefined, ...tenantsOf(config)].map((tenant) => markJournalsFolder(data, tenant))]
+  return folders.flatMap((folder) =>
+    viewLmdbJournals(folder, { sizeMaxGb }).map((view) => ({ ...view, name: join(relative(data, folder), view.name) })),
+  )
 }
 
-function openEmbedded(config: Config, clock: Clock, relay: ChangeRelay | undefined): OpenStores {
+function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partial<Relays> = {}): OpenStores {
   const { data, regions, sizeMaxGb } = config.stores
   const environment = openEnvironment(data, { regions, sizeMaxGb })
-  const hot = openLmdbHotStore(environment, relay === undefined ? {} : { relay })
+  const hot = openLmdbHotStore(environment, progress === undefined ? {} : { relay: progress })
   const log = openLmdbLog(environment, clock)
   const records = openLmdbRecordStore(environment)
+  const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
   return {
     hot,
     log,
     records,
+    marks,
+    tenants,
     async close() {
+      await closeMarks()
       await log.close()
       await hot.close()
       await records.close()
@@ -101,28 +118,28 @@ async function openDistributed(
   config: Config,
   clock: Clock,
   logger: StoreLogger,
-  { redis, kafka, mysql }: { redis: Redis; kafka: Kafka; mysql: Mysql },
+  { redis, kafka, mysql }: Distributed,
 ): Promise<OpenStores> {
   const { regions } = config.stores
   const { retentionDays } = config.history
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
-  const hot = openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS })
+  const opened: { close(): Promise<void> }[] = []
+  function keep<S extends { close(): Promise<void> }>(store: S): S {
+    opened.unshift(store)
+    return store
+  }
   try {
+    const hot = keep(openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS }))
     await checkRedisAtStart(hot)
-    const records = await openMysqlRecordStore({ ...mysql, regions }, clock)
-    try {
-      const { topicPrefix, groupId } = kafka
-      const log = await openKafkaLog(
-        { connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true },
-        { clock, logger },
-      )
-      return { hot, log, records, sqlFigures: records.figures, close: () => closeAll([log, hot, records]) }
-    } catch (error) {
-      await records.close()
-      throw error
-    }
+    const records = keep(await openMysqlRecordStore({ ...mysql, regions }, clock))
+    const { topicPrefix, groupId } = kafka
+    const log = keep(
+      await openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
+    )
+    const { marks, tenants } = keep(await openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
+    return { hot, log, records, marks, tenants, sqlFigures: records.figures, close: () => closeAll(opened) }
   } catch (error) {
-    await hot.close()
+    await closeAll(opened)
     throw error
   }
 }

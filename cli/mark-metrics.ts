@@ -1,0 +1,85 @@
+/** What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. */
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import type { ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
+import type { ThumbupJob } from '../subgraphs/thumbup/job.ts'
+import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
+
+/** Figures of the process that serves. */
+export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph): void {
+  addLabelled(registry, 'tidemark_marks_total', 'Marks answered, by outcome.', 'outcome', () => {
+    const { sources: _, ...outcomes } = figures().marks
+    return outcomes
+  })
+  addLabelled(
+    registry,
+    'tidemark_marks_by_source_total',
+    'Accepted marks, by where they were given.',
+    'source',
+    () => figures().marks.sources,
+  )
+  addCounters(registry, {
+    tidemark_marks_aggregator_added_keys_total: ['Marks given to the aggregator, repetitions included.', () => figures().aggregator.added],
+    tidemark_marks_aggregator_flushed_keys_total: ['Marks that left the aggregator in flushes.', () => figures().aggregator.flushed],
+    tidemark_marks_aggregator_dropped_keys_total: ['Marks the full aggregator left to the sweeper.', () => figures().aggregator.dropped],
+    tidemark_marks_flush_messages_total: ['Flush messages of marks the log took.', () => figures().flushes.messages],
+    tidemark_marks_flushes_direct_total: ['Flushes of marks persisted directly because the log was down.', () => figures().flushes.direct],
+    tidemark_marks_flushes_left_total: ['Flushes of marks left to the sweeper because the log was down.', () => figures().flushes.left],
+    tidemark_marks_journaled_entries_total: ['Marks journaled because the hot store was down.', () => figures().journal.journaled],
+    tidemark_marks_replayed_entries_total: ['Journaled marks applied to the hot store.', () => figures().journal.replayed],
+    tidemark_marks_journal_parked_total: ['Journaled marks set aside because they cannot be applied.', () => figures().journal.parked],
+    tidemark_mark_fills_total: ['Viewers whose marks were brought into the hot store.', () => figures().fills],
+    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.hits],
+    tidemark_count_lookups_total: ['Counts that were asked for.', () => figures().counts.local.hits + figures().counts.local.misses],
+    tidemark_count_lookups_records_total: ['Counts read from the record store.', () => figures().counts.fromRecords],
+    tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => figures().counts.lastKnown],
+  })
+  addGauges(registry, {
+    tidemark_marks_aggregator_held_keys: ['Marks that wait in the aggregator.', () => figures().aggregator.held],
+    tidemark_hot_subjects: ['Subjects that take a large share of the reads now.', () => figures().counts.hot.length],
+  })
+}
+
+/** Figures of the process that persists. `stores`: all sets that it persists. */
+export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: readonly MarkStores[]): void {
+  addCounters(registry, {
+    tidemark_mark_windows_total: ['Persist steps of marks.', () => job.figures().steps],
+    tidemark_marks_flushed_total: ['Marks that flushes brought to the job.', () => job.figures().marks],
+    tidemark_marks_persisted_rows_total: ['Marks sent to the record store.', () => job.figures().rows],
+    tidemark_mark_transitions_total: ['Marks that really changed.', () => job.figures().transitions],
+    tidemark_count_updates_total: ["Updates of subjects' counts: one per subject and window.", () => job.figures().countUpdates],
+    tidemark_marks_missing_total: ['Marks whose content was missing when they were persisted.', () => job.figures().missing],
+    tidemark_marks_swept_total: ['Marks persisted by the sweeper because no flush carried them.', () => job.figures().swept],
+    tidemark_marks_parked_messages_total: ['Flushes of marks that could not be decoded and were parked.', () => job.figures().parked],
+    tidemark_mark_events_published_late_total: ['Changes whose events were sent from the outbox.', () => job.figures().published],
+    tidemark_marks_archived_total: ['Marks moved into the archive.', () => job.figures().archived],
+    tidemark_marks_recounted_subjects_total: ['Subjects whose counts were compared with their rows.', () => job.figures().checked],
+    tidemark_marks_drift_total: [
+      'Subjects and owners whose counts differed from their rows. Always 0, or there is a bug.',
+      () => job.figures().drift,
+    ],
+  })
+  const sumOf = (read: (each: MarkStores) => Promise<number>) => async () =>
+    (await Promise.all(stores.map(read)).catch(() => [unknown()])).reduce((sum, each) => sum + each, 0)
+  addGauges(registry, {
+    tidemark_dirty_marks: ['Marks that are newer in the hot store than in the record store.', sumOf(({ hot }) => hot.countDirtyMarks())],
+    tidemark_marks_log_lag_messages: ['Flush messages of marks not yet persisted.', sumOf(({ log }) => log.lag())],
+    tidemark_marks_outbox: [
+      'Changes whose events may not be in the log yet, up to 1000.',
+      sumOf(async ({ records }) => (await records.listOutbox(1_000)).length),
+    ],
+  })
+}
+
+function addLabelled(registry: Registry, name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void {
+  new Counter({
+    name,
+    help,
+    labelNames: [label],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [value, count] of Object.entries(read())) this.inc({ [label]: value }, count)
+    },
+  })
+}

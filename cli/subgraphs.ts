@@ -1,0 +1,111 @@
+/**
+ * The subgraphs of a process, put together for what it is for: each with its journals, its job, its metrics, and its steps of
+ * a shutdown. `NAMES` are those that can run alone.
+ */
+import type { Registry } from '@prometheus-io/client'
+import type { Logger } from 'pino'
+import { systemClock } from '../core/clock.ts'
+import type { Config } from '../core/config.ts'
+import { TidemarkError } from '../core/errors.ts'
+import type { Journals } from '../stores/journal.ts'
+import { openMarkJournals, tenantsOf } from '../stores/open-marks.ts'
+import { openJournals, type OpenStores } from '../stores/open.ts'
+import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
+import { hasThumbup, makeThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
+import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
+import { reporter } from './reporter.ts'
+import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
+
+export const NAMES = ['history', 'thumbup'] as const
+export type SubgraphName = (typeof NAMES)[number]
+
+/** Throws CONFIG_INVALID. `what`: subgraph or job. */
+export function checkName(name: string, what: string): SubgraphName {
+  const found = NAMES.find((each) => each === name)
+  if (found !== undefined) return found
+  throw new TidemarkError('CONFIG_INVALID', `there is no ${what} "${name}": say ${NAMES.join(' or ')}`)
+}
+
+export type Purpose = {
+  /** Takes requests: so it may have to journal. */
+  serves: boolean
+  persists: boolean
+  /** Of the embedded shape the journal is never needed; of `--workers` neither. */
+  journals: boolean
+}
+
+type Job = { stop(): Promise<void> }
+
+/** What a process does with one subgraph. */
+export type Part = {
+  name: SubgraphName
+  subgraph: ReturnType<typeof makeHistorySubgraph> | ReturnType<typeof makeThumbupSubgraph>
+  job: Job | undefined
+  closeJournals(): Promise<void>
+}
+
+/** Those of `names` that are configured. Jobs have begun when it resolves. */
+export async function openParts(
+  names: readonly SubgraphName[],
+  purpose: Purpose,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+): Promise<Part[]> {
+  const parts: Part[] = []
+  if (names.includes('history')) parts.push(await openHistory(purpose, config, stores, registry, log))
+  if (names.includes('thumbup') && hasThumbup(config)) parts.push(await openThumbup(purpose, config, stores, registry, log))
+  return parts
+}
+
+async function openHistory(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
+  const journals = purpose.journals ? openJournals(config) : undefined
+  const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  if (purpose.serves) addServiceMetrics(registry, subgraph, journals)
+  if (job !== undefined) addJobMetrics(registry, job, stores)
+  return { name: 'history', subgraph, job, closeJournals: async () => journals?.close() }
+}
+
+async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
+  const opened: Journals[] = []
+  const journalsOf = (tenant?: Config['businesses'][number]): Journals | undefined => {
+    const journals = purpose.journals ? openMarkJournals(config, tenant) : undefined
+    if (journals !== undefined) opened.push(journals)
+    return journals
+  }
+  const tenants = new Map(
+    tenantsOf(config).flatMap((tenant) => {
+      const own = stores.tenants.get(tenant.number)
+      return own === undefined ? [] : [[tenant.number, { ...own, journals: journalsOf(tenant) }] as const]
+    }),
+  )
+  const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  if (purpose.serves) addMarkMetrics(registry, subgraph)
+  if (job !== undefined) addMarkJobMetrics(registry, job, [stores.marks, ...stores.tenants.values()])
+  return {
+    name: 'thumbup',
+    subgraph,
+    job,
+    async closeJournals() {
+      await Promise.all(opened.map((journals) => journals.close()))
+    },
+  }
+}
+
+type Step = { name: string; run(): unknown }
+
+/** The steps of a shutdown between the last request and the closing of the stores. */
+export function drainSteps(parts: readonly Part[]): Step[] {
+  return [
+    { name: 'flush', run: () => Promise.all(parts.map(({ subgraph }) => subgraph.drain())) },
+    { name: 'job', run: () => Promise.all(parts.map(({ job }) => job?.stop())) },
+    { name: 'journal', run: () => Promise.all(parts.map((part) => part.closeJournals())) },
+  ]
+}
+
+export function subgraphsOf(parts: readonly Part[]): Part['subgraph'][] {
+  return parts.map(({ subgraph }) => subgraph)
+}

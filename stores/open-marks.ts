@@ -1,0 +1,152 @@
+/**
+ * Configuration → the stores of marks, beside those of progress (`open.ts`): on the same servers, or in the same data folder.
+ * A business may have some of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a
+ * database in the distributed one, and always a stream of the log, so that what waits for its database makes nobody else wait.
+ */
+import { join } from 'node:path'
+import type { Clock } from '../core/clock.ts'
+import type { BusinessConfig, Config } from '../core/config.ts'
+import type { BusinessNumber } from '../core/domain.ts'
+import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import { openKafkaLog } from './kafka/kafka-log.ts'
+import { openKafkaMarkEvents } from './kafka/mark-events.ts'
+import type { CountRelay } from './lmdb/changes.ts'
+import { openLmdbCountCache } from './lmdb/count-cache.ts'
+import { openEnvironment, type Environment } from './lmdb/environment.ts'
+import { openLmdbJournals } from './lmdb/journal.ts'
+import { openLmdbLog } from './lmdb/log.ts'
+import { openLmdbMarkEvents } from './lmdb/mark-events.ts'
+import { openLmdbMarkRecords } from './lmdb/mark-records.ts'
+import { openLmdbMarkStore } from './lmdb/mark-store.ts'
+import type { Journals } from './journal.ts'
+import type { MarkEvents } from './mark-events.ts'
+import { openMysqlMarkRecords } from './mysql/mark-records.ts'
+import { kafkaConnection, type Distributed, type StoreLogger } from './open.ts'
+import { openRedisCountCache } from './redis/count-cache.ts'
+import { openRedisMarkStore } from './redis/mark-store.ts'
+import { withSecondCache } from './second-cache.ts'
+
+export type OpenMarks = {
+  /** Of all businesses that have none of their own. */
+  marks: MarkStores
+  tenants: ReadonlyMap<BusinessNumber, MarkStores>
+  close(): Promise<void>
+}
+
+/** A window takes at once what waits; see core/window.ts. */
+const WINDOW_KEYS_MAX = 200_000
+const WINDOW_MESSAGES_MAX = 50_000
+/** Partitions wait together for the end of a window. */
+const PARTITIONS_AT_ONCE = 10_000
+/** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
+const HOT_RETRY_MAX_MS = 2_000
+
+export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
+  const { regions, sizeMaxGb } = config.stores
+  const tenants = tenantsOf(config).map(({ number, thumbup }) => {
+    const own = openEnvironment(thumbup.stores?.data as string, { regions, sizeMaxGb })
+    return { number, own, stores: openIn(own, clock, relay) }
+  })
+  const marks = openIn(environment, clock, relay)
+  return {
+    marks,
+    tenants: new Map(tenants.map(({ number, stores }) => [number, stores])),
+    async close() {
+      for (const stores of [marks, ...tenants.map((tenant) => tenant.stores)]) await closeMarks(stores)
+      for (const { own } of tenants) await own.close()
+    },
+  }
+}
+
+function openIn(environment: Environment, clock: Clock, relay: CountRelay | undefined): MarkStores {
+  return {
+    hot: openLmdbMarkStore(environment),
+    cache: openLmdbCountCache(environment, relay === undefined ? {} : { relay }),
+    log: openLmdbLog(environment, clock, { stream: 'marks', keysMax: WINDOW_KEYS_MAX, messagesMax: WINDOW_MESSAGES_MAX }),
+    records: openLmdbMarkRecords(environment),
+    events: openLmdbMarkEvents(environment, clock),
+  }
+}
+
+export async function openDistributedMarks(
+  config: Config,
+  clock: Clock,
+  logger: StoreLogger,
+  { redis, kafka, mysql }: Distributed,
+): Promise<OpenMarks> {
+  const { regions } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function keep<S extends { close(): Promise<void> }>(store: S | Promise<S>): Promise<S> {
+    const kept = await store
+    opened.push(kept)
+    return kept
+  }
+  async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents): Promise<MarkStores> {
+    const cacheOptions = { ...servers.redis, regions }
+    const first = openRedisCountCache(cacheOptions)
+    const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
+    return {
+      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, retryMaxMs: HOT_RETRY_MAX_MS })),
+      cache: await keep(second === undefined ? first : withSecondCache(first, second)),
+      log: await keep(
+        openKafkaLog(
+          {
+            connection: kafkaConnection(kafka),
+            regions,
+            topicPrefix,
+            stream: 'marks',
+            mayBeDown: true,
+            batchKeysMax: WINDOW_KEYS_MAX,
+            partitionsAtOnce: PARTITIONS_AT_ONCE,
+          },
+          { clock, logger },
+        ),
+      ),
+      records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions }, clock)),
+      events,
+    }
+  }
+
+  try {
+    const connection = kafkaConnection(kafka)
+    const events = await keep(openKafkaMarkEvents({ connection, regions, topicPrefix: kafka.topicPrefix }, { clock, logger }))
+    const marks = await openOf({ redis, kafka, mysql }, kafka.topicPrefix, events)
+    const tenants = new Map<BusinessNumber, MarkStores>()
+    for (const business of tenantsOf(config)) {
+      const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
+      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events))
+    }
+    return { marks, tenants, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+/** The journals for marks of a process that takes them, of each set of stores one. */
+export function openMarkJournals({ stores }: Config, tenant?: BusinessConfig): Journals | undefined {
+  if (stores.redis === undefined) return undefined
+  return openLmdbJournals(markJournalsFolder(stores.data, tenant), { sizeMaxGb: stores.sizeMaxGb })
+}
+
+export function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
+  return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
+}
+
+/** Businesses with stores of their own. */
+export function tenantsOf(config: Config): BusinessConfig[] {
+  return config.businesses.filter(({ thumbup }) => thumbup.stores !== undefined)
+}
+
+export function tenantTopicPrefix(topicPrefix: string, { name }: BusinessConfig): string {
+  return `${topicPrefix}.${name}`
+}
+
+async function closeMarks({ log, events, hot, cache, records }: MarkStores): Promise<void> {
+  await closeAll([records, cache, hot, events, log])
+}
+
+/** The last opened first. */
+async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const store of [...stores].reverse()) await store.close()
+}
