@@ -1,8 +1,8 @@
 /** What a process says of itself while it runs: stores that go and come back, journals that are applied, messages set aside. */
 import type { Logger } from 'pino'
-import type { HistoryNotices } from '../subgraphs/history/notices.ts'
+import type { Notices } from '../core/notices.ts'
 
-export function reporter(log: Logger): HistoryNotices {
+export function reporter(log: Logger): Notices {
   return {
     failed: (err) => log.error({ err }, 'a background step failed and will be repeated'),
     storeDown: (store, err) => log.error({ store, err }, 'a store is down; going on without it'),

@@ -3,16 +3,19 @@ import type { BusinessConfig } from './config.ts'
 import type { BusinessNumber } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 
-export type Businesses = {
-  readonly all: readonly BusinessConfig[]
+/** What is configured of a business, besides what only other subgraphs need. */
+export type HistoryBusiness = Omit<BusinessConfig, 'thumbup'>
+
+export type Businesses<B = HistoryBusiness> = {
+  readonly all: readonly B[]
   readonly numbers: readonly BusinessNumber[]
   /** Throws BUSINESS_UNKNOWN. */
-  byName(name: string): BusinessConfig
+  byName(name: string): B
   /** Undefined for a business that has left the configuration. */
-  byNumber(number: BusinessNumber): BusinessConfig | undefined
+  byNumber(number: BusinessNumber): B | undefined
 }
 
-export function makeBusinesses(all: readonly BusinessConfig[]): Businesses {
+export function makeBusinesses<B extends HistoryBusiness>(all: readonly B[]): Businesses<B> {
   const byName = new Map(all.map((business) => [business.name, business]))
   const byNumber = new Map(all.map((business) => [business.number, business]))
   return {

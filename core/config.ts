@@ -13,6 +13,7 @@ import { CONFLICT_RULES } from './merge.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './config-gateway.ts'
 import { storesSchema } from './config-stores.ts'
+import { THUMBUP_TYPES, businessThumbupSchema, thumbupMistakes, thumbupSchema } from './config-thumbup.ts'
 
 const businessSchema = z
   .object({
@@ -33,6 +34,7 @@ const businessSchema = z
       .default(5_000)
       .describe('A report of a position below this is a glance: it never wipes a resume point. In the unit of position.'),
     finishedPercent: count(50, 100).default(95).describe('From this percentage of the duration on a subject counts as finished.'),
+    thumbup: businessThumbupSchema.default({}),
   })
   .strict()
 
@@ -148,6 +150,7 @@ const configSchema = z
       })
       .strict()
       .default({}),
+    thumbup: thumbupSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     supergraph: z
@@ -204,6 +207,7 @@ function relationMistakes(config: Config): string[] {
       `history.aggregatorKeysMax (${history.aggregatorKeysMax}) must be at least history.flushKeysMax (${history.flushKeysMax}), or no flush is ever full`,
     )
   }
+  mistakes.push(...thumbupMistakes(config.thumbup))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
@@ -265,10 +269,11 @@ function relationMistakes(config: Config): string[] {
 const NOT_FORWARDED =
   /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept|accept-encoding|expect|proxy-.*|tidemark-identity|x-viewer-.*)$/
 
-const RESERVED_TYPES = new Set([
+const RESERVED_TYPES = new Set<string>([
   ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'User', 'Viewer', 'Timestamp'],
   ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ReportOutcome', 'ReportProgressPayload'],
   ...['DeleteHistoryPayload', 'ClearHistoryPayload', 'ProgressChange', 'ProgressChangeKind', 'String', 'Int', 'Float', 'Boolean', 'ID'],
+  ...THUMBUP_TYPES,
 ])
 
 function repeated<T>(values: readonly T[]): Set<T> {

@@ -91,7 +91,7 @@ function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
   return items.map((item) => item.viewer)
 }
 
-function guardLog(log: Log, { run }: Breaker): Log {
+export function guardLog(log: Log, { run }: Breaker): Log {
   return {
     ...log,
     appendFlushes: (messages) => run(() => log.appendFlushes(messages)),

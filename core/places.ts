@@ -16,6 +16,7 @@ export function compareMarkPlaces(a: MarkPlace, b: MarkPlace): number {
   return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }
 
+/** The first byte says of which kind of list a cursor is: 1 here, 2 and 3 in mark-places.ts. */
 const KIND = 1
 const HEADER_BYTES = 1 + 8 + 2
 

@@ -29,10 +29,13 @@ export type Sweeper = {
   stop(): Promise<void>
 }
 
+/** What it sweeps: without rewards, a store that has none. */
+export type SweptStore = Pick<HotStore, 'listDirty'> & Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>
+
 export function makeSweeper(
   clock: Clock,
-  hot: HotStore,
-  log: Log,
+  hot: SweptStore,
+  log: Pick<Log, 'appendRewards'>,
   ownedRegions: () => readonly number[],
   persist: (keys: readonly ProgressKey[]) => Promise<unknown>,
   options: SweeperOptions,
@@ -65,11 +68,11 @@ export function makeSweeper(
 
   async function sweepRewards(regions: readonly number[], claimedBefore: number): Promise<number> {
     let sent = 0
-    while (!stopped) {
+    while (!stopped && hot.listPendingRewards !== undefined) {
       const rewards = await hot.listPendingRewards(regions, claimedBefore, options.keysMax)
       if (rewards.length === 0) break
       await log.appendRewards(rewards)
-      await hot.confirmRewards(rewards)
+      await hot.confirmRewards?.(rewards)
       sent += rewards.length
       if (rewards.length < options.keysMax) break
     }

@@ -18,6 +18,25 @@ export const SCOPE_VIEWER_ANY = 'viewer:any'
 /** Allows reports in the name of other viewers. */
 export const SCOPE_WRITE_ANY = 'progress:write-any'
 
+/** Allows marks in the name of other viewers. */
+export const SCOPE_MARKS_WRITE_ANY = 'marks:write-any'
+
+/** Allows reading what other viewers like. */
+export const SCOPE_MARKS_READ_ANY = 'marks:read-any'
+
+/** Allows saying whose subjects are. */
+export const SCOPE_SUBJECTS_REGISTER = 'subjects:register'
+
+/** Allows what only operators may know. */
+export const SCOPE_OPERATOR = 'operator'
+
+/** Throws FORBIDDEN without the scope, UNAUTHENTICATED where nobody asks. */
+export function requireScope(viewer: Viewer | undefined, scope: string): Viewer {
+  const known = requireViewer(viewer)
+  if (known.scopes.includes(scope)) return known
+  throw new TidemarkError('FORBIDDEN', `the token lacks the scope ${scope}: use one that has it`)
+}
+
 /** Throws UNAUTHENTICATED where nobody asks. */
 export function requireViewer(viewer: Viewer | undefined): Viewer {
   if (viewer !== undefined) return viewer

@@ -11,6 +11,7 @@ import { join } from 'node:path'
 import { makeConfig } from '../core/config.ts'
 import { composeSupergraph } from '../gateway/compose.ts'
 import { historySdl } from '../subgraphs/history/schema.ts'
+import { thumbupSdl } from '../subgraphs/thumbup/schema.ts'
 
 const folder = join(import.meta.dirname, '..', 'schema')
 const supergraphFile = join(folder, 'supergraph.graphql')
@@ -19,6 +20,7 @@ const PBJS = ['--yes', '-p', 'protobufjs-cli@2.7.1']
 
 const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph([
   { name: 'history', sdl: historySdl(makeConfig([]).businesses) },
+  { name: 'thumbup', sdl: thumbupSdl(makeConfig([]).businesses) },
 ])}\n`
 const protoLine = `// records.proto ${createHash('sha256')
   .update(readFileSync(join(folder, 'records.proto')))

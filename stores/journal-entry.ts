@@ -26,6 +26,7 @@ function problemOf(entry: unknown): string | undefined {
   const { kind, now } = entry
   if (typeof now !== 'number') return `its moment is ${JSON.stringify(now)}`
   if (kind === 'put') return problemOfAll(entry['writes'], 'write', isWrite)
+  if (kind === 'mark') return problemOfAll(entry['writes'], 'mark', isMark)
   if (kind === 'delete' || kind === 'base') return problemOfAll(entry['keys'], 'key', isKey)
   if (kind === 'clear')
     return typeof entry['viewer'] === 'string' && typeof entry['business'] === 'number' ? undefined : 'it clears nothing'
@@ -54,6 +55,10 @@ function isWrite(item: Fields): boolean {
   )
 }
 
+function isMark(item: Fields): boolean {
+  return isKey(item) && ['NONE', 'LIKE', 'DISLIKE'].includes(String(item['mark'])) && typeof item['markedAt'] === 'number'
+}
+
 function isKey(item: Fields): boolean {
   return typeof item['viewer'] === 'string' && typeof item['business'] === 'number' && typeof item['oid'] === 'string'
 }
@@ -63,7 +68,7 @@ function isObject(value: unknown): value is Fields {
 }
 
 export function viewerOf(entry: JournalEntry): ViewerId {
-  if (entry.kind === 'put') return entry.writes[0]?.viewer ?? ''
+  if (entry.kind === 'put' || entry.kind === 'mark') return entry.writes[0]?.viewer ?? ''
   if (entry.kind === 'delete' || entry.kind === 'base') return entry.keys[0]?.viewer ?? ''
   return entry.viewer
 }
@@ -71,6 +76,7 @@ export function viewerOf(entry: JournalEntry): ViewerId {
 /** One entry per viewer, in the order in which they first occur. */
 export function splitByViewer(entry: JournalEntry): JournalEntry[] {
   if (entry.kind === 'put') return groups(entry.writes).map((writes) => ({ ...entry, writes }))
+  if (entry.kind === 'mark') return groups(entry.writes).map((writes) => ({ ...entry, writes }))
   if (entry.kind === 'delete' || entry.kind === 'base') return groups(entry.keys).map((keys) => ({ ...entry, keys }))
   return [entry]
 }

@@ -6,6 +6,7 @@
  */
 import type { BusinessNumber, ProgressKey, ViewerId } from '../core/domain.ts'
 import type { ProgressWrite } from './hot-store.ts'
+import type { MarkWrite } from './mark-store.ts'
 
 /**
  * A call of the hot store that could not be made. `now` is the server's clock when the caller got his answer. Everything
@@ -18,6 +19,8 @@ export type JournalEntry =
   | { kind: 'pause'; now: number; viewer: ViewerId; paused: boolean }
   /** These were put without what the record store has for them, because it was down: merge it in once it answers. */
   | { kind: 'base'; now: number; keys: readonly ProgressKey[] }
+  /** Of thumbup, in a journal of its own. */
+  | { kind: 'mark'; now: number; writes: readonly MarkWrite[] }
 
 /** An entry under its number; what cannot be decoded comes with the reason. */
 export type Journaled = { number: number } & ({ entry: JournalEntry } | { unreadable: string })

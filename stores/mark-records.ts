@@ -2,7 +2,8 @@
  * Port: the record store of marks, where counts are exact: `count = number of rows in that state`, always, because rows and
  * counts change in one transaction that reads the old rows.
  *
- * Rows live in two tiers, recent and archived (compact blocks, `core/mark-blocks.ts`); no reader sees the difference.
+ * Rows live in two tiers, recent and archived (compact blocks, `core/mark-blocks.ts`); no reader sees the difference, but
+ * that an archived mark reads with version 0 (the blocks keep none): of equal times whatever comes later wins over it.
  * Every adapter passes `test/contracts/mark-records.ts`. Failures surface as `RECORD_STORE_UNAVAILABLE` (retryable) or
  * `STORE_FULL`; a call that failed so was executed as a whole or not at all, and may be repeated.
  */
@@ -32,8 +33,11 @@ export type MarkTransition = { key: MarkKey; old: Mark; record: MarkRecord }
 export type MarkChanges = {
   /** Grows with every transaction that changed something. */
   number: number
+  /** In no order. */
   transitions: MarkTransition[]
+  /** Each subject of a transition once, with a new version even if its transitions add up to nothing: its likers are others. */
   counts: CountedSubject[]
+  /** Those whose likes have changed. */
   owners: OwnerSum[]
 }
 
@@ -80,7 +84,7 @@ export interface MarkRecords {
   /** In order; 0 with version 0 where nothing was ever received. */
   getOwnerSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<OwnerSum[]>
 
-  /** Says whose the subjects are (each once), and moves what they have received to the new owners' sums. One transaction. */
+  /** Says whose the subjects are (each once), and moves what they have received to the new owners' sums. One transaction. Returns the sums that it changed. */
   registerSubjects(registrations: readonly Registration[]): Promise<OwnerSum[]>
   getOwners(subjects: readonly Subject[]): Promise<(ViewerId | undefined)[]>
 
@@ -88,12 +92,15 @@ export interface MarkRecords {
   recount(subjects: readonly Subject[]): Promise<Drift[]>
   /** Owners' sums that differ from the sum of their subjects' likes, of these owners, in one snapshot. */
   recountOwners(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<(OwnerSum & { summed: number })[]>
-  /** Subjects that have counts, by id, after `after`. For the reconciler. */
+  /** Subjects of which something was ever counted (version > 0), by id, after `after`. For the reconciler. */
   listSubjects(business: BusinessNumber, after: string | undefined, limit: number): Promise<CountedSubject[]>
-  /** Owners that have sums, by id, after `after`. */
+  /** Owners that ever received something (version > 0), by id, after `after`. */
   listOwners(business: BusinessNumber, after: string | undefined, limit: number): Promise<OwnerSum[]>
 
-  /** Moves up to `limit` rows last marked before this moment into blocks. Returns how many went; 0 = done. */
+  /**
+   * Moves up to `limit` rows last marked before this moment into blocks. A tombstone takes the mark that it covers out of its
+   * block, and stays until `purgeUndone`. Returns how many went or were uncovered so, maybe fewer than there are; 0 = done.
+   */
   archiveMarks(markedBefore: number, limit: number): Promise<number>
   /** Removes up to `limit` tombstones undone before this moment that cover nothing archived. Returns how many went; 0 = done. */
   purgeUndone(undoneBefore: number, limit: number): Promise<number>

@@ -113,7 +113,10 @@ export interface MarkStore {
     options: FillOptions,
   ): Promise<void>
 
-  /** For the persist step: records as they are, NONE included, dirty or not. In key order. */
+  /**
+   * For the persist step: records as they are, NONE included, dirty or not. In key order. A clean like or dislike may have lost
+   * its version and read as 0, here and in outcomes: it is older than anything that is written from then on.
+   */
   readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]>
   /**
    * Removes each key's dirty mark if its version has not moved since, and takes over the row if that is another (something

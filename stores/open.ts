@@ -14,7 +14,8 @@ import type { Log } from './log.ts'
 import { openMysqlRecordStore } from './mysql/record-store.ts'
 import type { RecordStore } from './record-store.ts'
 import { makeClient, type RedisClient } from './redis/clients.ts'
-import { checkRedisAtStart, openRedisHotStore } from './redis/hot-store.ts'
+import { openRedisHotStore } from './redis/hot-store.ts'
+import { checkRedisAtStart } from './redis/verification.ts'
 
 export type OpenStores = {
   hot: HotStore

@@ -38,8 +38,8 @@ export type MysqlOptions = {
 
 export type Cell = number | string | Buffer | null
 export type Row = readonly Cell[]
-/** The rows of a question, and how many rows a change touched. */
-export type Answer = { rows: Row[]; affected: number }
+/** The rows of a question, how many rows a change touched, and the number that an insert was given (0 if none). */
+export type Answer = { rows: Row[]; affected: number; insertedNumber: number }
 
 export type Session = { send(sql: string, timeoutMs?: number): Promise<Answer> }
 
@@ -129,8 +129,8 @@ function send(connection: PoolConnection, sql: string, timeoutMs: number): Promi
   return new Promise((resolve, reject) => {
     connection.query({ sql, rowsAsArray: true, timeout: timeoutMs }, (error, result) => {
       if (error !== null) reject(error)
-      else if (Array.isArray(result)) resolve({ rows: result as unknown as Row[], affected: 0 })
-      else resolve({ rows: [], affected: result.affectedRows })
+      else if (Array.isArray(result)) resolve({ rows: result as unknown as Row[], affected: 0, insertedNumber: 0 })
+      else resolve({ rows: [], affected: result.affectedRows, insertedNumber: result.insertId })
     })
   })
 }

@@ -9,6 +9,9 @@ type DriverError = Error & { code?: string; errno?: number; sqlMessage?: string;
 
 const DEADLOCK = 1213
 const LOCK_WAIT = 1205
+const DUPLICATE = 1062
+/** TiDB's, at the commit. */
+const WRITE_CONFLICT = 9007
 const NO_TABLE = 1146
 const UNKNOWN_DATABASE = 1049
 const TOO_MANY = new Set([1040, 1203, 1226])
@@ -25,7 +28,13 @@ const NO_SPACE = /(?:errcode|errno|error|os errno)[: ]+28\b|no space left/i
 
 /** Two statements wanted each other's rows: the same statement may be sent again. */
 export function isContention(error: unknown): boolean {
-  return numberOf(error) === DEADLOCK || numberOf(error) === LOCK_WAIT
+  const number = numberOf(error)
+  return number === DEADLOCK || number === LOCK_WAIT || number === WRITE_CONFLICT
+}
+
+/** Someone else has inserted the row. */
+export function isDuplicate(error: unknown): boolean {
+  return numberOf(error) === DUPLICATE
 }
 
 /** The server has more to do than it can: a reason to send it less. */
@@ -74,7 +83,8 @@ export function wrapFailure(error: unknown, server: string, account: string): Ti
   if (number !== undefined && TOO_MANY.has(number)) {
     return unavailable(`${server} has no connection left (${said}): raise its max_connections or lower connectionsMax`)
   }
-  if (isContention(cause)) return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
+  if (isContention(cause) || isDuplicate(cause))
+    return unavailable(`${server} kept refusing a lock (${said}): it is tried again; look for long transactions`)
   if (codeOf(cause) === 'PROTOCOL_SEQUENCE_TIMEOUT')
     return unavailable(`${server} did not finish a statement in time: it is overloaded or stuck`)
   if ((number ?? 0) < 0 || cause.fatal === true || INTERRUPTED.has(number ?? 0) || (number === undefined && cause.code !== undefined)) {

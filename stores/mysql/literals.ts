@@ -27,3 +27,7 @@ export function numberLiteral(value: number): string {
   assert(Number.isSafeInteger(value) && value >= 0, `${value} is not a whole number from 0 to 2^53 - 1`)
   return String(value)
 }
+
+export function signedLiteral(value: number): string {
+  return value < 0 ? `-${numberLiteral(-value)}` : numberLiteral(value)
+}

@@ -14,15 +14,14 @@
  */
 import { type Clock, sleep, systemClock } from '../../core/clock.ts'
 import type { ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
-import { isTidemarkError } from '../../core/errors.ts'
 import { comparePlaces } from '../../core/places.ts'
 import { type Random, systemRandom } from '../../core/random.ts'
 import type { ProgressRow, RecordStore } from '../record-store.ts'
-import { type Database, type MysqlOptions, type Row, openDatabase } from './database.ts'
+import { type CheckedOptions, openCheckedDatabase } from './checked-database.ts'
+import type { Database, Row } from './database.ts'
 import { isContention, isOverload } from './failures.ts'
 import { packedHex } from './literals.ts'
 import { idOf, keyOf, orderOf, progressLiteral, recordOf, settingsLiterals, settingsOf } from './rows.ts'
-import { checkSchema } from './schema-version.ts'
 import {
   COUNT_PROGRESS,
   PING,
@@ -38,11 +37,7 @@ import {
 } from './statements.ts'
 import { type WriteWindow, type WriteWindowFigures, type WriteWindowOptions, makeWriteWindow } from './write-window.ts'
 
-export type MysqlRecordStoreOptions = MysqlOptions &
-  WriteWindowOptions & {
-    /** Shards of viewers of this deployment; another count than the database's is refused. */
-    regions: number
-  }
+export type MysqlRecordStoreOptions = CheckedOptions & WriteWindowOptions
 
 export type MysqlFigures = WriteWindowFigures & {
   /** Rows sent in upserts. */
@@ -77,34 +72,8 @@ export async function openMysqlRecordStore(
   clock: Clock = systemClock,
   random: Random = systemRandom,
 ): Promise<MysqlRecordStore> {
-  const database = openDatabase(clock, options)
-  let checked: Promise<void> | undefined
-
-  /** Checks the schema once; again at the next call if the server could not be asked. */
-  function ready(): Promise<void> {
-    checked ??= checkSchema(database, options.regions).catch((error: unknown) => {
-      checked = undefined
-      throw error
-    })
-    return checked
-  }
-
-  try {
-    await ready()
-  } catch (error) {
-    if (!isTidemarkError(error) || error.code !== 'RECORD_STORE_UNAVAILABLE') {
-      await database.close()
-      throw error
-    }
-  }
-  const checkedDatabase: Database = {
-    ...database,
-    async send(sql, timeoutMs) {
-      await ready()
-      return database.send(sql, timeoutMs)
-    },
-  }
-  return makeRecordStore(checkedDatabase, makeWriteWindow(clock, options), clock, random)
+  const database = await openCheckedDatabase(options, clock)
+  return makeRecordStore(database, makeWriteWindow(clock, options), clock, random)
 }
 
 function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, random: Random): MysqlRecordStore {

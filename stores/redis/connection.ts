@@ -61,24 +61,73 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     return client.callBuffer(command.name, command.args)
   }
 
-  async function retry(command: Command, failure: unknown, deadline: number): Promise<unknown> {
+  /** Repeats what failed until it succeeds; `attempt` is told if the server does not know the script. */
+  async function retry<T>(attempt: (scriptIsMissing: boolean) => Promise<T>, failure: unknown, deadline: number): Promise<T> {
     let error = failure
     let delayMs = FIRST_DELAY_MS
-    let next = command
+    let scriptIsMissing = false
     for (;;) {
-      if (isMissingScript(error) && next.script !== undefined) {
-        next = { name: 'eval', args: [next.script.text, ...next.args.slice(1)] }
+      if (isMissingScript(error) && !scriptIsMissing) {
+        scriptIsMissing = true
       } else {
         if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
         await sleep(delayMs * (0.5 + Math.random() / 2))
         delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)
       }
       try {
-        return await raw(next)
+        return await attempt(scriptIsMissing)
       } catch (again) {
         error = again
       }
     }
+  }
+
+  function run(command: Command, deadline: number): Promise<unknown> {
+    const attempt = (scriptIsMissing: boolean): Promise<unknown> =>
+      raw(
+        scriptIsMissing && command.script !== undefined ? { name: 'eval', args: [command.script.text, ...command.args.slice(1)] } : command,
+      )
+    return raw(command).catch((error: unknown) => retry(attempt, error, deadline))
+  }
+
+  /** One failed, all are sent again: none is answered by a moment before that of its predecessor. */
+  function runInOrder(unit: readonly Command[], deadline: number): Promise<unknown[]> {
+    const attempt = async (): Promise<unknown[]> => {
+      const results = await Promise.allSettled(unit.map(raw))
+      return results.map((result) => {
+        if (result.status === 'rejected') throw result.reason
+        return result.value
+      })
+    }
+    return attempt().catch((error: unknown) => retry(attempt, error, deadline))
+  }
+
+  /** Starts all at once, in one write per node; rejects once all have ended. `keyOf` says whom a failure concerns. */
+  async function settle<U, T>(
+    units: readonly U[],
+    isMany: boolean,
+    start: (unit: U, deadline: number) => Promise<T>,
+    keyOf: (unit: U) => string,
+  ) {
+    if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
+    const deadline = Date.now() + retryMaxMs
+    const corked = isMany ? cork(client) : []
+    const failures: { error: unknown; unit: U }[] = []
+    const answers = units.map((unit) =>
+      start(unit, deadline).catch((error: unknown) => {
+        failures.push({ error, unit })
+      }),
+    )
+    for (const stream of corked) stream.uncork()
+    const settled = await Promise.all(answers)
+    const [first] = failures
+    if (first === undefined) return settled as T[]
+    const graver = failures.find(({ error }) => !saysDown(error, 'hotStore'))
+    if (graver !== undefined || outageOf === undefined || !(client instanceof Cluster)) throw (graver ?? first).error
+    throw outageOf(
+      first.error,
+      failures.map(({ unit }) => keyOf(unit)),
+    )
   }
 
   return {
@@ -87,29 +136,14 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     isCluster: client instanceof Cluster,
 
     /** Answers in the order of the commands; bulk strings as Buffers. Rejects once all have ended, with the first failure. */
-    async send(commands: readonly Command[]): Promise<unknown[]> {
-      if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
-      const deadline = Date.now() + retryMaxMs
-      const corked = commands.length > 1 ? cork(client) : []
-      const failures: { error: unknown; command: Command }[] = []
-      const answers = commands.map((command) =>
-        raw(command)
-          .catch((error: unknown) => retry(command, error, deadline))
-          .catch((error: unknown) => {
-            failures.push({ error, command })
-          }),
-      )
-      for (const stream of corked) stream.uncork()
-      const settled = await Promise.all(answers)
-      const [first] = failures
-      if (first === undefined) return settled
-      const graver = failures.find(({ error }) => !saysDown(error, 'hotStore'))
-      if (graver !== undefined || outageOf === undefined || !(client instanceof Cluster)) throw (graver ?? first).error
-      throw outageOf(
-        first.error,
-        failures.map(({ command }) => keyOf(command)),
-      )
-    },
+    send: (commands: readonly Command[]): Promise<unknown[]> => settle(commands, commands.length > 1, run, keyOf),
+
+    /**
+     * The same for units of plain commands with keys of one region each, which one connection executes in their order, also
+     * when they have to be repeated. Other calls' commands may come in between.
+     */
+    sendInOrder: (units: readonly (readonly Command[])[]): Promise<unknown[][]> =>
+      settle(units, units.length > 0, runInOrder, ([first]) => (first === undefined ? '' : keyOf(first))),
 
     /** Runs `task` until it succeeds, within the same bounds; for what is not a plain command. */
     async insist<T>(task: () => Promise<T>): Promise<T> {

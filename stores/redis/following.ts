@@ -11,68 +11,24 @@ import type { ProgressChange, ViewerId } from '../../core/domain.ts'
 import { unpackId } from '../../core/keys.ts'
 import type { GapSide } from '../hot-store.ts'
 import type { Connection } from './connection.ts'
+import { makeFollowers } from './followers.ts'
 import type { Layout } from './layout.ts'
-import { makeShardChannels } from './shard-channels.ts'
 import { decodeRecord, readVersion } from './values.ts'
 
-type Listener = (change: ProgressChange) => void
-type Followed = { viewer: ViewerId; listeners: Set<Listener>; gaps: Set<(side: GapSide) => void>; subscribed: Promise<void> }
-
 export function makeFollowing(connection: Connection, layout: Layout) {
-  const followed = new Map<string, Followed>()
-  const channels = makeShardChannels(
-    connection,
-    (channel, message) => {
-      const entry = followed.get(channel)
-      if (entry === undefined) return
-      const change = decodeChange(entry.viewer, message)
-      for (const tell of [...entry.listeners]) tell(change)
-    },
-    (channel, side) => {
-      for (const tell of [...(followed.get(channel)?.gaps ?? [])]) tell(side)
-    },
-  )
-
+  const followers = makeFollowers<ProgressChange>(connection)
   return {
-    async followProgress(viewer: ViewerId, listener: Listener, onGap: (side: GapSide) => void = () => undefined): Promise<() => void> {
+    followProgress(
+      viewer: ViewerId,
+      listener: (change: ProgressChange) => void,
+      onGap: (side: GapSide) => void = () => undefined,
+    ): Promise<() => void> {
       const region = layout.regionOf(viewer)
-      const channel = layout.channel(region, viewer)
-      let entry = followed.get(channel)
-      if (entry === undefined) {
-        entry = { viewer, listeners: new Set(), gaps: new Set(), subscribed: channels.subscribe(channel, layout.slot(region)) }
-        followed.set(channel, entry)
-      }
-      const { listeners, gaps, subscribed } = entry
-      // A listener of its own, so that one function may follow twice.
-      // What it throws is thrown, but not through ioredis' parser.
-      const own: Listener = (change) => {
-        try {
-          listener(change)
-        } catch (error) {
-          queueMicrotask(() => {
-            throw error
-          })
-        }
-      }
-      const ownGap = (side: GapSide): void => onGap(side)
-      listeners.add(own)
-      gaps.add(ownGap)
-      const stop = (): void => {
-        gaps.delete(ownGap)
-        if (!listeners.delete(own) || listeners.size > 0 || followed.get(channel)?.listeners !== listeners) return
-        followed.delete(channel)
-        channels.unsubscribe(channel)
-      }
-      try {
-        await subscribed
-      } catch (error) {
-        stop()
-        throw error
-      }
-      return stop
+      const decode = (message: Buffer): ProgressChange => decodeChange(viewer, message)
+      return followers.follow(layout.channel(region, viewer), layout.slot(region), decode, listener, onGap)
     },
 
-    closeFollowing: () => channels.close(),
+    closeFollowing: followers.close,
   }
 }
 

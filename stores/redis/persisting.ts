@@ -11,6 +11,7 @@ import { groupByRegion } from './grouping.ts'
 import type { RegionBatch } from './grouping.ts'
 import { packGroup, packMember, packOid, unpackGroup, unpackMember } from './layout.ts'
 import type { Layout } from './layout.ts'
+import { countMembers, listMembers } from './region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
 import { writeVersion } from './values.ts'
 import { lengthBefore } from './writing.ts'
@@ -49,32 +50,6 @@ export function makePersisting(connection: Connection, layout: Layout) {
     return scriptCommand(SCRIPTS.dropDirty, keys, args)
   }
 
-  /**
-   * The lowest-scored members of each region's set, at most `limit` in all. Each region is asked for its share first, and
-   * only if some had less, those that had all of theirs are asked for as much as is still missing.
-   */
-  async function listMembers(
-    setOf: (region: number) => string,
-    regions: readonly number[],
-    upTo: number,
-    limit: number,
-  ): Promise<Buffer[]> {
-    if (regions.length === 0 || limit <= 0) return []
-    const share = Math.ceil(limit / regions.length)
-    const range = (region: number, from: number, count: number): Command => ({
-      name: 'zrangebyscore',
-      args: [setOf(region), '-inf', upTo, 'LIMIT', from, count],
-    })
-    const members = (await connection.send(regions.map((region) => range(region, 0, share)))) as Buffer[][]
-    const missing = limit - members.reduce((sum, some) => sum + some.length, 0)
-    if (missing > 0) {
-      const full = regions.flatMap((region, at) => (members[at]?.length === share ? [{ region, at }] : []))
-      const rest = (await connection.send(full.map(({ region }) => range(region, share, missing)))) as Buffer[][]
-      full.forEach(({ at }, place) => members[at]?.push(...(rest[place] ?? [])))
-    }
-    return members.flat().slice(0, limit)
-  }
-
   return {
     async clearDirty(keys: readonly CleanKey[], timelineCap: number): Promise<void> {
       const batches = groupByRegion(keys, ({ key }) => key, layout.regionOf, KEYS_PER_SCRIPT)
@@ -87,18 +62,15 @@ export function makePersisting(connection: Connection, layout: Layout) {
     },
 
     async listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<ProgressKey[]> {
-      return (await listMembers(layout.dirty, regions, dirtyBefore, limit)).map(unpackMember)
+      return (await listMembers(connection, layout.dirty, regions, dirtyBefore, limit)).map(unpackMember)
     },
 
     async countDirty(): Promise<number> {
-      const counts = await connection.send(
-        Array.from({ length: layout.regions }, (_, region) => ({ name: 'zcard', args: [layout.dirty(region)] })),
-      )
-      return counts.reduce<number>((sum, count) => sum + Number(count), 0)
+      return countMembers(connection, layout.dirty, layout.regions)
     },
 
     async listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]> {
-      return (await listMembers(layout.rewards, regions, claimedBefore, limit)).map(unpackReward)
+      return (await listMembers(connection, layout.rewards, regions, claimedBefore, limit)).map(unpackReward)
     },
 
     async confirmRewards(rewards: readonly RewardEvent[]): Promise<void> {

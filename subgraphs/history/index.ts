@@ -9,10 +9,10 @@ import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { GuardOptions, GuardedStores } from '../../core/guarded-stores.ts'
 import { makeLoaders, type Loaders } from '../../loaders/index.ts'
 import { openChangeStream } from './change-stream.ts'
-import type { FlusherFigures } from './flusher.ts'
+import type { FlusherFigures } from '../../core/flusher.ts'
 import { startHistoryJob, type HistoryJob } from './job.ts'
-import type { JournalFigures } from './journaling.ts'
-import { makeOutageNotices, noticeReplays, noticesOf, type HistoryNotices } from './notices.ts'
+import type { JournalFigures } from '../../core/journaling.ts'
+import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
 import type { HistoryFigures, HistoryService } from './service.ts'
@@ -54,7 +54,7 @@ export function makeHistorySubgraph(
   clock: Clock,
   stores: HistoryStores,
   config: Config,
-  report: HistoryNotices | ((error: unknown) => void),
+  report: Notices | ((error: unknown) => void),
   guard: GuardOptions = {},
 ): HistorySubgraph {
   const notices = noticesOf(report)

@@ -11,9 +11,8 @@ import { rankOf } from '../../core/merge.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { ProgressWrite } from '../../stores/hot-store.ts'
 
-export const IDS_MAX = 200
-export const INPUTS_MAX = 500
-export const FIRST_MAX = 100
+export { FIRST_MAX, IDS_MAX, INPUTS_MAX, checkFirst, checkIds, checkInputCount } from '../../core/input-limits.ts'
+
 const POSITION_MAX = 2 ** 31 - 1
 
 /** `ProgressInput` of the schema, as the gateway coerced it. */
@@ -102,23 +101,6 @@ function checkViewedAt(value: number, now: number, futureMaxMs: number): number 
 function checkDevice(device: string): string {
   if (device.length <= ID_BYTES_MAX && Buffer.byteLength(device) <= ID_BYTES_MAX) return device
   throw new TidemarkError('DEVICE_INVALID', `device "${device.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
-}
-
-/** Throws IDS_TOO_MANY or ID_INVALID. */
-export function checkIds(ids: readonly string[]): void {
-  if (ids.length > IDS_MAX) throw new TidemarkError('IDS_TOO_MANY', `${ids.length} ids are too many: send at most ${IDS_MAX} per call`)
-  for (const id of ids) checkId(id, 'id')
-}
-
-/** Throws INPUTS_TOO_MANY. */
-export function checkInputCount(count: number): void {
-  if (count > INPUTS_MAX) throw new TidemarkError('INPUTS_TOO_MANY', `${count} inputs are too many: send at most ${INPUTS_MAX} per batch`)
-}
-
-/** Throws FIRST_INVALID. */
-export function checkFirst(first: number): void {
-  if (first < 1 || first > FIRST_MAX)
-    throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
 }
 
 /** The numbers of these businesses, each once; all of them if none are named. Throws BUSINESS_UNKNOWN. */

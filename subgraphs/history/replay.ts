@@ -13,10 +13,11 @@
  * A report replayed after its viewer paused is dropped, even if it was made before: when in doubt nothing is recorded.
  */
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
-import type { JournalEntry } from '../../stores/journal.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
+import type { Replay } from '../../core/journaling.ts'
 import { putProgress } from './putting.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { placeOf } from './timeline.ts'
@@ -33,17 +34,8 @@ export type ReplayHooks = {
   dropped(count: number): void
 }
 
-export type Replay = {
-  /**
-   * Applies an entry. False: it must wait for the record store, or for a put that belongs to it. Rejects with
-   * the code of the hot store if that fails; then nothing is lost by applying it again.
-   */
-  apply(entry: JournalEntry): Promise<boolean>
-}
-
 const PAGE = 200
 
-/** One per run over a journal. */
 export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: number, hooks: ReplayHooks): Replay {
   const own = new Map<string, number>()
 
@@ -172,6 +164,8 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
           return true
         case 'base':
           return mergeBases(entry.keys, entry.now)
+        case 'mark':
+          throw new TidemarkError('BUSINESS_UNKNOWN', 'an entry of marks is in the journal of history: put it into that of thumbup')
         default:
           throw new Error(`an entry of a kind that this version does not know: ${JSON.stringify(entry satisfies never)}`)
       }

@@ -1,7 +1,6 @@
 /** Arguments in, loaders and service out; no logic, no store. */
 import { GraphQLScalarType, Kind } from 'graphql'
-import type { Businesses } from '../../core/businesses.ts'
-import type { BusinessConfig } from '../../core/config.ts'
+import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { checkId } from '../../core/keys.ts'
@@ -125,13 +124,13 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
     return { kind: 'REPORTED', business: business.name, oid: change.oid, progress: progressOf(business, change.oid, change.record), token }
   }
 
-  function configured(number: number): BusinessConfig {
+  function configured(number: number): HistoryBusiness {
     const business = businesses.byNumber(number)
     if (business === undefined) throw new Error(`business ${number} is stored but not asked for`)
     return business
   }
 
-  function entityResolvers(business: BusinessConfig) {
+  function entityResolvers(business: HistoryBusiness) {
     return {
       async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
         const viewer = requireViewer(context.viewer).id
@@ -154,7 +153,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
   }
 }
 
-function progressOf(business: BusinessConfig, oid: string, record: ProgressRecord) {
+function progressOf(business: HistoryBusiness, oid: string, record: ProgressRecord) {
   return {
     business: business.name,
     oid,

@@ -13,7 +13,7 @@ import { lookUpInRecords } from '../../loaders/progress.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
 import type { JournalEntry } from '../../stores/journal.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
-import type { Journaling } from './journaling.ts'
+import type { Journaling } from '../../core/journaling.ts'
 import { putProgress } from './putting.ts'
 
 export type WriteOutcome = PutOutcome | { status: 'journaled'; record: ProgressRecord }

@@ -98,8 +98,12 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     const disliked = await write(viewer, '2', 'DISLIKE', at)
     const undone = await write(viewer, '3', 'NONE', at)
     const keys = ['3', '9', '1', '2', '3'].map((oid) => keyOf(viewer, oid))
-    expect(await store().readDirtyMarks(keys)).toEqual(
-      [undone, undefined, liked, disliked, undone].map((record, index) => ({ key: keys[index], record })),
+    const read = await store().readDirtyMarks(keys)
+    // Nothing waits for a clean mark: its version may be forgotten.
+    const { version } = read[2]?.record ?? {}
+    expect([0, liked.version]).toContain(version)
+    expect(read).toEqual(
+      [undone, undefined, { ...liked, version }, disliked, undone].map((record, index) => ({ key: keys[index], record })),
     )
     expect(await store().readDirtyMarks([])).toEqual([])
   })

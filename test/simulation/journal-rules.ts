@@ -69,7 +69,7 @@ export function makeJournalRules(deps: JournalRulesDeps): (hot: HotState, record
       const lost = [...keys.values()].find((model) => model.key.business === entry.business && isLeft(model) && wasThere(model))
       return lost === undefined ? undefined : `the clearing of business ${entry.business}`
     }
-    if (entry.kind === 'base') return undefined
+    if (entry.kind === 'base' || entry.kind === 'mark') return undefined
     const { paused, switchedAt } = viewerOf(entry.viewer)
     const isOvertaken = switchedAt > since || hot.settingsOf(entry.viewer).version / 1024 > entry.now
     return paused === entry.paused || isOvertaken ? undefined : `that paused is ${entry.paused}`

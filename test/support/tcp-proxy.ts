@@ -14,6 +14,8 @@ export type TcpProxy = {
   /** What is asked next arrives, its answer is lost, and then the network is broken. Resolves once it is. */
   loseNextAnswer(): Promise<void>
   mend(): void
+  /** How many pieces clients have sent so far: one per write, as long as they are small. */
+  sent(): number
   close(): Promise<void>
 }
 
@@ -24,6 +26,7 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
   const heldBack: (() => void)[] = []
   let state: State = 'whole'
   let answerLost: (() => void) | undefined
+  let sent = 0
 
   const server = createServer((client) => {
     if (state === 'broken') {
@@ -40,6 +43,7 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
     from.setNoDelay(true)
     if (state === 'silent') from.pause()
     from.on('data', (chunk) => {
+      if (!isAnswer) sent += 1
       if (answerLost !== undefined && isAnswer) {
         cut('broken')
         answerLost()
@@ -80,6 +84,7 @@ export async function makeTcpProxy(targetPort: number): Promise<TcpProxy> {
         answerLost = resolve
       }),
     mend,
+    sent: () => sent,
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))

@@ -2,8 +2,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { RegionKeys } from '../../core/aggregator.ts'
 import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
-import { makeFlusher, type FlusherOptions } from '../../subgraphs/history/flusher.ts'
-import { makeSwitchedStores, type SwitchedStores } from './switched-stores.ts'
+import { makeFlusher, type FlusherOptions } from '../../core/flusher.ts'
+import { makeSwitchedStores, type SwitchedStores } from '../subgraphs/switched-stores.ts'
 
 const NOW = 1_700_000_000_000
 

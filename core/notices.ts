@@ -1,13 +1,13 @@
 /**
- * What the history subgraph tells whoever runs it. A store that is down is told when it goes and when it is back, not with every
+ * What a subgraph tells whoever runs it. A store that is down is told when it goes and when it is back, not with every
  * step that fails in between because of it.
  */
-import { saysDown, type StoreName } from '../../core/degraded.ts'
-import type { Clock } from '../../core/clock.ts'
-import type { GuardedStores } from '../../core/guarded-stores.ts'
-import type { Journal, Journals } from '../../stores/journal.ts'
+import { saysDown, type StoreName } from './degraded.ts'
+import type { Clock } from './clock.ts'
+import type { Breaker } from './breaker.ts'
+import type { Journal, Journals } from '../stores/journal.ts'
 
-export type HistoryNotices = {
+export type Notices = {
   /** A step in the background failed, and will be repeated or made up for. */
   failed(error: unknown): void
   storeDown(store: StoreName, error: unknown): void
@@ -19,7 +19,7 @@ export type HistoryNotices = {
 }
 
 /** Of those who want no more than errors, everything that is wrong is one. */
-export function noticesOf(report: HistoryNotices | ((error: unknown) => void)): HistoryNotices {
+export function noticesOf(report: Notices | ((error: unknown) => void)): Notices {
   if (typeof report !== 'function') return report
   return {
     failed: report,
@@ -32,7 +32,7 @@ export function noticesOf(report: HistoryNotices | ((error: unknown) => void)): 
 
 const STORES: readonly StoreName[] = ['hotStore', 'log', 'recordStore']
 
-export function makeOutageNotices(clock: Clock, notices: HistoryNotices) {
+export function makeOutageNotices(clock: Clock, notices: Notices) {
   const downSince = new Map<StoreName, number>()
   return {
     /** What the breakers' `onOpen` calls. */
@@ -51,7 +51,7 @@ export function makeOutageNotices(clock: Clock, notices: HistoryNotices) {
     failed(error: unknown): void {
       if (!STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
     },
-    follow({ breakers }: GuardedStores): void {
+    follow({ breakers }: { breakers: Record<StoreName, Pick<Breaker, 'isOpen' | 'onClose'>> }): void {
       for (const store of STORES) {
         breakers[store].onClose(() => {
           if (breakers[store].isOpen()) return
@@ -65,7 +65,7 @@ export function makeOutageNotices(clock: Clock, notices: HistoryNotices) {
 }
 
 /** The same journals; tells when what waited was applied. */
-export function noticeReplays(clock: Clock, journals: Journals, notices: HistoryNotices): Journals {
+export function noticeReplays(clock: Clock, journals: Journals, notices: Notices): Journals {
   function noticed(journal: Journal): Journal {
     let applied = 0
     let began: number | undefined

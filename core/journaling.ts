@@ -8,17 +8,25 @@
  * it up. Only what nobody can read, and what is refused because of what it says, would fail for ever: that is set aside,
  * and told, and an operator may put it back (`tidemark journal`).
  *
- * What needs the record store, and finds it down, stays and holds up nothing: `replay.ts` applies it as a late one.
+ * What needs the record store, and finds it down, stays and holds up nothing: what replays applies it as a late one.
  */
-import type { Breaker } from '../../core/breaker.ts'
-import type { Clock, Timer } from '../../core/clock.ts'
-import { saysDown } from '../../core/degraded.ts'
-import type { ViewerId } from '../../core/domain.ts'
-import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
-import type { PartBreaker } from '../../core/part-breaker.ts'
-import { splitByViewer, viewerOf } from '../../stores/journal-entry.ts'
-import type { Journal, JournalEntry, Journaled, Journals } from '../../stores/journal.ts'
-import type { Replay } from './replay.ts'
+import type { Breaker } from './breaker.ts'
+import type { Clock, Timer } from './clock.ts'
+import { saysDown } from './degraded.ts'
+import type { ViewerId } from './domain.ts'
+import { isTidemarkError, type ErrorCode } from './errors.ts'
+import type { PartBreaker } from './part-breaker.ts'
+import { splitByViewer, viewerOf } from '../stores/journal-entry.ts'
+import type { Journal, JournalEntry, Journaled, Journals } from '../stores/journal.ts'
+
+/** How entries are applied. One per run over a journal. */
+export type Replay = {
+  /**
+   * Applies an entry. False: it must wait for the record store, or for a put that belongs to it. Rejects with
+   * the code of the hot store if that fails; then nothing is lost by applying it again.
+   */
+  apply(entry: JournalEntry): Promise<boolean>
+}
 
 export type JournalingOptions = {
   /** Milliseconds between two looks for what was left, here or by dead processes. Minimum 1. Default 10000. */

@@ -3,10 +3,10 @@
  * a bounded number at once and a bounded number behind them, and what exceeds that is left to the sweeper. A flush never
  * makes a writer wait. How long a log may take before it counts as down is the log's to say: a guarded one has a bound.
  */
-import type { RegionKeys } from '../../core/aggregator.ts'
-import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
-import type { HotStore } from '../../stores/hot-store.ts'
-import type { Log } from '../../stores/log.ts'
+import type { RegionKeys } from './aggregator.ts'
+import type { ProgressKey, RewardEvent } from './domain.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { Log } from '../stores/log.ts'
 
 export type FlusherOptions = {
   /** Persist steps under way at once while the log is down. Minimum 0. */
@@ -33,8 +33,8 @@ export type Flusher = {
 }
 
 export function makeFlusher(
-  hot: HotStore,
-  log: Log,
+  hot: Pick<HotStore, 'confirmRewards'>,
+  log: Pick<Log, 'appendFlushes' | 'appendRewards'>,
   persist: (keys: readonly ProgressKey[]) => Promise<unknown>,
   options: FlusherOptions,
   onError: (error: unknown) => void,

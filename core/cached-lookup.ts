@@ -1,0 +1,160 @@
+/**
+ * A lookup with a local cache for what is hot. Values may be older than what others wrote, by `ttlMs` from the moment at
+ * which their load began (or by the time of one load, if that takes longer); never older than this process's own writes.
+ *
+ * - A hot key is answered from the cache while its value is fresh, else by the one load of it that is under way, else it
+ *   begins one. Keys of one call that need loading leave as one load; a load has a deadline of its own.
+ * - Any other key is loaded. It never joins a load under way: that may have read before a write acknowledged since by
+ *   another process, and only what is hot is allowed to be that old. (`loaders/shared-lookup.ts` shares what still waits.)
+ *   Its value is kept too, unless `keepCold` is false: as last known value, and for the moment at which it turns hot.
+ *
+ * The race with own writes:
+ *   1. a load begins, and reads the old value          2. the write reaches the store, `invalidate`, acknowledgement
+ *   3. a reader comes: must not join the load of 1.    4. the load of 1. ends: must not fill the cache
+ * So `invalidate` moves the key's generation on; a load knows the generation it began in, and is joined and fills only in
+ * that one. Generations are counted for stripes of keys, so that they need no more memory however many keys are written; a
+ * stranger in the same stripe costs a load, never a wrong answer. Of two loads of a key the later begun wins the cache.
+ */
+import assert from 'node:assert/strict'
+import type { Clock } from './clock.ts'
+import type { Cacheable, LocalCache } from './local-cache.ts'
+import { fnv1a } from './regions.ts'
+
+export type CachedLookupOptions<K, V> = {
+  /** Milliseconds. Minimum 0. */
+  ttlMs: number
+  /** Asked once for each key of each call, so it may count them: `(text) => hotKeys.add(text)`. */
+  isHot(text: string): boolean
+  /** Equal texts for equal keys only. */
+  textOf(key: K): string
+  /** Whole bytes, without the key. */
+  bytesOf(value: V): number
+  /** Keep what was loaded for other keys as well, as last known values. Default true. */
+  keepCold?: boolean
+}
+
+/** A value as it is cached: loads are numbered as they begin. */
+export type Loaded<V> = { value: V; load: number; begunAt: number }
+
+export type CachedLookupFigures = {
+  /** Keys answered from the cache, by a load under way, by a load of their own. */
+  cached: number
+  joined: number
+  loaded: number
+}
+
+export type CachedLookup<K, V> = {
+  /** In key order. The values are shared: nobody may change them. Rejects as its loads do. */
+  getMany(keys: readonly K[]): Promise<V[]>
+  /** After an own write has reached the store and before it is acknowledged. Forgets the last known value too. */
+  invalidate(key: K): void
+  /** When it is unknown what was written. */
+  invalidateAll(): void
+  /** For when no store answers. */
+  lastKnown(key: K): { value: V; ageMs: number } | undefined
+  figures(): CachedLookupFigures
+}
+
+type Wanted<K> = { key: K; text: string; isHot: boolean; generation: number; places: number[] }
+type Flight<V> = { generation: number; index: number; values: Promise<readonly V[]> }
+
+const STRIPES = 4_096
+/** What an entry takes besides its value and its text: the wrapper, the map's share, the cache's own columns. */
+const ENTRY_BYTES = 128
+
+export function makeCachedLookup<K, V extends Cacheable>(
+  clock: Clock,
+  cache: LocalCache<Loaded<V>>,
+  load: (keys: readonly K[]) => Promise<readonly V[]>,
+  { ttlMs, isHot, textOf, bytesOf, keepCold = true }: CachedLookupOptions<K, V>,
+): CachedLookup<K, V> {
+  const generations = new Uint32Array(STRIPES)
+  const flights = new Map<string, Flight<V>>()
+  const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
+  let loads = 0
+
+  async function getMany(keys: readonly K[]): Promise<V[]> {
+    const values = Array.from<V>({ length: keys.length })
+    const joined: Promise<unknown>[] = []
+    const wanted = new Map<string, Wanted<K>>()
+    keys.forEach((key, place) => {
+      const text = textOf(key)
+      const hot = isHot(text)
+      const cached = hot ? cache.get(text) : undefined
+      if (cached !== undefined) {
+        figures.cached++
+        values[place] = cached.value
+        return
+      }
+      const again = wanted.get(text)
+      if (again !== undefined) return void again.places.push(place)
+      const generation = generations[stripeOf(text)] as number
+      const flight = hot ? flights.get(text) : undefined
+      if (flight?.generation !== generation) return void wanted.set(text, { key, text, isHot: hot, generation, places: [place] })
+      figures.joined++
+      joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
+    })
+    if (wanted.size > 0) joined.push(loadInto(values, [...wanted.values()]))
+    if (joined.length > 0) await Promise.all(joined)
+    return values
+  }
+
+  async function loadInto(values: V[], wanted: readonly Wanted<K>[]): Promise<void> {
+    const answers = await begin(wanted)
+    wanted.forEach(({ places }, index) => places.forEach((place) => (values[place] = answers[index] as V)))
+  }
+
+  /** The flights are there before anything else can run, the cache is filled before anybody hears of the answers. */
+  function begin(wanted: readonly Wanted<K>[]): Promise<readonly V[]> {
+    figures.loaded += wanted.length
+    const number = ++loads
+    const begunAt = clock.now()
+    const values = callLoad(wanted.map((each) => each.key)).then((answers) => {
+      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }))
+      return answers
+    })
+    const own = wanted.flatMap(({ text, isHot, generation }, index) => (isHot ? [{ text, flight: { generation, index, values } }] : []))
+    for (const { text, flight } of own) flights.set(text, flight)
+    return values.finally(() => {
+      for (const { text, flight } of own) if (flights.get(text) === flight) flights.delete(text)
+    })
+  }
+
+  async function callLoad(keys: readonly K[]): Promise<readonly V[]> {
+    const answers = await load(keys)
+    assert(answers.length === keys.length, `${keys.length} keys were loaded, and ${answers.length} values came`)
+    return answers
+  }
+
+  function fill({ text, isHot, generation }: Wanted<K>, loaded: Loaded<V>): void {
+    if (!isHot && !keepCold) return
+    if (generations[stripeOf(text)] !== generation) return
+    const held = cache.getStale(text)
+    if (held !== undefined && held.load > loaded.load) return
+    const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - loaded.begunAt))
+    cache.set(text, loaded, bytesOf(loaded.value) + 2 * text.length + ENTRY_BYTES, freshMs)
+  }
+
+  function stripeOf(text: string): number {
+    return fnv1a(text) % STRIPES
+  }
+
+  return {
+    getMany,
+    invalidate(key) {
+      const text = textOf(key)
+      const stripe = stripeOf(text)
+      generations[stripe] = (generations[stripe] as number) + 1
+      cache.delete(text)
+    },
+    invalidateAll() {
+      for (let stripe = 0; stripe < STRIPES; stripe++) generations[stripe] = (generations[stripe] as number) + 1
+      cache.clear()
+    },
+    lastKnown(key) {
+      const held = cache.getStale(textOf(key))
+      return held === undefined ? undefined : { value: held.value, ageMs: Math.max(0, clock.now() - held.begunAt) }
+    },
+    figures: () => ({ ...figures }),
+  }
+}

@@ -1,0 +1,96 @@
+/** What thumbup can be told: per business, and for all of them. A part of config.ts. */
+import { z } from 'zod'
+import { count, DAY, MINUTE } from './config-values.ts'
+
+/** Under `thumbup` of a business. */
+export const businessThumbupSchema = z
+  .object({
+    enabled: z.boolean().default(true).describe('Whether its subjects can be liked.'),
+    dislikes: z.boolean().default(true).describe('Whether they can be disliked; if not, DISLIKE is refused with DISLIKES_OFF.'),
+    likesCap: count(10, 100_000)
+      .default(1_000)
+      .describe('Likes, and as many dislikes, that the hot store keeps per viewer; older ones are read from the record store.'),
+    marksPerSecondMax: count(1, 10_000_000)
+      .optional()
+      .describe('Marks a second that one process takes for this business, a second of them at once; more are refused with QUOTA_EXCEEDED.'),
+    marksMax: count(1, Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe('Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED, undoing is not.'),
+    deleted: z
+      .boolean()
+      .default(false)
+      .describe('The business has gone: its marks are refused with BUSINESS_DELETED, and what is stored of them is removed.'),
+  })
+  .strict()
+
+const windowSchema = {
+  flushAgeMaxMs: count(1, 3_600_000).default(1_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
+  flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
+  aggregatorKeysMax: count(1, 10_000_000).default(1_000_000).describe('Keys all regions may hold together; more are left to the sweeper.'),
+  windowMs: count(0, 600_000)
+    .default(10_000)
+    .describe('Milliseconds that a job collects before it persists, in one step: a subject has one update of its counts per window.'),
+  windowKeysMax: count(1, 10_000_000).default(200_000).describe('Keys a window may hold before it is persisted early.'),
+  persistKeysMax: count(1, 100_000).default(20_000).describe('Keys one transaction takes.'),
+}
+
+/** The section `thumbup`. */
+export const thumbupSchema = z
+  .object({
+    ...windowSchema,
+    sweepAfterMs: count(1, DAY).default(MINUTE).describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
+    sweepEveryMs: count(1, DAY).default(15_000).describe('Milliseconds between two sweeps.'),
+    publishEveryMs: count(1, DAY).default(2_000).describe('Milliseconds between two looks for events that have not reached the log.'),
+    futureMaxMs: count(0, DAY)
+      .default(5 * MINUTE)
+      .describe('How far markedAt may lie ahead of the clock of the server, in milliseconds.'),
+    tombstoneMs: count(MINUTE, 3_650 * DAY)
+      .default(30 * DAY)
+      .describe('Milliseconds an undone mark is remembered, so that an older mark that arrives late does not come back.'),
+    purgeEveryMs: count(1, 7 * DAY)
+      .default(3_600_000)
+      .describe('Milliseconds between two rounds that forget undone marks, archive old ones, and remove deleted businesses.'),
+    archiveAfterDays: z
+      .union([count(1, 36_500), z.literal('never')], {
+        errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "never"' }),
+      })
+      .default(365)
+      .describe('Days after which a mark moves into compact blocks, or "never".'),
+    reconcileEveryMs: count(1, DAY).default(1_000).describe('Milliseconds between two pages of subjects that are recounted.'),
+    hotTtlMs: count(0, 60_000)
+      .default(1_000)
+      .describe('Milliseconds for which a process serves the counts of a hot subject by itself; 0: never.'),
+    hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Bytes of memory for counts a process keeps by itself.'),
+    countsWindowMs: count(10, 600_000).default(1_000).describe('Milliseconds between two events of a subscription to counts.'),
+    recordReadsPerSecondMax: count(1, 1_000_000)
+      .default(2_000)
+      .describe('Reads of the record store a second that one process makes at most; the hot store being down, all of them go there.'),
+  })
+  .strict()
+
+export type ThumbupConfig = z.infer<typeof thumbupSchema>
+export type BusinessThumbup = z.infer<typeof businessThumbupSchema>
+
+/** Types of schema/thumbup.graphql, which no entity may be called. */
+export const THUMBUP_TYPES = [
+  ...['BigCount', 'Mark', 'Thumbup', 'LikerConnection', 'LikerEdge', 'LikeConnection', 'LikeEdge', 'Like', 'MarkInput', 'MarkOutcome'],
+  ...['MarkState', 'MarkPayload', 'SubjectInput', 'RegisterPayload', 'Reconciliation', 'CountDrift', 'OwnerDrift', 'CountsChange'],
+  ...['ChangedCounts'],
+]
+
+/** Relations between values, each with its reason. */
+export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
+  const mistakes: string[] = []
+  const { sweepAfterMs, flushAgeMaxMs, windowMs, aggregatorKeysMax, flushKeysMax } = thumbup
+  if (sweepAfterMs <= flushAgeMaxMs + 2 * windowMs) {
+    mistakes.push(
+      `thumbup.sweepAfterMs (${sweepAfterMs}) must exceed thumbup.flushAgeMaxMs and two windows (${flushAgeMaxMs + 2 * windowMs}), or every mark is persisted twice`,
+    )
+  }
+  if (aggregatorKeysMax < flushKeysMax) {
+    mistakes.push(
+      `thumbup.aggregatorKeysMax (${aggregatorKeysMax}) must be at least thumbup.flushKeysMax (${flushKeysMax}), or no flush is ever full`,
+    )
+  }
+  return mistakes
+}

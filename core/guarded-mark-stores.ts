@@ -1,0 +1,131 @@
+/**
+ * The ports of marks as the service sees them: behind a breaker each, so that a store that is down costs a request nothing
+ * (`guarded-stores.ts` says more). The record store is behind two limits: so many reads at once, and so many a second. With
+ * the hot store down every read of every viewer would go there; what exceeds the limits does without.
+ *
+ * The count cache has a breaker of its own beside the hot store's: it may be another server.
+ */
+import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
+import type { CountCache } from '../stores/count-cache.ts'
+import type { Log } from '../stores/log.ts'
+import type { MarkEvents } from '../stores/mark-events.ts'
+import type { MarkRecords } from '../stores/mark-records.ts'
+import type { MarkStore } from '../stores/mark-store.ts'
+import { makeBreaker, type Breaker } from './breaker.ts'
+import type { Clock } from './clock.ts'
+import type { ViewerId } from './domain.ts'
+import { TidemarkError } from './errors.ts'
+import { guardLog, type GuardOptions } from './guarded-stores.ts'
+import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
+import { makeTokenBucket } from './token-bucket.ts'
+
+export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
+
+export type MarkGuardOptions = GuardOptions & {
+  /** Reads of the record store a second. Default 2000. */
+  recordReadsPerSecondMax?: number
+}
+
+export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
+  breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
+  /** Ends the asking; the stores stay open. */
+  stop(): void
+}
+
+export function guardMarkStores(
+  clock: Clock,
+  stores: Omit<MarkStores, 'events'>,
+  options: MarkGuardOptions,
+  onError: (error: unknown) => void,
+): GuardedMarkStores {
+  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
+  const { hot, cache, log, records } = stores
+  const breakers = {
+    hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
+    countCache: makeBreaker(clock, 'hotStore', () => cache.check(), { checkEveryMs }, onError),
+    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
+    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
+  }
+  return {
+    hot: guardHot(hot, breakers.hotStore),
+    cache: guardCache(cache, breakers.countCache),
+    log: guardLog(log, breakers.log),
+    records: guardRecords(clock, records, breakers.recordStore, options),
+    breakers,
+    stop() {
+      for (const breaker of Object.values(breakers)) breaker.stop()
+    },
+  }
+}
+
+function guardHot(hot: MarkStore, { run }: PartBreaker): MarkStore {
+  return {
+    ...hot,
+    putMarks: (writes, options) => run(viewersOf(writes), () => hot.putMarks(writes, options)),
+    getMarkMany: (keys) => run(viewersOf(keys), () => hot.getMarkMany(keys)),
+    listLikes: (viewer, business, before, limit) => run([viewer], () => hot.listLikes(viewer, business, before, limit)),
+    beginFill: (viewer, business) => run([viewer], () => hot.beginFill(viewer, business)),
+    fillMarks: (viewer, business, rows, options) => run([viewer], () => hot.fillMarks(viewer, business, rows, options)),
+    readDirtyMarks: (keys) =>
+      run(
+        keys.map((key) => key.viewer),
+        () => hot.readDirtyMarks(keys),
+      ),
+  }
+}
+
+function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
+  return items.map((item) => item.viewer)
+}
+
+function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
+  return {
+    ...cache,
+    getCountsMany: (subjects) => run(() => cache.getCountsMany(subjects)),
+    putCounts: (counted) => run(() => cache.putCounts(counted)),
+    getLikers: (subject) => run(() => cache.getLikers(subject)),
+    putLikers: (subject, likers) => run(() => cache.putLikers(subject, likers)),
+    getOwnerSums: (owners) => run(() => cache.getOwnerSums(owners)),
+    putOwnerSums: (sums) => run(() => cache.putOwnerSums(sums)),
+    // Following has connections of its own: that they fail says nothing about reads.
+    followCounts(subjects, listener, onGap) {
+      const follow = () => cache.followCounts(subjects, listener, onGap)
+      return isOpen() ? run(follow) : follow()
+    },
+  }
+}
+
+function guardRecords(clock: Clock, records: MarkRecords, breaker: Breaker, options: MarkGuardOptions): MarkRecords {
+  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000, recordReadsPerSecondMax = 2_000 } = options
+  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
+  const bucket = makeTokenBucket(clock, recordReadsPerSecondMax)
+  async function read<T>(task: () => Promise<T>): Promise<T> {
+    // One that is known to be down takes nothing from the bucket.
+    if (!breaker.isOpen() && !bucket.take(1)) {
+      throw new TidemarkError(
+        'RECORD_STORE_UNAVAILABLE',
+        `${recordReadsPerSecondMax} reads of the record store were made this second: try again`,
+      )
+    }
+    try {
+      return await limit.execute(() => breaker.run(task))
+    } catch (error) {
+      if (!isBulkheadRejectedError(error)) throw error
+      const sentence = `${recordReadsWaitingMax} reads of the record store wait already: try again`
+      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
+    }
+  }
+  return {
+    ...records,
+    getMarkMany: (keys) => read(() => records.getMarkMany(keys)),
+    listMarks: (viewer, business, marks, before, count) => read(() => records.listMarks(viewer, business, marks, before, count)),
+    listLikers: (subject, before, count) => read(() => records.listLikers(subject, before, count)),
+    getCountsMany: (subjects) => read(() => records.getCountsMany(subjects)),
+    getOwnerSums: (owners) => read(() => records.getOwnerSums(owners)),
+    listSubjects: (business, after, count) => read(() => records.listSubjects(business, after, count)),
+    recount: (subjects) => read(() => records.recount(subjects)),
+    recountOwners: (owners) => read(() => records.recountOwners(owners)),
+    getOwners: (subjects) => read(() => records.getOwners(subjects)),
+    registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)),
+  }
+}

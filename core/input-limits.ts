@@ -1,0 +1,24 @@
+/** What every API takes per call, checked. */
+import { TidemarkError } from './errors.ts'
+import { checkId } from './keys.ts'
+
+export const IDS_MAX = 200
+export const INPUTS_MAX = 500
+export const FIRST_MAX = 100
+
+/** Throws IDS_TOO_MANY or ID_INVALID. */
+export function checkIds(ids: readonly string[]): void {
+  if (ids.length > IDS_MAX) throw new TidemarkError('IDS_TOO_MANY', `${ids.length} ids are too many: send at most ${IDS_MAX} per call`)
+  for (const id of ids) checkId(id, 'id')
+}
+
+/** Throws INPUTS_TOO_MANY. */
+export function checkInputCount(count: number): void {
+  if (count > INPUTS_MAX) throw new TidemarkError('INPUTS_TOO_MANY', `${count} inputs are too many: send at most ${INPUTS_MAX} per batch`)
+}
+
+/** Throws FIRST_INVALID. */
+export function checkFirst(first: number): void {
+  if (first < 1 || first > FIRST_MAX)
+    throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
+}

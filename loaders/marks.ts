@@ -1,0 +1,96 @@
+/**
+ * Point lookups of marks: one multi-get of the hot store. Of a viewer whose marks are complete there a miss is an answer;
+ * unknown ones are filled first; what is missed of truncated ones is read from the record store in one bounded batch.
+ *
+ * The hot store comes first: what leaves it has been persisted before, so what the first read misses the second finds.
+ *
+ * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
+ * what only it knows is null. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
+ */
+import { saysDown, type Degraded } from '../core/degraded.ts'
+import type { MarkKey } from '../core/domain.ts'
+import { distinctOwners, type Fills } from '../core/mark-fills.ts'
+import { concernsSomeOnly } from '../core/part-outage.ts'
+import type { MarkRecords } from '../stores/mark-records.ts'
+import type { HotMark, MarkStore } from '../stores/mark-store.ts'
+
+/** As the viewer sees it, and as everybody's counts have it. */
+export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending'>
+
+/** More viewers at once than these are not filled, but looked up. */
+const FILLS_MAX = 8
+
+export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'bring'> }
+
+/**
+ * In key order; null where no store that answers knows. With a collector it rejects only where the hot store is down for
+ * some of several viewers: these are to be asked for apart (`apartIfPartIsOut`).
+ */
+export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[], degraded?: Degraded): Promise<(ShownMark | null)[]> {
+  try {
+    return await lookUp(sources, keys, degraded)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
+    degraded.add('hotStore')
+    return lookUpInRecords(sources, keys, degraded)
+  }
+}
+
+async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
+  const { hot } = sources
+  const held = await hot.getMarkMany(keys)
+  if (await fillUnknown(sources, keys, held, degraded)) {
+    const places = placesOf(held, ({ older }) => older === 'unknown')
+    const again = await hot.getMarkMany(places.map((place) => keys[place] as MarkKey))
+    places.forEach((place, index) => (held[place] = again[index] as HotMark))
+  }
+  const found: (ShownMark | null)[] = held
+  const missed = placesOf(held, ({ older }) => older !== undefined)
+  if (missed.length === 0) return found
+  const older = await lookUpInRecords(
+    sources,
+    missed.map((place) => keys[place] as MarkKey),
+    degraded,
+  )
+  missed.forEach((place, index) => (found[place] = older[index] as ShownMark | null))
+  return found
+}
+
+/** False if there was nothing to fill, or too much, or no record store to fill from. */
+async function fillUnknown(
+  { fills }: MarkSources,
+  keys: readonly MarkKey[],
+  held: readonly HotMark[],
+  degraded: Degraded | undefined,
+): Promise<boolean> {
+  const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown'))
+  if (unknown.length === 0 || unknown.length > FILLS_MAX) return false
+  try {
+    await Promise.all(unknown.map((of) => fills.bring(of)))
+    return true
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return false
+  }
+}
+
+function placesOf(held: readonly HotMark[], isOne: (mark: HotMark) => boolean): number[] {
+  return held.flatMap((mark, place) => (isOne(mark) ? [place] : []))
+}
+
+/** What the record store alone knows. */
+async function lookUpInRecords(
+  { records }: MarkSources,
+  keys: readonly MarkKey[],
+  degraded: Degraded | undefined,
+): Promise<(ShownMark | null)[]> {
+  try {
+    const rows = await records.getMarkMany(keys)
+    return rows.map((row) => ({ mark: row?.mark ?? 'NONE', counted: row?.mark ?? 'NONE', pending: false }))
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return keys.map(() => null)
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * The loaders of thumbup: as those of history (`index.ts`), one set per request, and what several requests want at the same
+ * time goes to the stores once. A business may have stores of its own: its keys are asked for apart, and what fails there
+ * fails for them alone.
+ */
+import DataLoader from 'dataloader'
+import type { Degraded } from '../core/degraded.ts'
+import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
+import { apartIfPartIsOut } from '../core/part-outage.ts'
+import { keyText } from '../core/progress-key.ts'
+import type { CountCache } from '../stores/count-cache.ts'
+import type { MarkRecords } from '../stores/mark-records.ts'
+import { getOwnerLikes, textOf, type CountReads, type OwnerKey } from './counts.ts'
+import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
+import { makeSharedLookup } from './shared-lookup.ts'
+
+export type ThumbupLoaders = {
+  /** What a viewer thinks of a subject; null if no store that answers knows. */
+  marks: DataLoader<MarkKey, ShownMark | null, string>
+  /** As everybody sees them; null if no store answers. */
+  counts: DataLoader<Subject, SubjectCounts | null, string>
+  /** Likes received by an owner; null if no store answers. */
+  ownerLikes: DataLoader<OwnerKey, number | null, string>
+}
+
+/** What is read of the stores of a business. */
+export type ThumbupSources = MarkSources & {
+  cache: CountCache
+  records: Pick<MarkRecords, 'getMarkMany' | 'getOwnerSums'>
+  counts: CountReads
+}
+
+/** What a shared lookup found, and without which stores: each request that gets it notes them. */
+type Found = { mark: ShownMark | null; without: Degraded }
+
+const BATCH_MAX = 1_000
+
+export function makeThumbupLoaders<S extends ThumbupSources>(
+  sourcesOf: (business: BusinessNumber) => S,
+): (degraded?: Degraded, lasting?: boolean) => ThumbupLoaders {
+  const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<Found[]>>()
+
+  function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<Found[]> {
+    let lookup = lookups.get(sources)
+    if (lookup === undefined) {
+      const together = async (keys: readonly MarkKey[]): Promise<Found[]> => {
+        const without: Degraded = new Set()
+        return (await getMarkMany(sources, keys, without)).map((mark) => ({ mark, without }))
+      }
+      lookup = makeSharedLookup((keys) => apartIfPartIsOut(keys, together), keyText)
+      lookups.set(sources, lookup)
+    }
+    return lookup
+  }
+
+  async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
+    if (degraded === undefined) return apartIfPartIsOut(keys, (some) => getMarkMany(sources, some))
+    return (await marksOf(sources)(keys)).map(({ mark, without }) => {
+      for (const store of without) degraded.add(store)
+      return mark
+    })
+  }
+
+  /** Values in key order; an error for each key of the stores that failed. */
+  async function bySources<K extends { business: BusinessNumber }, V>(
+    keys: readonly K[],
+    load: (sources: S, keys: readonly K[]) => Promise<readonly V[]>,
+  ): Promise<(V | Error)[]> {
+    const values: (V | Error)[] = []
+    const groups = Map.groupBy(keys.keys(), (place) => sourcesOf((keys[place] as K).business))
+    await Promise.all(
+      Array.from(groups, async ([sources, places]) => {
+        try {
+          const found = await load(
+            sources,
+            places.map((place) => keys[place] as K),
+          )
+          places.forEach((place, index) => (values[place] = found[index] as V))
+        } catch (error) {
+          for (const place of places) values[place] = error instanceof Error ? error : new Error(String(error))
+        }
+      }),
+    )
+    return values
+  }
+
+  return (degraded, lasting = false) => ({
+    marks: new DataLoader((keys: readonly MarkKey[]) => bySources(keys, (sources, some) => loadMarks(sources, some, degraded)), {
+      cache: !lasting,
+      cacheKeyFn: keyText,
+      maxBatchSize: BATCH_MAX,
+    }),
+    counts: new DataLoader(
+      (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getMany(some, degraded)),
+      { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX },
+    ),
+    ownerLikes: new DataLoader(
+      (owners: readonly OwnerKey[]) => bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
+      { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
+    ),
+  })
+}

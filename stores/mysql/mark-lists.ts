@@ -1,0 +1,100 @@
+/**
+ * Pages of marks from both tiers. One statement reads the rows and says how new the newest archived mark is: nearly always
+ * that is older than what the page needs, or there is none, and the page is done. Otherwise it is read again with its
+ * blocks, all as of one moment, so that a mark that is archived meanwhile is neither missed nor listed twice.
+ *
+ * An archived mark for which there is a row, whatever it says, is covered by it and not listed.
+ */
+import type { Mark, MarkPlace, MarkRecord, Subject, ViewerId } from '../../core/domain.ts'
+import { compareEntries } from '../../core/mark-block.ts'
+import { listFromBlocks } from '../../core/mark-blocks.ts'
+import type { Database, Row, Session } from './database.ts'
+import { idLiteral, numberLiteral } from './literals.ts'
+import { archivedRecord } from './mark-archive-reads.ts'
+import { KEYS_MAX, chunked, markCode, markRecordOf, placed } from './mark-rows.ts'
+import { BLOCK, type ListOwner, type PlaceText, selectMarks, selectPageOfBlocks, selectPageOfMarks } from './mark-statements.ts'
+import { idOf } from './rows.ts'
+import type { Transactions } from './transactions.ts'
+
+export type ListedMark = MarkRecord & { id: string }
+
+const BLOCKS_MAX = 4
+
+export function ofViewer(viewer: ViewerId, business: number): ListOwner {
+  return { side: 0, business: numberLiteral(business), id: idLiteral(viewer) }
+}
+
+export function ofSubject({ business, oid }: Subject): ListOwner {
+  return { side: 1, business: numberLiteral(business), id: idLiteral(oid) }
+}
+
+/** Newest first, at most `limit`, strictly after `before`. */
+export async function readPage(
+  database: Database,
+  transactions: Transactions,
+  list: ListOwner,
+  marks: readonly Mark[],
+  before: MarkPlace | undefined,
+  limit: number,
+): Promise<ListedMark[]> {
+  if (marks.length === 0 || limit <= 0) return []
+  const sql = selectPageOfMarks(list, [...new Set(marks)].map(markCode), before && placeText(before.markedAt, before.id), limit)
+  const { recent, newestBlockAt } = pageOf((await database.send(sql)).rows)
+  const page = recent.slice(0, limit)
+  const last = page.length < limit ? undefined : page.at(-1)
+  if (newestBlockAt === undefined || (last !== undefined && last.markedAt > newestBlockAt)) return page
+  return transactions.snapshot(async (session) => {
+    const { recent: rows } = pageOf((await session.send(sql)).rows)
+    const archived = await readArchived(session, list, marks, before, limit)
+    return [...rows, ...archived].sort(compareEntries).slice(0, limit)
+  })
+}
+
+/** Rows of several marks are several lists, put in one order here. */
+function pageOf(rows: readonly Row[]): { recent: ListedMark[]; newestBlockAt: number | undefined } {
+  const newest = rows.find((row) => Number(row[1]) === BLOCK)
+  const recent = rows.filter((row) => row !== newest).map((row) => ({ id: idOf(row[0]), ...markRecordOf(row, 1) }))
+  return { recent: recent.sort(compareEntries), newestBlockAt: newest && Number(newest[2]) }
+}
+
+async function readArchived(
+  session: Session,
+  list: ListOwner,
+  marks: readonly Mark[],
+  before: MarkPlace | undefined,
+  limit: number,
+): Promise<ListedMark[]> {
+  const found: ListedMark[] = []
+  const from = before && placeText(before.markedAt, before.id)
+  for (let after: PlaceText | undefined; found.length < limit;) {
+    const { rows } = await session.send(selectPageOfBlocks(list, from, after, BLOCKS_MAX))
+    const listed = listFromBlocks(
+      rows.map((row) => row[2] as Buffer),
+      marks,
+      before,
+      Number.MAX_SAFE_INTEGER,
+    )
+    for (const chunk of chunked(listed, KEYS_MAX)) {
+      if (found.length >= limit) break
+      const covered = await coveredPlaces(
+        session,
+        list,
+        chunk.map(({ id }) => idLiteral(id)),
+      )
+      for (const [place, entry] of chunk.entries()) if (!covered.has(place)) found.push({ id: entry.id, ...archivedRecord(entry) })
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < BLOCKS_MAX) break
+    after = placeText(Number(last[0]), idOf(last[1]))
+  }
+  return found
+}
+
+async function coveredPlaces(session: Session, { side, business, id }: ListOwner, others: readonly string[]): Promise<Set<number>> {
+  const keys = others.map((other) => (side === 0 ? [business, id, other] : [business, other, id]))
+  return new Set((await session.send(selectMarks(placed(keys)))).rows.map((row) => Number(row[0])))
+}
+
+function placeText(at: number, id: string): PlaceText {
+  return { at: numberLiteral(at), id: idLiteral(id) }
+}

@@ -1,0 +1,181 @@
+/**
+ * The count cache on Redis: counts, newest likers and likes received, with versions, so that nothing older replaces anything
+ * newer (`mark-layout.ts` says what stands where). Everything expires; zero counts sooner, since most subjects are asked for
+ * once and never liked. On one server a multi-get is one MGET, on a Cluster one per region, all in one round trip.
+ *
+ * An error of a part of a Cluster says whom it concerns by the name `business:oid` of a subject, or by the owner.
+ */
+import type { BusinessNumber, OwnerSum, Subject, SubjectCounts } from '../../core/domain.ts'
+import { compareMarkPlaces } from '../../core/places.ts'
+import type { CachedLikers, CountCache, CountedSubject } from '../count-cache.ts'
+import type { RedisConnectionOptions } from './clients.ts'
+import { connect, scriptCommand } from './connection.ts'
+import type { Argument, Connection } from './connection.ts'
+import { makeCountFollowing } from './count-following.ts'
+import { decodeCounts, decodeLikersVersion, decodeOwnerSum } from './count-values.ts'
+import type { OwnerKey } from './count-values.ts'
+import { MARK_FORMAT, makeMarkLayout } from './mark-layout.ts'
+import type { MarkLayout } from './mark-layout.ts'
+import { entriesOf } from './mark-reading.ts'
+import { SCRIPTS } from './scripts.ts'
+import { checkKeyOptions, checkRegions, makeVerification, outageOf } from './verification.ts'
+import { makeWalk } from './walking.ts'
+
+export type RedisCountCacheOptions = RedisConnectionOptions & {
+  /** As of the mark store. */
+  regions: number
+  /** As of the mark store. Default "tm". */
+  prefix?: string
+  /** Milliseconds that counts, likers and likes received are kept. Minimum 1. Default one day. */
+  countTtlMs?: number
+  /** The same for counts of zero. Minimum 1. Default ten minutes. */
+  zeroTtlMs?: number
+}
+
+const PER_COMMAND = 500
+
+export function openRedisCountCache(options: RedisCountCacheOptions): CountCache {
+  const { regions, prefix = 'tm', countTtlMs = 86_400_000, zeroTtlMs = 600_000 } = options
+  checkKeyOptions({ prefix, expireMs: 0 })
+  const layout = makeMarkLayout(prefix, regions)
+  const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
+  const verify = makeVerification(connection, layout, MARK_FORMAT)
+  const following = makeCountFollowing(connection, layout)
+  const counts = makeCounts(connection, layout, { countTtlMs, zeroTtlMs })
+  const likers = makeLikers(connection, layout, countTtlMs)
+  const owners = makeOwnerSums(connection, layout, countTtlMs)
+  return {
+    getCountsMany: verify(counts.getCountsMany),
+    putCounts: verify(counts.putCounts),
+    getLikers: verify(likers.getLikers),
+    putLikers: verify(likers.putLikers),
+    getOwnerSums: verify(owners.getOwnerSums),
+    putOwnerSums: verify(owners.putOwnerSums),
+    followCounts: verify(following.followCounts),
+    forgetCounts: verify(makeForgetting(connection, layout)),
+    check: verify(() => checkRegions(connection, layout)),
+    async close() {
+      following.close()
+      connection.close()
+    },
+  }
+}
+
+function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, zeroTtlMs }: { countTtlMs: number; zeroTtlMs: number }) {
+  return {
+    async getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
+      const values = await multiGet(connection, subjects, layout.regionOfSubject, (subject, region) => [
+        layout.count(region, subject),
+        layout.countVersion(region, subject),
+      ])
+      return values.map(([value, version]) => decodeCounts(value, version))
+    },
+
+    async putCounts(counted: readonly CountedSubject[]): Promise<void> {
+      const commands = inLots(counted, layout.regionOfSubject).map(({ region, items }) => {
+        const keys = items.flatMap((subject) => [layout.count(region, subject), layout.countVersion(region, subject)])
+        const args = items.flatMap((subject): Argument[] => {
+          const { likes, dislikes, version } = subject.counts
+          return [likes, dislikes, version, likes + dislikes === 0 ? zeroTtlMs : countTtlMs, layout.countChanged(region, subject)]
+        })
+        return scriptCommand(SCRIPTS.putCounts, keys, args)
+      })
+      await connection.send(commands)
+    },
+  }
+}
+
+function makeLikers(connection: Connection, layout: MarkLayout, ttlMs: number) {
+  const keysOf = (subject: Subject): string[] => {
+    const region = layout.regionOfSubject(subject)
+    return [layout.likers(region, subject), layout.likersVersion(region, subject)]
+  }
+  return {
+    async getLikers(subject: Subject): Promise<CachedLikers | undefined> {
+      const [answer] = (await connection.send([scriptCommand(SCRIPTS.getLikers, keysOf(subject), [])])) as [[Buffer, Buffer[]] | null]
+      if (answer === null) return undefined
+      const [version, values] = answer
+      return { ...decodeLikersVersion(version), entries: entriesOf(values).sort(compareMarkPlaces) }
+    },
+
+    async putLikers(subject: Subject, { version, whole, entries }: CachedLikers): Promise<void> {
+      const members = entries.flatMap(({ id, markedAt }): Argument[] => [markedAt, id])
+      const args = [version, whole ? 1 : 0, ttlMs, ...members]
+      await connection.send([scriptCommand(SCRIPTS.putLikers, keysOf(subject), args)])
+    },
+  }
+}
+
+function makeOwnerSums(connection: Connection, layout: MarkLayout, ttlMs: number) {
+  const regionOf = ({ owner }: OwnerKey): number => layout.regionOf(owner)
+  return {
+    async getOwnerSums(owners: readonly OwnerKey[]): Promise<(Pick<OwnerSum, 'likes' | 'version'> | undefined)[]> {
+      const values = await multiGet(connection, owners, regionOf, ({ business, owner }, region) => [layout.owner(region, business, owner)])
+      return values.map(([value]) => decodeOwnerSum(value))
+    },
+
+    async putOwnerSums(sums: readonly OwnerSum[]): Promise<void> {
+      const commands = inLots(sums, regionOf).map(({ region, items }) => {
+        const keys = items.map(({ business, owner }) => layout.owner(region, business, owner))
+        const args = items.flatMap(({ likes, version }) => [likes, version])
+        return scriptCommand(SCRIPTS.putOwnerSums, keys, [ttlMs, ...args])
+      })
+      await connection.send(commands)
+    },
+  }
+}
+
+function makeForgetting(connection: Connection, layout: MarkLayout) {
+  let forgetting: { business: BusinessNumber; walk: ReturnType<typeof makeWalk> } | undefined
+  return async (business: BusinessNumber, limit: number): Promise<number> => {
+    if (forgetting?.business !== business) forgetting = { business, walk: makeWalk(connection) }
+    return forgetting.walk(layout.cachePattern(business), limit, async (keys, room) => {
+      const cached = keys.filter((key) => layout.cachedBusinessOf(key) === business).slice(0, room)
+      const commands = inLots(cached, (key) => layout.regionOfKey(key) ?? 0)
+      const went = (await connection.send(commands.map(({ items }) => ({ name: 'unlink', args: items })))) as number[]
+      return went.reduce((sum, count) => sum + count, 0)
+    })
+  }
+}
+
+/** The values of each item's keys. */
+async function multiGet<T>(
+  connection: Connection,
+  items: readonly T[],
+  regionOf: (item: T) => number,
+  keysOf: (item: T, region: number) => string[],
+): Promise<(Buffer | null)[][]> {
+  const found: (Buffer | null)[][] = items.map(() => [])
+  const lots = new Map<number, { keys: string[]; takers: ((value: Buffer | null) => void)[] }>()
+  items.forEach((item, at) => {
+    const region = regionOf(item)
+    // Only a Cluster minds keys of several slots in one command.
+    const name = connection.isCluster ? region : 0
+    let lot = lots.get(name)
+    if (lot === undefined) lots.set(name, (lot = { keys: [], takers: [] }))
+    for (const key of keysOf(item, region)) {
+      lot.keys.push(key)
+      lot.takers.push((value) => found[at]?.push(value))
+    }
+  })
+  const all = [...lots.values()]
+  const answers = (await connection.send(all.map(({ keys }) => ({ name: 'mget', args: keys })))) as (Buffer | null)[][]
+  all.forEach(({ takers }, lot) => takers.forEach((take, at) => take(answers[lot]?.[at] ?? null)))
+  return found
+}
+
+function inLots<T>(items: readonly T[], regionOf: (item: T) => number): { region: number; items: T[] }[] {
+  const lots: { region: number; items: T[] }[] = []
+  const open = new Map<number, T[]>()
+  for (const item of items) {
+    const region = regionOf(item)
+    let lot = open.get(region)
+    if (lot === undefined || lot.length >= PER_COMMAND) {
+      lot = []
+      open.set(region, lot)
+      lots.push({ region, items: lot })
+    }
+    lot.push(item)
+  }
+  return lots
+}

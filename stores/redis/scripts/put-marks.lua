@@ -1,0 +1,72 @@
+#!lua
+-- put-marks: writes marks unless newer ones exist, and marks them dirty. Atomic per region.
+-- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
+-- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)   all with the region's hash tag
+-- ARGV[1] now (ms)  ARGV[2] cap of likes, and of dislikes  ARGV[3] expiry of idle viewers (ms; 0 never)
+-- ARGV[4] the writes, one after another: place in groups from 0 (2 bytes), bits (1): mark, 4 base known, 8 there is one,
+--         16 blind; markedAt (6), oid and base, each after its length (1). Before a known base stands what it is as of (7)
+-- ARGV[5..] per viewer and business: packed viewer + business
+-- returns per write its status (1 byte): 0 stale, and the record that is stored; 1 written, the old mark (1) and the record;
+--         2 needs base, whether the viewer is unknown (1), and what the base must be as of (7)
+-- include: mark
+local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
+local STALE, WRITTEN, NEEDS_BASE = 0, 1, 2
+local clock = readClock(KEYS[1])
+local groups = {}
+
+local function put(group, oid, mark, markedAt, base, blind)
+  local state = group.state
+  local held = findMark(group, oid)
+  local stored = held
+  if not held then
+    local valid = base and base.asOf >= state.leftAt
+    if not valid and not blind and (state.kind ~= COMPLETE or markedAt < state.droppedBefore) then
+      return struct.pack('>BBI7', NEEDS_BASE, state.kind == UNKNOWN and 1 or 0, clock.last)
+    end
+    stored = valid and base.record
+  end
+  if stored and (markedAt < stored.markedAt or (markedAt == stored.markedAt and mark == stored.mark)) then
+    return string.char(STALE) .. packRecord(stored)
+  end
+  local old = stored and stored.mark or NONE
+  -- A base may carry a version of before the hot store was lost: ours never fall behind it.
+  clock.last = math.max(clock.last + 1, now * 1024, (stored and stored.version or 0) + 1)
+  local entry = { mark = mark, counted = held and held.counted or old, dirty = true, markedAt = markedAt, version = clock.last }
+  redis.call('HSET', group.marks, oid, packMark(entry))
+  placeMark(group, oid, held and held.mark or NONE, mark, markedAt)
+  if not (held and held.dirty) then
+    redis.call('ZADD', KEYS[2], 'NX', whole(now), group.prefix .. oid)
+    if held and held.mark == NONE then redis.call('ZREM', KEYS[3], group.prefix .. oid) end
+  end
+  group.written = true
+  return string.char(WRITTEN, old) .. packRecord(entry)
+end
+
+local replies = {}
+local at = 1
+while at <= #writes do
+  local place, bits, markedAt, oid, packed
+  place, bits, markedAt, oid, packed, at = struct.unpack('>HBI6Bc0Bc0', writes, at)
+  local group = groups[place]
+  if not group then
+    group = openMarks(4 + place * 3, ARGV[5 + place])
+    groups[place] = group
+  end
+  local base
+  if bits % 8 >= 4 then
+    base = { asOf = struct.unpack('>I7', packed) }
+    if bits % 16 >= 8 then base.record = unpackMark(string.sub(packed, 8)) end
+  end
+  replies[#replies + 1] = put(group, oid, bits % 4, markedAt, base, bits >= 16)
+end
+
+for _, group in pairs(groups) do
+  if group.written then
+    -- Only now, so that a base stays true through the call.
+    trimMarks(group, cap, clock)
+    putOffExpiry(group, now, expireMs)
+    storeState(group)
+  end
+end
+storeClock(KEYS[1], clock)
+return replies

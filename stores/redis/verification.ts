@@ -1,0 +1,109 @@
+/**
+ * What all stores on Redis check: their options, that the server holds data of theirs, which regions do not answer, and
+ * what to say at a start.
+ */
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { PartOutage } from '../../core/part-outage.ts'
+import { scriptCommand } from './connection.ts'
+import type { Connection } from './connection.ts'
+import { RedisRefusal } from './failures.ts'
+import { SCRIPTS } from './scripts.ts'
+
+/** What this file knows of a layout. */
+export type VerifiedLayout = {
+  regions: number
+  /** The hash in which format and region count are kept. */
+  meta: string
+  slot(region: number): number
+  version(region: number): string
+  never(region: number): string
+  regionOf(viewer: string): number
+  regionOfKey(key: string): number | undefined
+}
+
+const DAY_MS = 86_400_000
+
+export function checkKeyOptions({ prefix, expireMs }: { prefix: string; expireMs: number }): void {
+  if (/[{}]/.test(prefix))
+    throw new TidemarkError('CONFIG_INVALID', `stores.redis.prefix "${prefix}" has a brace, which marks the hash tag: leave it out`)
+  if (expireMs !== 0 && expireMs < DAY_MS) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `stores.redis.expireMs ${expireMs} is less than a day: what is not yet persisted could expire; use 0 for never`,
+    )
+  }
+}
+
+/**
+ * For a start: rejects with CONFIG_INVALID if the server refuses us and with DATA_INCOMPATIBLE if it holds another
+ * deployment's data. One that does not answer, or takes no writes now, is no reason not to start.
+ */
+export async function checkRedisAtStart(store: { check(): Promise<void> }): Promise<void> {
+  try {
+    await store.check()
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    const refusal = error instanceof PartOutage ? error.cause : error
+    if (refusal instanceof RedisRefusal) throw new TidemarkError('CONFIG_INVALID', refusal.message, { cause: error })
+    if (error.code !== 'HOT_STORE_UNAVAILABLE' && error.code !== 'STORE_FULL') throw error
+  }
+}
+
+/** Wraps a method so that nothing is read or written before the stored region count is known to be ours. */
+export function makeVerification(connection: Connection, { meta, regions }: VerifiedLayout, ourFormat: string) {
+  let verified = false
+  let underway: Promise<void> | undefined
+
+  async function verifyOnce(): Promise<void> {
+    await connection.send([
+      { name: 'hsetnx', args: [meta, 'format', ourFormat] },
+      { name: 'hsetnx', args: [meta, 'regions', regions] },
+    ])
+    const [answer] = await connection.send([{ name: 'hmget', args: [meta, 'format', 'regions'] }])
+    const [format, stored] = (answer as Buffer[]).map(String)
+    if (format !== ourFormat) {
+      throw new TidemarkError(
+        'DATA_INCOMPATIBLE',
+        `Redis at ${connection.address} holds data of format ${format} under "${meta}", and this version reads ${ourFormat}: use another prefix or server`,
+      )
+    }
+    if (stored !== String(regions)) {
+      throw new TidemarkError(
+        'DATA_INCOMPATIBLE',
+        `Redis at ${connection.address} was filled with stores.regions ${stored} (see "${meta}"), and ${regions} is configured: set it back, or use another prefix or server`,
+      )
+    }
+    verified = true
+  }
+
+  return function verify<A extends unknown[], T>(method: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
+    return async (...args) => {
+      if (!verified) {
+        underway ??= verifyOnce().finally(() => {
+          underway = undefined
+        })
+        await underway
+      }
+      return method(...args)
+    }
+  }
+}
+
+/** Regions are what fails one by one on a Cluster: each is on one node, and moves by itself. */
+export function outageOf(layout: VerifiedLayout, error: unknown, keys: readonly string[]): unknown {
+  const out = new Set(keys.map((key) => layout.regionOfKey(key)))
+  return out.has(undefined) ? error : new PartOutage(error, (viewer) => out.has(layout.regionOf(viewer)))
+}
+
+/** Of the whole store: one region on each node that has any. */
+export async function checkRegions(connection: Connection, layout: VerifiedLayout, part?: number): Promise<void> {
+  const probe = (region: number) => scriptCommand(SCRIPTS.probe, [layout.version(region), layout.never(region)], [])
+  if (part !== undefined) {
+    await connection.send([probe(part)])
+    return
+  }
+  await connection.masters()
+  const regionOn = new Map<unknown, number>()
+  for (let region = 0; region < layout.regions; region++) regionOn.set(connection.ownerOf(layout.slot(region)), region)
+  await connection.send([...regionOn.values()].map(probe))
+}

@@ -1,0 +1,182 @@
+/** The thumbup subgraph, wired from the ports: schema object, write path, and what its job and its metrics need. */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { parse, type GraphQLSchema } from 'graphql'
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import type { Degraded, StoreName } from '../../core/degraded.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mark-stores.ts'
+import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
+import { systemRandom, type Random } from '../../core/random.ts'
+import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
+import { isServed, makeThumbupBusinesses } from './businesses.ts'
+import { openCountStream } from './count-stream.ts'
+import type { ThumbupJob, ThumbupJobFigures } from './job.ts'
+import { makeLikersRead } from './likers.ts'
+import { readLikes } from './likes.ts'
+import { makePipeline, type Pipeline, type PipelineFigures, type ThumbupStores } from './pipeline.ts'
+import { startQuotas } from './quotas.ts'
+import { makeCountRefresh, type CountRefresh } from './refresh.ts'
+import { makeThumbupResolvers } from './resolvers.ts'
+import { thumbupSdl } from './schema.ts'
+import { makeThumbupService, type ThumbupFigures, type ThumbupService } from './service.ts'
+
+export type { ThumbupStores } from './pipeline.ts'
+
+export type ThumbupSubgraph = {
+  name: 'thumbup'
+  sdl: string
+  schema: GraphQLSchema
+  service: ThumbupService
+  /** The loaders of one request. What they had to do without goes into its collector. */
+  makeLoaders(degraded?: Degraded, lasting?: boolean): ThumbupLoaders
+  /** Starts a job on the same stores; a process may serve, persist, or both. */
+  startJob(): Promise<ThumbupJob>
+  /** What a tail of changes is applied to, of the stores of this business. */
+  refreshOf(business: BusinessNumber): CountRefresh
+  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  drain(): Promise<void>
+  figures(): ThumbupSubgraphFigures
+}
+
+export type ThumbupSubgraphFigures = PipelineFigures & {
+  marks: ThumbupFigures
+  /** Per store: is it down as far as the service knows, and how often was it? */
+  outages: Record<StoreName, { isDown: boolean; count: number }>
+  /** Of businesses with stores of their own, by name. */
+  tenants: Readonly<Record<string, PipelineFigures>>
+}
+
+export type ThumbupOptions = {
+  guard?: MarkGuardOptions
+  random?: Random
+  /** Businesses that have stores of their own. */
+  tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
+}
+
+/** Is there a business with likes? Without one there is no subgraph. */
+export function hasThumbup(config: Config): boolean {
+  return config.businesses.some(isServed)
+}
+
+type Part = { pipeline: Pipeline; refresh: CountRefresh; likers: ReturnType<typeof makeLikersRead>; name: string | undefined }
+
+/** The service works on guarded stores, the job on the stores as they are: it may wait, and retries without limit. */
+export function makeThumbupSubgraph(
+  clock: Clock,
+  stores: ThumbupStores,
+  config: Config,
+  report: Notices | ((error: unknown) => void),
+  { guard = {}, random = systemRandom, tenants = new Map() }: ThumbupOptions = {},
+): ThumbupSubgraph {
+  const notices = noticesOf(report)
+  const { thumbup } = config
+  const businesses = makeThumbupBusinesses(config.businesses)
+  const common = makePart(stores, undefined)
+  const own = new Map(
+    config.businesses.flatMap(({ number, name }) => {
+      const ownStores = tenants.get(number)
+      return ownStores === undefined ? [] : [[number, makePart(ownStores, { number, name })] as const]
+    }),
+  )
+  const partOf = (business: BusinessNumber): Part => own.get(business) ?? common
+  const all = [common, ...own.values()]
+
+  function makePart(partStores: ThumbupStores, tenant: { number: BusinessNumber; name: string } | undefined): Part {
+    const outages = makeOutageNotices(clock, notices)
+    const journals = partStores.journals === undefined ? undefined : noticeReplays(clock, partStores.journals, notices)
+    const isOurs = (number: BusinessNumber): boolean => (tenant === undefined ? !tenants.has(number) : number === tenant.number)
+    const pipeline = makePipeline(
+      clock,
+      random,
+      { ...partStores, journals },
+      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), thumbup, guard },
+      outages.failed,
+      outages.opened,
+    )
+    const { guarded, counts } = pipeline
+    outages.follow({ breakers: breakersOf(guarded) })
+    return {
+      pipeline,
+      refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
+      likers: makeLikersRead(clock, { ...guarded, counts }),
+      name: tenant?.name,
+    }
+  }
+
+  const quotas = startQuotas(clock, businesses.all, (business) => partOf(business).pipeline.guarded.records, notices.failed)
+  const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
+  const resolvers = makeThumbupResolvers(businesses, service, {
+    likers: (subject, viewer, before, first, degraded) => partOf(subject.business).likers(subject, viewer, before, first, degraded),
+    likes(viewer, business, before, first, degraded) {
+      const { guarded, fills } = partOf(business).pipeline
+      return readLikes({ ...guarded, fills }, viewer, business, before, first, degraded)
+    },
+    countsChanged(subjects, degraded) {
+      const { guarded, counts } = partOf(subjects[0]?.business ?? 0).pipeline
+      return openCountStream(clock, guarded.cache, counts, subjects, thumbup.countsWindowMs, degraded)
+    },
+    isLogDown: () => all.some(({ pipeline }) => pipeline.guarded.breakers.log.isOpen()),
+  })
+  const sdl = thumbupSdl(config.businesses)
+  const sources = new Map(all.map((part) => [part, { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts }]))
+
+  return {
+    name: 'thumbup',
+    sdl,
+    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
+    service,
+    makeLoaders: makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>),
+    async startJob() {
+      const jobs = await Promise.all(all.map(({ pipeline }) => pipeline.startJob(notices.parked)))
+      return {
+        figures: () => jobs.map((job) => job.figures()).reduce(summed),
+        async stop() {
+          await Promise.all(jobs.map((job) => job.stop()))
+        },
+      }
+    },
+    refreshOf: (business) => partOf(business).refresh,
+    async drain() {
+      await quotas.stop()
+      await Promise.all(all.map(({ pipeline }) => pipeline.drain()))
+    },
+    figures: () => ({
+      ...common.pipeline.figures(),
+      marks: service.figures(),
+      outages: outagesOf(common.pipeline.guarded),
+      tenants: Object.fromEntries([...own.values()].map(({ name, pipeline }) => [name, pipeline.figures()])),
+    }),
+  }
+}
+
+function summed(a: ThumbupJobFigures, b: ThumbupJobFigures): ThumbupJobFigures {
+  const sum = { ...a }
+  for (const name of Object.keys(sum) as (keyof ThumbupJobFigures)[]) sum[name] += b[name]
+  return sum
+}
+
+/** Hot store and count cache are one store to whoever asks. */
+function breakersOf({ breakers: { hotStore, countCache, log, recordStore } }: GuardedMarkStores) {
+  return {
+    hotStore: {
+      isOpen: () => hotStore.isOpen() || countCache.isOpen(),
+      onClose(listener: () => void) {
+        hotStore.onClose(listener)
+        countCache.onClose(listener)
+      },
+    },
+    log,
+    recordStore,
+  }
+}
+
+function outagesOf(guarded: GuardedMarkStores): ThumbupSubgraphFigures['outages'] {
+  const { hotStore, log, recordStore } = breakersOf(guarded)
+  const { breakers } = guarded
+  return {
+    hotStore: { isDown: hotStore.isOpen(), count: breakers.hotStore.opened() + breakers.countCache.opened() },
+    log: { isDown: log.isOpen(), count: breakers.log.opened() },
+    recordStore: { isDown: recordStore.isOpen(), count: breakers.recordStore.opened() },
+  }
+}

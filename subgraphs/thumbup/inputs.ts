@@ -1,0 +1,90 @@
+/**
+ * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
+ * to do. Batches catch it per input; so the good inputs of a batch still count.
+ */
+import type { Mark } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
+import { SCOPE_MARKS_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
+import type { Registration } from '../../stores/mark-records.ts'
+import type { MarkWrite } from '../../stores/mark-store.ts'
+import type { ThumbupBusinesses } from './businesses.ts'
+
+/** `MarkInput` of the schema, as the gateway coerced it. */
+export type MarkInput = {
+  viewer?: string | null
+  business: string
+  id: string
+  mark: string
+  source?: string | null
+  markedAt?: number | null
+}
+
+/** `SubjectInput` of the schema. */
+export type SubjectInput = { business?: string | null; id: string; owner: string }
+
+const MARKS: readonly string[] = ['NONE', 'LIKE', 'DISLIKE'] satisfies Mark[]
+
+/** The write an input asks for. Throws with the code the payload will carry. */
+export function checkMark(input: MarkInput, viewer: Viewer, businesses: ThumbupBusinesses, now: number, futureMaxMs: number): MarkWrite {
+  const business = businesses.byName(input.business)
+  const viewerId = markedViewer(input.viewer ?? viewer.id, viewer)
+  checkId(input.id, 'id')
+  const mark = checkKind(input.mark)
+  if (mark === 'DISLIKE' && !business.thumbup.dislikes) {
+    throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`)
+  }
+  checkSource(input.source ?? '')
+  return {
+    viewer: viewerId,
+    business: business.number,
+    oid: input.id,
+    mark,
+    markedAt: checkMarkedAt(input.markedAt ?? now, now, futureMaxMs),
+  }
+}
+
+function markedViewer(named: string, viewer: Viewer): string {
+  if (named === viewer.id) return named
+  if (!viewer.scopes.includes(SCOPE_MARKS_WRITE_ANY)) {
+    throw new TidemarkError(
+      'FORBIDDEN',
+      `viewer "${named.slice(0, 16)}" is not the viewer of the token: leave viewer out, or use a token with scope ${SCOPE_MARKS_WRITE_ANY}`,
+    )
+  }
+  checkId(named, 'viewer')
+  return named
+}
+
+function checkKind(mark: string): Mark {
+  if (MARKS.includes(mark)) return mark as Mark
+  throw new TidemarkError('MARK_INVALID', `mark "${mark.slice(0, 16)}" is none: send LIKE, DISLIKE, or NONE to undo`)
+}
+
+function checkSource(source: string): void {
+  if (source.length <= ID_BYTES_MAX && Buffer.byteLength(source) <= ID_BYTES_MAX) return
+  throw new TidemarkError('SOURCE_INVALID', `source "${source.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
+}
+
+function checkMarkedAt(value: number, now: number, futureMaxMs: number): number {
+  if (!Number.isSafeInteger(value) || value < 1) {
+    throw new TidemarkError('MARKED_AT_INVALID', `markedAt ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`)
+  }
+  if (value > now + futureMaxMs) {
+    throw new TidemarkError(
+      'MARKED_AT_INVALID',
+      `markedAt ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave markedAt out (at most ${futureMaxMs} ms are allowed)`,
+    )
+  }
+  return value
+}
+
+/** What an input registers. Throws with the code the payload will carry. */
+export function checkSubject(input: SubjectInput, businessOfCall: string | undefined, businesses: ThumbupBusinesses): Registration {
+  const name = input.business ?? businessOfCall
+  if (name === undefined) throw new TidemarkError('BUSINESS_UNKNOWN', 'no business is named: send it with the input or with the call')
+  const business = businesses.byName(name)
+  checkId(input.id, 'id')
+  checkId(input.owner, 'owner')
+  return { business: business.number, oid: input.id, owner: input.owner }
+}

@@ -1,0 +1,142 @@
+/**
+ * The persist path of thumbup: collect flushes for a window, persist their keys in one step, sweep what no flush carried.
+ * Any number of jobs may run; the log's consumer group splits the regions among them. What concerns the whole, one of them
+ * does: whichever owns region 0 publishes what the outbox holds, forgets, archives and recounts (`upkeep.ts`,
+ * `reconciler.ts`).
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessNumber, MarkKey } from '../../core/domain.ts'
+import type { MarkPersistReport, MarkPersistStores } from '../../core/persist-marks.ts'
+import { makeSweeper } from '../../core/sweeper.ts'
+import { makeWindows } from '../../core/window.ts'
+import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
+import type { StreamOffset } from '../../stores/mark-records.ts'
+import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
+import { startRounds } from './rounds.ts'
+import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
+
+export type ThumbupJobOptions = {
+  windowMs: number
+  windowKeysMax: number
+  persistKeysMax: number
+  sweepAfterMs: number
+  sweepEveryMs: number
+  publishEveryMs: number
+  purgeEveryMs: number
+  tombstoneMs: number
+  /** Milliseconds after which a mark is archived; undefined = never. */
+  archiveAfterMs: number | undefined
+  reconcileEveryMs: number
+  /** Those that are recounted. */
+  businesses: readonly BusinessNumber[]
+  /** Those whose data is removed. */
+  deleted: readonly BusinessNumber[]
+}
+
+export type ThumbupJobFigures = {
+  messages: number
+  /** Keys that flushes carried, each once per message. */
+  marks: number
+  steps: number
+  rows: number
+  missing: number
+  transitions: number
+  /** Updates of subjects' counts: `marks` : `countUpdates` is what windows save. */
+  countUpdates: number
+  swept: number
+  parked: number
+  /** Changes whose events came from the outbox, because the step could not tell them. */
+  published: number
+} & UpkeepFigures &
+  ReconcilerFigures
+
+export type ThumbupJob = {
+  figures(): ThumbupJobFigures
+  /** Finishes what is under way and leaves the group. */
+  stop(): Promise<void>
+}
+
+/** What the offsets are kept under in the record store. */
+export const STREAM = 'marks'
+/** Whichever job owns this region does what needs to be done once. */
+const WHOLE_REGION = 0
+
+export async function startThumbupJob(
+  clock: Clock,
+  stores: MarkPersistStores,
+  log: Log,
+  persist: (keys: readonly MarkKey[], offsets: readonly StreamOffset[]) => Promise<MarkPersistReport>,
+  options: ThumbupJobOptions,
+  onError: (error: unknown) => void,
+  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
+): Promise<ThumbupJob> {
+  const figures = {
+    ...{ messages: 0, marks: 0, steps: 0, rows: 0, missing: 0, transitions: 0, countUpdates: 0, swept: 0, parked: 0, published: 0 },
+  }
+
+  async function persistCounted(keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []): Promise<void> {
+    const report = await persist(keys, offsets)
+    figures.steps++
+    figures.rows += report.rows
+    figures.missing += report.missing
+    figures.transitions += report.transitions
+    figures.countUpdates += report.countUpdates
+  }
+
+  const windows = makeWindows(
+    clock,
+    (keys, offsets) =>
+      persistCounted(
+        keys,
+        offsets.map((each) => ({ stream: STREAM, ...each })),
+      ),
+    { windowMs: options.windowMs, keysMax: options.windowKeysMax },
+  )
+
+  async function persistBatch({ partition, messages, nextOffset }: LogBatch): Promise<void> {
+    const keys = messages.flatMap((message) => message.keys)
+    await windows.add({ partition, offset: nextOffset, keys })
+    figures.messages += messages.length
+    figures.marks += keys.length
+  }
+
+  const consumer: LogConsumer = await log.consumeFlushes({
+    persist: persistBatch,
+    parked(reason, where) {
+      figures.parked++
+      onParked(reason, where)
+    },
+  })
+  const ownedRegions = (): readonly number[] => consumer.ownedRegions()
+  const ownsWhole = (): boolean => ownedRegions().includes(WHOLE_REGION)
+
+  const sweeper = makeSweeper(clock, { listDirty: stores.hot.listDirtyMarks }, log, ownedRegions, (keys) => persistCounted(keys), {
+    afterMs: options.sweepAfterMs,
+    everyMs: options.sweepEveryMs,
+    keysMax: options.persistKeysMax,
+  })
+  sweeper.start((report) => {
+    figures.swept += report.keys
+  }, onError)
+
+  const publish = makePublisher(stores)
+  const publisher = startRounds(
+    clock,
+    options.publishEveryMs,
+    async (mayGoOn) => {
+      if (ownsWhole()) figures.published += await publish(mayGoOn)
+    },
+    onError,
+  )
+  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options)
+  const keeper = startRounds(clock, options.purgeEveryMs, upkeep.round, onError)
+  const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
+
+  return {
+    figures: () => ({ ...figures, ...upkeep.figures(), ...reconciler.figures() }),
+    async stop() {
+      await Promise.all([publisher.stop(), keeper.stop(), reconciler.stop(), sweeper.stop(), windows.stop()])
+      await consumer.stop()
+    },
+  }
+}

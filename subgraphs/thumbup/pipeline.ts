@@ -1,0 +1,176 @@
+/**
+ * One set of stores and all that works on it: guards, journal, aggregator, the way to the log, reads, the persist step and
+ * the job. Most deployments have one; a business with stores of its own has its own, so that what it does to them is
+ * nobody else's trouble. The subgraph is made of them, and so is a process of the simulator.
+ */
+import { makeAggregator, type AggregatorFigures } from '../../core/aggregator.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessConfig } from '../../core/config.ts'
+import type { ThumbupConfig } from '../../core/config-thumbup.ts'
+import type { BusinessNumber, MarkKey } from '../../core/domain.ts'
+import { makeFlusher, type FlusherFigures } from '../../core/flusher.ts'
+import { guardMarkStores, type GuardedMarkStores, type MarkGuardOptions, type MarkStores } from '../../core/guarded-mark-stores.ts'
+import { makeJournaling, type JournalFigures, type Journaling, type JournalingOptions } from '../../core/journaling.ts'
+import { makeFills, type Fills } from '../../core/mark-fills.ts'
+import { persistMarks, type MarkPersistReport } from '../../core/persist-marks.ts'
+import type { Random } from '../../core/random.ts'
+import { regionOf } from '../../core/regions.ts'
+import { makeCountReads, type CountReads, type CountReadsFigures } from '../../loaders/counts.ts'
+import type { Journals } from '../../stores/journal.ts'
+import type { ConsumerHooks } from '../../stores/log.ts'
+import type { StreamOffset } from '../../stores/mark-records.ts'
+import { makeThumbupBusinesses } from './businesses.ts'
+import { startThumbupJob, type ThumbupJob } from './job.ts'
+import { makeMarkReplay, makeMarkWrites, type MarkWriteStores, type MarkWrites } from './writes.ts'
+
+/** With journals, marks are taken while the hot store is down. */
+export type ThumbupStores = MarkStores & { journals?: Journals | undefined }
+
+export type PipelineOptions = {
+  regions: number
+  /** All that are configured; which of them are these stores' is the caller's to know. */
+  businesses: readonly BusinessConfig[]
+  thumbup: ThumbupConfig
+  guard: MarkGuardOptions
+  journaling?: JournalingOptions
+}
+
+export type Pipeline = {
+  guarded: GuardedMarkStores
+  writes: MarkWrites
+  fills: Fills
+  counts: CountReads
+  /** The hot store has this key's change: it may be flushed. */
+  aggregate(key: MarkKey): void
+  /** Persists these keys from store to store, guarded by nothing. */
+  persist(keys: readonly MarkKey[], offsets?: readonly StreamOffset[]): Promise<MarkPersistReport>
+  startJob(onParked?: NonNullable<ConsumerHooks['parked']>): Promise<ThumbupJob>
+  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  drain(): Promise<void>
+  figures(): PipelineFigures
+}
+
+export type PipelineFigures = {
+  aggregator: AggregatorFigures
+  flushes: FlusherFigures
+  journal: JournalFigures
+  counts: CountReadsFigures
+  fills: number
+}
+
+const DIRECT_PERSISTS_MAX = 4
+const DIRECT_PERSISTS_WAITING_MAX = 1_000
+const LIKES_CAP = 1_000
+const NO_JOURNAL: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
+
+/** `onDown` is told when a breaker opens, `onError` of steps in the background that fail. */
+export function makePipeline(
+  clock: Clock,
+  random: Random,
+  stores: ThumbupStores,
+  options: PipelineOptions,
+  onError: (error: unknown) => void,
+  onDown: (error: unknown) => void = onError,
+): Pipeline {
+  const { thumbup } = options
+  const { deleted } = makeThumbupBusinesses(options.businesses)
+  const caps = new Map(options.businesses.map((business) => [business.number, business.thumbup.likesCap]))
+  const capOf = (business: BusinessNumber): number => caps.get(business) ?? LIKES_CAP
+  const guard = { recordReadsPerSecondMax: thumbup.recordReadsPerSecondMax, ...options.guard }
+  const guarded = guardMarkStores(clock, stores, guard, onDown)
+  const fills = makeFills(guarded.hot, guarded.records, capOf)
+  const counts = makeCountReads(clock, random, guarded.cache, guarded.records, {
+    hotTtlMs: thumbup.hotTtlMs,
+    hotBytesMax: thumbup.hotBytesMax,
+    isCacheDown: guarded.breakers.countCache.isOpen,
+  })
+
+  // The job's process serves what it has counted at once, others within the time to live of what they keep. A mark by
+  // itself makes no count old: what everybody sees changes when it is persisted, and its viewer's own is added to that.
+  const cache = {
+    ...stores.cache,
+    async putCounts(counted: Parameters<MarkStores['cache']['putCounts']>[0]) {
+      await stores.cache.putCounts(counted)
+      counted.forEach(counts.invalidate)
+    },
+  }
+  const persistStores = { ...stores, cache }
+  const persistOptions = { capOf, keysMax: thumbup.persistKeysMax, deleted }
+  const persist = (keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []) =>
+    persistMarks(persistStores, keys, offsets, persistOptions, onError)
+
+  /** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
+  async function persistIfUp(keys: readonly MarkKey[]): Promise<void> {
+    // The keys of a flush are of one region.
+    const isHotDown = keys[0] !== undefined && guarded.breakers.hotStore.isOpenFor(keys[0].viewer)
+    if (isHotDown || guarded.breakers.recordStore.isOpen()) throw new Error('a flush of marks is left to the sweeper: two stores are down')
+    await persist(keys)
+  }
+
+  const flusher = makeFlusher(
+    NO_REWARDS,
+    guarded.log,
+    persistIfUp,
+    { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
+    onError,
+  )
+  const aggregator = makeAggregator(clock, flusher.flush, {
+    keysMax: thumbup.flushKeysMax,
+    ageMaxMs: thumbup.flushAgeMaxMs,
+    heldMax: thumbup.aggregatorKeysMax,
+  })
+  const aggregate = ({ viewer, business, oid }: MarkKey): void =>
+    aggregator.add(regionOf(viewer, options.regions), { viewer, business, oid })
+  const writeStores: MarkWriteStores = { hot: guarded.hot, records: guarded.records, fills, capOf }
+  const journaling = startJournaling()
+
+  function startJournaling(): Journaling | undefined {
+    if (stores.journals === undefined) return undefined
+    const isDeleted = (business: BusinessNumber): boolean => deleted.has(business)
+    const made = makeJournaling(
+      clock,
+      guarded.breakers,
+      stores.journals,
+      (dropped) => makeMarkReplay(writeStores, aggregate, dropped, isDeleted),
+      options.journaling ?? {},
+      onError,
+    )
+    made.start()
+    return made
+  }
+
+  return {
+    guarded,
+    writes: makeMarkWrites(writeStores, journaling),
+    fills,
+    counts,
+    aggregate,
+    persist,
+    startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
+    async drain() {
+      await journaling?.stop()
+      aggregator.flushAll()
+      await flusher.settled()
+      guarded.stop()
+    },
+    figures: () => ({
+      aggregator: aggregator.figures(),
+      flushes: flusher.figures(),
+      journal: journaling?.figures() ?? NO_JOURNAL,
+      counts: counts.figures(),
+      fills: fills.count(),
+    }),
+  }
+}
+
+const NO_REWARDS = { confirmRewards: () => Promise.resolve() }
+const DAY_MS = 86_400_000
+
+function jobOptions({ thumbup, businesses }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
+  return {
+    ...thumbup,
+    archiveAfterMs: thumbup.archiveAfterDays === 'never' ? undefined : thumbup.archiveAfterDays * DAY_MS,
+    businesses: businesses.map(({ number }) => number).filter((number) => !deleted.has(number)),
+    deleted: [...deleted],
+  }
+}

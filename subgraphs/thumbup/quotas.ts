@@ -1,0 +1,83 @@
+/**
+ * What a business may use, so that one that is full or too busy is nobody else's trouble: marks a second, counted by each
+ * process that answers, and marks stored, which each such process sums up from the counts in the background, a page at a
+ * time. That sum is as old as a walk takes: a quota of storage is a fence, not an account.
+ *
+ * Undoing is never refused for want of storage: it is how a business gets below its quota.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessConfig } from '../../core/config.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { makeTokenBucket, type TokenBucket } from '../../core/token-bucket.ts'
+import type { MarkRecords } from '../../stores/mark-records.ts'
+import type { MarkWrite } from '../../stores/mark-store.ts'
+import { startRounds } from './rounds.ts'
+
+export type Quotas = {
+  /** Throws QUOTA_EXCEEDED. */
+  admit(write: Pick<MarkWrite, 'business' | 'mark'>): void
+  stop(): Promise<void>
+}
+
+const PAGE = 1_000
+const PAGE_EVERY_MS = 200
+
+export function startQuotas(
+  clock: Clock,
+  businesses: readonly BusinessConfig[],
+  recordsOf: (business: BusinessNumber) => Pick<MarkRecords, 'listSubjects'>,
+  onError: (error: unknown) => void,
+): Quotas {
+  const buckets = new Map<BusinessNumber, { bucket: TokenBucket; perSecond: number }>()
+  const stored = new Map<BusinessNumber, { marks: number; max: number; name: string }>()
+  const names = new Map(businesses.map(({ number, name }) => [number, name]))
+  for (const { number, name, thumbup } of businesses) {
+    const { marksPerSecondMax, marksMax } = thumbup
+    if (marksPerSecondMax !== undefined)
+      buckets.set(number, { bucket: makeTokenBucket(clock, marksPerSecondMax), perSecond: marksPerSecondMax })
+    if (marksMax !== undefined) stored.set(number, { marks: 0, max: marksMax, name })
+  }
+
+  const walks = Array.from(stored, ([business, quota]) => {
+    let after: string | undefined
+    let sum = 0
+    return startRounds(
+      clock,
+      PAGE_EVERY_MS,
+      async () => {
+        const page = await recordsOf(business).listSubjects(business, after, PAGE)
+        for (const { counts } of page) sum += counts.likes + counts.dislikes
+        after = page.at(-1)?.oid
+        // What is there already counts before a first walk has ended.
+        quota.marks = page.length < PAGE ? sum : Math.max(quota.marks, sum)
+        if (page.length >= PAGE) return
+        after = undefined
+        sum = 0
+      },
+      onError,
+    )
+  })
+
+  return {
+    admit({ business, mark }) {
+      const limit = buckets.get(business)
+      if (limit !== undefined && !limit.bucket.take(1)) {
+        throw new TidemarkError(
+          'QUOTA_EXCEEDED',
+          `business "${names.get(business)}" has had its ${limit.perSecond} marks of this second: send the mark again later`,
+        )
+      }
+      const quota = stored.get(business)
+      if (quota !== undefined && mark !== 'NONE' && quota.marks >= quota.max) {
+        throw new TidemarkError(
+          'QUOTA_EXCEEDED',
+          `business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
+        )
+      }
+    },
+    async stop() {
+      await Promise.all(walks.map((walk) => walk.stop()))
+    },
+  }
+}

@@ -1,0 +1,287 @@
+/** Arguments in, loaders and service out; no logic, no store. */
+import { GraphQLScalarType, Kind } from 'graphql'
+import type { BusinessConfig } from '../../core/config.ts'
+import type { Degraded } from '../../core/degraded.ts'
+import type { BusinessNumber, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { checkFirst, checkIds } from '../../core/input-limits.ts'
+import { checkId } from '../../core/keys.ts'
+import { decodeMarkCursor, encodeMarkCursor, type MarkList } from '../../core/mark-places.ts'
+import { transitionOf } from '../../core/merge-mark.ts'
+import { SCOPE_MARKS_READ_ANY, requireViewer, type Viewer } from '../../core/viewer.ts'
+import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
+import type { CountedSubject } from '../../stores/count-cache.ts'
+import type { ThumbupBusinesses } from './businesses.ts'
+import type { MarkInput, SubjectInput } from './inputs.ts'
+import type { MarkPage } from './likes.ts'
+import type { MarkAnswer, ThumbupService } from './service.ts'
+
+/** What every request brings along, local or standalone. */
+export type ThumbupContext = {
+  viewer: Viewer | undefined
+  loaders: ThumbupLoaders
+  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  degraded?: Degraded
+}
+
+export type ThumbupReads = {
+  likers(
+    subject: Subject,
+    viewer: ViewerId | undefined,
+    before: MarkPlace | undefined,
+    first: number,
+    degraded: Degraded | undefined,
+  ): Promise<MarkPage | null>
+  likes(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    before: MarkPlace | undefined,
+    first: number,
+    degraded: Degraded | undefined,
+  ): Promise<MarkPage | null>
+  countsChanged(subjects: readonly Subject[], degraded: Degraded | undefined): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  /** A write is as good as ever then; that it is persisted another way is all there is to say. */
+  isLogDown(): boolean
+}
+
+type PageArgs = { first: number; after?: string | null }
+/** As another subgraph sent it. */
+type Entity = { __typename: string; id: unknown }
+type User = { id: unknown }
+type Kinds = 'likes' | 'dislikes'
+
+export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
+  const query = {
+    thumbups(_: unknown, args: { business: string; ids: string[] }) {
+      const business = businesses.byName(args.business)
+      checkIds(args.ids)
+      return args.ids.map((id) => ({ business: business.name, id, number: business.number }))
+    },
+    thumbupUser(_: unknown, args: { id?: string | null }, context: ThumbupContext) {
+      const viewer = requireViewer(context.viewer)
+      return { id: userId({ id: args.id ?? viewer.id }) }
+    },
+    async reconcile(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
+      const { checked, drift, ownerDrift } = await service.reconcile(context.viewer, args.business, args.ids)
+      return {
+        checked,
+        drift: drift.map(({ oid, counts, rows }) => ({
+          id: oid,
+          likeCount: counts.likes,
+          dislikeCount: counts.dislikes,
+          likeRows: rows.likes,
+          dislikeRows: rows.dislikes,
+        })),
+        ownerDrift: ownerDrift.map(({ owner, likes, summed }) => ({ owner, likesReceived: likes, summed })),
+      }
+    },
+  }
+
+  /** Who writes, and where it is said what his write had to do without. */
+  function writerOf(context: ThumbupContext): Viewer {
+    if (reads.isLogDown()) context.degraded?.add('log')
+    return requireViewer(context.viewer)
+  }
+
+  async function markAll(inputs: readonly MarkInput[], context: ThumbupContext) {
+    const answers = await service.mark(writerOf(context), inputs, context.degraded)
+    // What was read before in this request is old now.
+    for (const answer of answers) if (answer.outcome !== 'REJECTED') context.loaders.marks.clear(answer.key)
+    return answers.map(payloadOf)
+  }
+
+  const mutation = {
+    async mark(_: unknown, args: MarkInput, context: ThumbupContext) {
+      return (await markAll([args], context))[0]
+    },
+    markBatch: (_: unknown, args: { inputs: MarkInput[] }, context: ThumbupContext) => markAll(args.inputs, context),
+    registerSubjects: (_: unknown, args: { business?: string | null; inputs: SubjectInput[] }, context: ThumbupContext) =>
+      service.registerSubjects(context.viewer, args.business ?? undefined, args.inputs),
+  }
+
+  const subscription = {
+    countsChanged: {
+      subscribe(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
+        const { number } = businesses.byName(args.business)
+        checkIds(args.ids)
+        const subjects = [...new Set(args.ids)].map((oid) => ({ business: number, oid }))
+        return reads.countsChanged(subjects, context.degraded)
+      },
+      resolve: (changed: readonly CountedSubject[]) => ({
+        business: businesses.byNumber(changed[0]?.business ?? 0)?.name ?? '',
+        counts: changed.map(({ oid, counts }) => ({
+          id: oid,
+          likeCount: counts.likes,
+          dislikeCount: counts.dislikes,
+          version: counts.version,
+        })),
+      }),
+    },
+  }
+
+  /** As this viewer expects it: the count that everybody sees, and what waits of his own. */
+  async function shownCount(
+    { loaders }: ThumbupContext,
+    subject: Subject,
+    viewer: ViewerId | undefined,
+    kind: Kinds,
+  ): Promise<number | null> {
+    const [counts, held] = await Promise.all([
+      loaders.counts.load(subject),
+      // Counts are for everybody: that a viewer's own mark cannot be read is no reason to have none.
+      viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
+    ])
+    return counts === null ? null : withOwn(counts, held, kind)
+  }
+
+  async function likers(subject: Subject, { first, after }: PageArgs, context: ThumbupContext) {
+    requireViewer(context.viewer)
+    checkFirst(first)
+    const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
+    const before = placeOf(list, after)
+    const page = await reads.likers(subject, context.viewer?.id, before, first, context.degraded)
+    return page && connectionOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
+  }
+
+  function subjectFields<T>(subjectOf: (parent: T) => Subject) {
+    return {
+      likeCount: (parent: T, _: unknown, context: ThumbupContext) => shownCount(context, subjectOf(parent), context.viewer?.id, 'likes'),
+      dislikeCount: (parent: T, _: unknown, context: ThumbupContext) =>
+        shownCount(context, subjectOf(parent), context.viewer?.id, 'dislikes'),
+      async viewerMark(parent: T, _: unknown, context: ThumbupContext) {
+        const viewer = requireViewer(context.viewer).id
+        return (await context.loaders.marks.load({ viewer, ...subjectOf(parent) }))?.mark ?? null
+      },
+      likers: (parent: T, args: PageArgs, context: ThumbupContext) => likers(subjectOf(parent), args, context),
+    }
+  }
+
+  const user = {
+    async likes(user: User, args: PageArgs & { business: string }, context: ThumbupContext) {
+      const viewer = requireViewer(context.viewer)
+      const id = userId(user)
+      if (id !== viewer.id && !viewer.scopes.includes(SCOPE_MARKS_READ_ANY)) {
+        throw new TidemarkError(
+          'FORBIDDEN',
+          `user "${id.slice(0, 16)}" is not the viewer of the token: ask for your own likes, or use a token with scope ${SCOPE_MARKS_READ_ANY}`,
+        )
+      }
+      const business = businesses.byName(args.business)
+      checkFirst(args.first)
+      const list: MarkList = { kind: 'likes', business: business.number, id }
+      const before = placeOf(list, args.after)
+      const page = await reads.likes(id, business.number, before, args.first, context.degraded)
+      return page && connectionOf(list, page, before !== undefined, ({ id: oid, markedAt }) => ({ node: likeOf(business, oid, markedAt) }))
+    },
+    likesReceived(user: User, args: { business: string }, context: ThumbupContext) {
+      const business = businesses.byName(args.business)
+      return context.loaders.ownerLikes.load({ business: business.number, owner: userId(user) })
+    },
+  }
+
+  type Payload = ReturnType<typeof payloadOf>
+  /** Read only if asked for. */
+  const payload = {
+    async state({ key, outcome }: Payload, _: unknown, context: ThumbupContext) {
+      if (key === undefined) return null
+      if (outcome === 'ACCEPTED') return 'PENDING'
+      const held = await context.loaders.marks.load(key)
+      return held && (held.pending ? 'PENDING' : 'SETTLED')
+    },
+    likeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
+      key ? shownCount(context, subjectOf(key), key.viewer, 'likes') : null,
+    dislikeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
+      key ? shownCount(context, subjectOf(key), key.viewer, 'dislikes') : null,
+  }
+
+  return {
+    Timestamp: timestamp,
+    BigCount: bigCount,
+    Query: query,
+    Mutation: mutation,
+    Subscription: subscription,
+    Thumbup: subjectFields(({ number, id }: { number: BusinessNumber; id: string }) => ({ business: number, oid: id })),
+    User: user,
+    MarkPayload: payload,
+    ...Object.fromEntries(
+      businesses.all.map((business) => [
+        business.entity,
+        // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+        subjectFields(({ id }: Entity) => ({ business: business.number, oid: checked(String(id)) })),
+      ]),
+    ),
+  }
+}
+
+function payloadOf(answer: MarkAnswer) {
+  if (answer.outcome === 'REJECTED') return { ...answer, key: undefined, changed: false }
+  if (answer.outcome === 'STALE')
+    return { outcome: answer.outcome, key: answer.key, oldMark: answer.mark, newMark: answer.mark, changed: false }
+  const { outcome, key, old, mark } = answer
+  return { outcome, key, oldMark: old ?? null, newMark: mark, changed: old === undefined ? null : old !== mark }
+}
+
+function withOwn(
+  counts: SubjectCounts,
+  held: { mark: 'NONE' | 'LIKE' | 'DISLIKE'; counted: 'NONE' | 'LIKE' | 'DISLIKE' } | null,
+  kind: Kinds,
+): number {
+  if (held === null) return counts[kind]
+  // The mark may have been counted between the two reads.
+  return Math.max(0, counts[kind] + transitionOf(held.counted, held.mark)[kind])
+}
+
+function subjectOf({ business, oid }: Subject): Subject {
+  return { business, oid }
+}
+
+function checked(id: string): string {
+  checkId(id, 'id')
+  return id
+}
+
+function userId({ id }: User): string {
+  return checked(String(id))
+}
+
+function likeOf(business: BusinessConfig, oid: string, markedAt: number) {
+  return { business: business.name, oid, subject: { __typename: business.entity, id: oid }, markedAt }
+}
+
+function placeOf(list: MarkList, after: string | null | undefined): MarkPlace | undefined {
+  return typeof after === 'string' ? decodeMarkCursor(list, after) : undefined
+}
+
+function connectionOf<E extends object>(list: MarkList, page: MarkPage, hasPreviousPage: boolean, edgeOf: (entry: MarkPlace) => E) {
+  const edges = page.entries.map((entry) => ({ cursor: encodeMarkCursor(list, entry), ...edgeOf(entry) }))
+  return {
+    edges,
+    pageInfo: {
+      hasNextPage: page.hasNextPage,
+      hasPreviousPage,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges[edges.length - 1]?.cursor ?? null,
+    },
+  }
+}
+
+const NO_MOMENT = -1
+
+/** As in history: what is no number is a moment that never was, and is rejected by the service as one input of its batch. */
+const timestamp = new GraphQLScalarType<number, number>({
+  name: 'Timestamp',
+  serialize(value) {
+    if (typeof value === 'number') return value
+    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
+  },
+  parseValue: (value) => (typeof value === 'number' ? value : NO_MOMENT),
+  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : NO_MOMENT),
+})
+
+const bigCount = new GraphQLScalarType<number, number>({
+  name: 'BigCount',
+  serialize(value) {
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+    throw new TypeError('a BigCount is a whole number from 0 to 2^53')
+  },
+})

@@ -1,0 +1,34 @@
+/**
+ * The thumbup subgraph's SDL: schema/thumbup.graphql, and per business whose thumbup is on its entity type and its place in
+ * `Subject`. So adding a business is a change of configuration only.
+ */
+import { readFileSync } from 'node:fs'
+import type { BusinessConfig } from '../../core/config.ts'
+import { isServed } from './businesses.ts'
+
+const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.url), 'utf8')
+
+/** At least one of them must have thumbup on. */
+export function thumbupSdl(businesses: readonly BusinessConfig[]): string {
+  const entities = businesses.filter(isServed).map((business) => business.entity)
+  return `${base}
+"A thing a viewer can think something of."
+union Subject = ${entities.join(' | ')}
+${entities.map(entitySdl).join('')}`
+}
+
+function entitySdl(entity: string): string {
+  return `
+type ${entity} @key(fields: "id") {
+  id: ID!
+  "As the viewer who asks expects it: his own like counts at once. Null if no store answers."
+  likeCount: BigCount
+  "As likeCount."
+  dislikeCount: BigCount
+  "What the viewer who asks thinks; null if no store answers."
+  viewerMark: Mark @authenticated
+  "Who likes it, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: FIRST_INVALID, CURSOR_INVALID."
+  likers(first: Int! = 20, after: String): LikerConnection @authenticated
+}
+`
+}

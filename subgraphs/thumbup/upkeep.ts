@@ -1,0 +1,93 @@
+/**
+ * What a job does besides persisting, in bounded chunks: tell what the outbox still holds, forget undone marks, archive old
+ * ones, remove what deleted businesses left. Each chunk is a call of its own, and all of it may be repeated.
+ */
+import type { Clock } from '../../core/clock.ts'
+import { publishOutbox, type MarkPersistStores } from '../../core/persist-marks.ts'
+import type { ThumbupJobOptions } from './job.ts'
+
+export type UpkeepFigures = {
+  /** Undone marks that the record store has forgotten. */
+  purged: number
+  archived: number
+  /** Of deleted businesses: rows, keys of the hot store, cached counts. */
+  removed: number
+}
+
+const OUTBOX_MAX = 100
+const CHUNK = 1_000
+
+/**
+ * One round tells what was in the outbox a round before already: what is newer, the step that made it is about to tell by
+ * itself. Returns how many changes were told.
+ */
+export function makePublisher(stores: MarkPersistStores): (mayGoOn: () => boolean) => Promise<number> {
+  let seen = 0
+  return async (mayGoOn) => {
+    let told = 0
+    const upTo = seen
+    while (mayGoOn()) {
+      const some = await publishOutbox(stores, OUTBOX_MAX, (number) => number <= upTo)
+      told += some
+      if (some < OUTBOX_MAX) break
+    }
+    seen = Math.max(0, ...(await stores.records.listOutbox(OUTBOX_MAX)).map(({ number }) => number))
+    return told
+  }
+}
+
+export function makeUpkeep(
+  clock: Clock,
+  { hot, cache, records }: MarkPersistStores,
+  ownedRegions: () => readonly number[],
+  ownsWhole: () => boolean,
+  options: Pick<ThumbupJobOptions, 'tombstoneMs' | 'archiveAfterMs' | 'deleted'>,
+) {
+  const figures: UpkeepFigures = { purged: 0, archived: 0, removed: 0 }
+
+  /** Until nothing is left; `count` is told what each chunk did. */
+  async function exhaust(mayGoOn: () => boolean, chunk: () => Promise<number>, count: (done: number) => void): Promise<void> {
+    while (mayGoOn()) {
+      const done = await chunk()
+      count(done)
+      if (done === 0) return
+    }
+  }
+
+  async function round(mayGoOn: () => boolean): Promise<void> {
+    const undoneBefore = clock.now() - options.tombstoneMs
+    // Each job its own regions; of a region that moves meanwhile, two may purge the same, which is no harm.
+    await exhaust(
+      mayGoOn,
+      () => hot.purgeUndone(ownedRegions(), undoneBefore, CHUNK),
+      () => undefined,
+    )
+    const mayGoOnWhole = (): boolean => mayGoOn() && ownsWhole()
+    await exhaust(
+      mayGoOnWhole,
+      () => records.purgeUndone(undoneBefore, CHUNK),
+      (done) => (figures.purged += done),
+    )
+    const { archiveAfterMs } = options
+    if (archiveAfterMs !== undefined) {
+      const markedBefore = clock.now() - archiveAfterMs
+      await exhaust(
+        mayGoOnWhole,
+        () => records.archiveMarks(markedBefore, CHUNK),
+        (done) => (figures.archived += done),
+      )
+    }
+    for (const business of options.deleted) {
+      // The hot store first: nothing that is dirty there may come back into the record store afterwards.
+      for (const chunk of [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts]) {
+        await exhaust(
+          mayGoOnWhole,
+          () => chunk(business, CHUNK),
+          (done) => (figures.removed += done),
+        )
+      }
+    }
+  }
+
+  return { round, figures: () => ({ ...figures }) }
+}

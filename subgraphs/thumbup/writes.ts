@@ -1,0 +1,95 @@
+/**
+ * How marks are set, as the service does it: straight into the hot store, or, while it is down, into the journal.
+ * `journaled` says that the hot store does not know of it yet; its key must not be flushed.
+ *
+ * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
+ * waits in this process's journal, his next go behind it; other viewers' go straight.
+ */
+import { saysDown, type Degraded } from '../../core/degraded.ts'
+import type { BusinessNumber, Mark } from '../../core/domain.ts'
+import type { Journaling, Replay } from '../../core/journaling.ts'
+import type { Fills } from '../../core/mark-fills.ts'
+import { putMarks, type DecidedMark } from '../../core/mark-putting.ts'
+import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../core/part-outage.ts'
+import type { MarkRecords } from '../../stores/mark-records.ts'
+import type { MarkStore, MarkWrite } from '../../stores/mark-store.ts'
+
+export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
+
+export type MarkWrites = {
+  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE only if the journal fails too, or there is none. */
+  put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
+}
+
+export type MarkWriteStores = {
+  hot: Pick<MarkStore, 'putMarks'>
+  records: Pick<MarkRecords, 'getMarkMany'>
+  fills: Fills
+  capOf(business: BusinessNumber): number
+}
+
+export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journaling, 'mustJournal' | 'append'> | undefined): MarkWrites {
+  const { hot, records, fills, capOf } = stores
+
+  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
+  function putDirectly(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded))
+  }
+
+  async function putOrJournal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    try {
+      return await putMarks(hot, records, fills, writes, { now, capOf }, degraded)
+    } catch (error) {
+      if (journaling === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, writes)) throw error
+      // Some may have been taken. Putting those again changes nothing.
+      return journal(writes, now, degraded)
+    }
+  }
+
+  async function journal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    degraded?.add('hotStore')
+    await journaling?.append({ kind: 'mark', now, writes })
+    return writes.map(({ mark }) => ({ status: 'journaled', mark }))
+  }
+
+  return {
+    async put(writes, now, degraded) {
+      const mustWait = new Set(journaling === undefined ? [] : writes.filter(({ viewer }) => journaling.mustJournal(viewer)))
+      if (mustWait.size === 0) return putDirectly(writes, now, degraded)
+      if (mustWait.size === writes.length) return journal(writes, now, degraded)
+      return inTwo(
+        writes,
+        (write) => mustWait.has(write),
+        (waiting) => journal(waiting, now, degraded),
+        (going) => putDirectly(going, now, degraded),
+      )
+    },
+  }
+}
+
+/**
+ * Applying what a journal holds. A mark is one last-write-wins register with the time it was given, so an entry may be
+ * applied twice and late: what is newer stays. With the record store down it is put blindly, to be seen at once.
+ */
+export function makeMarkReplay(
+  stores: MarkWriteStores,
+  aggregate: (key: MarkWrite) => void,
+  dropped: (count: number) => void,
+  isDeleted: (business: BusinessNumber) => boolean,
+): Replay {
+  return {
+    async apply(entry) {
+      if (entry.kind !== 'mark') throw new Error(`an entry of kind ${entry.kind} is in the journal of marks`)
+      const { hot, records, fills, capOf } = stores
+      const writes = entry.writes.filter(({ business }) => !isDeleted(business))
+      if (writes.length > 0) {
+        const outcomes = await putMarks(hot, records, fills, writes, { now: entry.now, capOf }, new Set())
+        // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
+        writes.forEach(aggregate)
+        dropped(outcomes.filter(({ status, record }, index) => status === 'stale' && record.mark !== writes[index]?.mark).length)
+      }
+      dropped(entry.writes.length - writes.length)
+      return true
+    },
+  }
+}

@@ -1,0 +1,25 @@
+/** The model of the record store of marks keeps the contract of the port. */
+import { markRecordsContract } from '../contracts/mark-records.ts'
+import { makeMarkRecordsState, openModelMarkRecords } from '../contracts/mark-records-model.ts'
+
+markRecordsContract('model', () => {
+  const state = makeMarkRecordsState()
+  const open = () => openModelMarkRecords(state)
+  return Promise.resolve({
+    store: open(),
+    reopen: () => Promise.resolve(open()),
+    plant: {
+      counts({ business, oid }, wrong) {
+        const known = state.counts.get(`${business}:${oid}`)
+        if (known !== undefined) state.counts.set(`${business}:${oid}`, { ...known, counts: { ...known.counts, ...wrong } })
+        return Promise.resolve()
+      },
+      ownerSum({ business, owner }, likes) {
+        const known = state.sums.get(`${business}:${owner}`)
+        if (known !== undefined) state.sums.set(`${business}:${owner}`, { ...known, likes })
+        return Promise.resolve()
+      },
+    },
+    dispose: () => Promise.resolve(),
+  })
+})

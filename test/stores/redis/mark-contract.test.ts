@@ -1,0 +1,49 @@
+/** The contracts of the mark store and of the count cache on one Redis and on a Cluster. */
+import { describe } from 'vitest'
+import { openRedisCountCache } from '../../../stores/redis/count-cache.ts'
+import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
+import { countCacheContract } from '../../contracts/count-cache.ts'
+import { markStoreContract } from '../../contracts/mark-store.ts'
+import { redisIsHere, startCluster, startRedis } from './servers.ts'
+import type { TestServers } from './servers.ts'
+
+describe.skipIf(!(await redisIsHere()))('marks on Redis', () => {
+  markStoreContract('one Redis', () => openMarks(startRedis, 16))
+  countCacheContract('one Redis', () => openCounts(startRedis, 16))
+  markStoreContract('a Redis Cluster of three masters', () => openMarks(startCluster, 100))
+  countCacheContract('a Redis Cluster of three masters', () => openCounts(startCluster, 100))
+})
+
+async function openMarks(start: () => Promise<TestServers>, regions: number) {
+  const servers = await start()
+  const another = async () => openRedisMarkStore({ urls: servers.urls, regions })
+  let store = await another()
+  return {
+    store,
+    regions,
+    another,
+    async reopen() {
+      await store.close()
+      store = await another()
+      return store
+    },
+    async dispose() {
+      await store.close()
+      await servers.stop()
+    },
+  }
+}
+
+async function openCounts(start: () => Promise<TestServers>, regions: number) {
+  const servers = await start()
+  const another = async () => openRedisCountCache({ urls: servers.urls, regions })
+  const cache = await another()
+  return {
+    cache,
+    another,
+    async dispose() {
+      await cache.close()
+      await servers.stop()
+    },
+  }
+}

@@ -1,0 +1,261 @@
+/** What is Redis' own about marks and cached counts: keys that others read, commands counted, ties, expiry, scripts that get lost. */
+import { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { compareIds } from '../../../core/keys.ts'
+import type { CountCache } from '../../../stores/count-cache.ts'
+import type { MarkStore } from '../../../stores/mark-store.ts'
+import { connect } from '../../../stores/redis/connection.ts'
+import { openRedisCountCache } from '../../../stores/redis/count-cache.ts'
+import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
+import { regionTags } from '../../../stores/redis/region-tags.ts'
+import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark } from '../../contracts/marks.ts'
+import { keyOf, report, write } from '../../contracts/reports.ts'
+import { makeTcpProxy } from '../../support/tcp-proxy.ts'
+import { redisIsHere, startRedis } from './servers.ts'
+import type { TestServers } from './servers.ts'
+
+const regions = 4
+const tag2 = regionTags(regions)[2] as string
+const DAY = 86_400_000
+const at = 1_790_000_000_000
+
+describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
+  let servers: TestServers
+  let redis: Redis
+  let marks: MarkStore
+  let counts: CountCache
+  beforeAll(async () => {
+    servers = await startRedis()
+    redis = new Redis(servers.ports[0] as number)
+    marks = openRedisMarkStore({ urls: servers.urls, regions })
+    counts = openRedisCountCache({ urls: servers.urls, regions })
+  })
+  beforeEach(async () => {
+    await redis.flushall()
+    await marks.check()
+  })
+  afterAll(async () => {
+    redis.disconnect()
+    await marks.close()
+    await counts.close()
+    await servers.stop()
+  })
+  /** All but that of format and regions. */
+  const keys = async () => (await redis.keys('*')).filter((key) => key !== 'tm:marks:meta').sort()
+
+  it('likes and dislikes are sorted sets of oids by time, and pending marks and tombstones stand beside them only while they must', async () => {
+    await fill(marks, '42')
+    await marks.putMarks([markOf('42', '7', 'LIKE', at), markOf('42', 'a:b', 'DISLIKE', at + 1)], { now: at, cap: CAP })
+    const likes = `tm:user:likes:{${tag2}}:42:1`
+    const dislikes = `tm:user:dislikes:{${tag2}}:42:1`
+    const pending = `tm:user:marks:{${tag2}}:42:1`
+    const region = [`tm:marks:dirty:{${tag2}}`, `tm:marks:version:{${tag2}}`]
+    expect(await keys()).toEqual([...region, dislikes, likes, pending].sort())
+    expect(await redis.zrange(likes, '0', '-1', 'WITHSCORES')).toEqual(['7', String(at)])
+    expect(await redis.zrange(dislikes, '0', '-1', 'WITHSCORES')).toEqual(['a:b', String(at + 1)])
+    expect((await redis.hkeys(pending)).sort()).toEqual(['', '7', 'a:b'])
+    await persist(marks, [keyOf('42', '7'), keyOf('42', 'a:b')])
+    expect(await redis.hkeys(pending)).toEqual([''])
+    await putMark(marks, markOf('42', '7', 'NONE', at + 2))
+    expect(await redis.exists(likes)).toBe(0)
+    await persist(marks, [keyOf('42', '7')])
+    expect(await redis.zrange(`tm:marks:undone:{${tag2}}`, '0', '-1', 'WITHSCORES')).toHaveLength(2)
+    expect(await redis.exists(`tm:marks:dirty:{${tag2}}`)).toBe(0)
+    expect(await marks.purgeUndone([2], at + 2, 10)).toBe(1)
+    expect(await redis.hkeys(pending)).toEqual([''])
+    expect(await marks.forgetBusiness(1, 10)).toBe(2)
+    expect(await keys()).toEqual([`tm:marks:version:{${tag2}}`])
+  })
+
+  it('counts are "likes,dislikes" in a key that other tools read, beside their version, and expire, zeros sooner', async () => {
+    await counts.putCounts([
+      { business: 1, oid: '7', counts: { likes: 12, dislikes: 3, version: 5 } },
+      { business: 1, oid: '8', counts: { likes: 0, dislikes: 0, version: 2 } },
+    ])
+    await counts.putLikers({ business: 1, oid: '7' }, { version: 5, whole: true, entries: [{ id: '42', markedAt: at }] })
+    await counts.putOwnerSums([{ business: 1, owner: '42', likes: 9, version: 4 }])
+    const found = await keys()
+    const [seven, eight] = ['7', '8'].map((oid) => found.find((key) => key.startsWith('tm:count:') && key.endsWith(`:1:${oid}`)) ?? '')
+    expect(seven).toMatch(/^tm:count:\{[0-9a-z]+\}:1:7$/)
+    const sevens = seven?.replace('tm:count:', '') ?? ''
+    expect(found).toEqual(
+      [
+        ...[seven, eight, `tm:count-version:${sevens}`, eight?.replace('count', 'count-version')],
+        ...[`tm:likers:${sevens}`, `tm:likers-version:${sevens}`, `tm:owner:{${tag2}}:1:42`],
+      ].sort(),
+    )
+    expect(await redis.mget(seven ?? '', `tm:count-version:${sevens}`, `tm:likers-version:${sevens}`)).toEqual(['12,3', '5', '5,1'])
+    expect(await redis.zrange(`tm:likers:${sevens}`, '0', '-1', 'WITHSCORES')).toEqual(['42', String(at)])
+    expect(await redis.get(`tm:owner:{${tag2}}:1:42`)).toBe('9,4')
+    for (const key of found)
+      expect(await redis.pttl(key)).toBeGreaterThan(key === eight || key.includes('version') ? 590_000 : DAY - 10_000)
+    expect(await redis.pttl(eight ?? '')).toBeLessThanOrEqual(600_000)
+    expect(await counts.forgetCounts(1, 1_000)).toBe(7)
+    expect(await keys()).toEqual([])
+  })
+
+  it('a cached count whose value or version expired is a miss, and whole likers never outlive their list', async () => {
+    const brief = openRedisCountCache({ urls: servers.urls, regions, countTtlMs: 60, zeroTtlMs: 1 })
+    const subject = { business: 1, oid: '7' }
+    await brief.putCounts([{ ...subject, counts: { likes: 1, dislikes: 0, version: 5 } }])
+    await brief.putLikers(subject, { version: 5, whole: true, entries: [{ id: '1', markedAt: at }] })
+    for (let round = 0; round < 60; round++) {
+      const likers = await brief.getLikers(subject)
+      if (likers !== undefined) expect(likers.entries).toHaveLength(1)
+      await sleep(2)
+    }
+    expect([await brief.getLikers(subject), ...(await brief.getCountsMany([subject]))]).toEqual([undefined, undefined])
+    await brief.close()
+  })
+
+  it('history with the same prefix and marks leave each other alone', async () => {
+    const history = openRedisHotStore({ urls: servers.urls, regions })
+    await history.putProgress([write('42', '7', report(at))], { now: at, timelineCap: 10 })
+    await fill(marks, '42')
+    await putMark(marks, markOf('42', '7', 'LIKE', at))
+    await counts.putCounts([{ business: 1, oid: '7', counts: { likes: 1, dislikes: 0, version: 1 } }])
+    const before = await keys()
+    expect(await history.purgeExpired(at + 1, 100)).toBe(0)
+    expect([await history.countDirty(), await marks.countDirtyMarks()]).toEqual([1, 1])
+    await history.clearDirty(
+      [{ key: keyOf('42', '7'), version: (await history.readDirtyProgress([keyOf('42', '7')]))[0]?.record?.version ?? 0 }],
+      10,
+    )
+    expect(await history.purgeExpired(Date.now() * 2, 100)).toBe(1)
+    expect(await lookUp(marks, '42', '7')).toEqual({ mark: 'LIKE', counted: 'NONE', pending: true })
+    await history.putProgress([write('42', '7', report(at + 1))], { now: at, timelineCap: 10 })
+    expect(await keys()).toEqual(before)
+    expect((await marks.forgetBusiness(1, 100)) + (await counts.forgetCounts(1, 100))).toBe(4)
+    expect((await history.getProgressMany([keyOf('42', '7')]))[0]?.record?.viewedAt).toBe(at + 1)
+    await history.close()
+  })
+
+  it('fifty states are one round trip of three plain commands, and fifty counts one of one', async () => {
+    const proxy = await makeTcpProxy(servers.ports[0] as number)
+    const behind = { urls: [`redis://127.0.0.1:${proxy.port}`], regions }
+    const store = openRedisMarkStore(behind)
+    const cache = openRedisCountCache(behind)
+    const oids = Array.from({ length: 50 }, (_, index) => String(170_000_000_000 + index))
+    await fill(marks, '42')
+    await marks.putMarks(
+      oids.slice(0, 20).map((oid) => markOf('42', oid, 'LIKE', at)),
+      { now: at, cap: CAP },
+    )
+    await store.check()
+    await cache.check()
+    await redis.config('RESETSTAT')
+    const sentBefore = proxy.sent()
+    const states = await store.getMarkMany(oids.map((oid) => keyOf('42', oid)))
+    const sentBetween = proxy.sent()
+    await cache.getCountsMany(oids.map((oid) => ({ business: 1, oid })))
+    expect([sentBetween - sentBefore, proxy.sent() - sentBetween]).toEqual([1, 1])
+    expect(states.filter(({ mark, pending }) => mark === 'LIKE' && pending)).toHaveLength(20)
+    const calls = [...(await redis.info('commandstats')).matchAll(/cmdstat_(\w+):calls=(\d+)/g)].map(
+      ([, name, count]) => `${name} ${count}`,
+    )
+    expect(calls.filter((call) => !/config|info|ping/.test(call)).sort()).toEqual(['hmget 1', 'mget 1', 'zmscore 2'])
+    await Promise.all([store.close(), cache.close(), proxy.close()])
+  })
+
+  it('everything works on when the server loses its scripts', async () => {
+    const lose = () => redis.script('FLUSH')
+    await lose()
+    await fill(marks, '42')
+    await lose()
+    await marks.putMarks([markOf('42', '7', 'LIKE', at), markOf('42', '8', 'NONE', at)], { now: at, cap: CAP })
+    await lose()
+    await persist(marks, [keyOf('42', '7'), keyOf('42', '8')])
+    await lose()
+    expect(await marks.purgeUndone([0, 1, 2, 3], at, 10)).toBe(1)
+    await lose()
+    await marks.dropDirtyMarks([keyOf('42', '7')])
+    await lose()
+    const subject = { business: 1, oid: '7' }
+    await counts.putCounts([{ ...subject, counts: { likes: 1, dislikes: 0, version: 1 } }])
+    await lose()
+    await counts.putLikers(subject, { version: 1, whole: true, entries: [{ id: '42', markedAt: at }] })
+    await lose()
+    expect((await counts.getLikers(subject))?.entries).toEqual([{ id: '42', markedAt: at }])
+    await lose()
+    await counts.putOwnerSums([{ business: 1, owner: '42', likes: 9, version: 4 }])
+    await lose()
+    expect(await lookUp(marks, '42', '7')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
+    expect(await marks.forgetBusiness(1, 10)).toBeGreaterThan(0)
+  })
+
+  it('thousands of likes of one moment are trimmed and listed, whatever Redis takes for their order', async () => {
+    const oids = Array.from({ length: 2_500 }, (_, index) => String(index * 7)).concat(['a', 'bb', '007'])
+    const rows = oids.map((oid) => ({ oid, mark: 'LIKE' as const, markedAt: at, version: 1 }))
+    await fill(marks, '42', rows, { cap: 100 })
+    const first = await marks.listLikes('42', 1, undefined, 30)
+    const second = await marks.listLikes('42', 1, first.entries.at(-1), 100)
+    const listed = [...first.entries, ...second.entries].map(({ id }) => id)
+    expect(listed).toHaveLength(100)
+    expect(listed).toEqual(listed.toSorted(compareIds))
+    expect(second.floor?.markedAt).toBe(at)
+    const kept = new Set(listed)
+    // All that is not held any more stands at or behind the floor.
+    expect(oids.filter((oid) => !kept.has(oid) && compareIds(oid, second.floor?.id ?? '') < 0)).toEqual([])
+    expect(
+      (await marks.getMarkMany(oids.map((oid) => keyOf('42', oid)))).filter(({ mark, older }) => mark === 'NONE' && older !== 'truncated'),
+    ).toEqual([])
+  })
+
+  it('of up to a thousand likes of one moment exactly the last in list order leave', async () => {
+    const oids = Array.from({ length: 300 }, (_, index) => String(index))
+    await fill(
+      marks,
+      '42',
+      oids.map((oid) => ({ oid, mark: 'LIKE' as const, markedAt: at, version: 1 })),
+      { cap: 100 },
+    )
+    const { entries, floor } = await marks.listLikes('42', 1, undefined, 1_000)
+    expect(entries.map(({ id }) => id)).toEqual(oids.slice(0, 100))
+    expect(floor).toEqual({ markedAt: at, id: '100' })
+  })
+
+  it('an idle viewer leaves memory: his state first, so that no miss is taken for NONE, and what is written again stays', async () => {
+    const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
+    await fill(expiring, '42', [{ oid: '9', mark: 'DISLIKE', markedAt: at, version: 1 }])
+    await expiring.putMarks([markOf('42', '7', 'LIKE', at)], { now: Date.now(), cap: CAP })
+    const [likes, dislikes, state] = ['likes', 'dislikes', 'marks'].map((kind) => `tm:user:${kind}:{${tag2}}:42:1`) as [
+      string,
+      string,
+      string,
+    ]
+    const lives = await Promise.all([state, likes, dislikes].map((key) => redis.pttl(key)))
+    expect(lives.map((ms) => Math.round(ms / DAY))).toEqual([3, 4, 4])
+    await persist(expiring, [keyOf('42', '7')])
+    await redis.del(state)
+    expect(await lookUp(expiring, '42', '7')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
+    expect(await lookUp(expiring, '42', '8')).toEqual({ ...NOTHING, older: 'unknown' })
+    await expiring.close()
+  })
+
+  it('a server that was filled with another count of regions is refused', async () => {
+    const other = openRedisMarkStore({ urls: servers.urls, regions: regions + 1 })
+    await redis.hset('tm:marks:meta', { format: '1', regions })
+    await expect(other.getMarkMany([keyOf('42', '7')])).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
+    await other.close()
+    expect(() => openRedisMarkStore({ urls: servers.urls, regions, prefix: 'a{b' })).toThrow(/brace/)
+    expect(() => openRedisMarkStore({ urls: servers.urls, regions, expireMs: 1_000 })).toThrow(/less than a day/)
+  })
+
+  it('commands of a unit are repeated together, or an answer could be older than that of the command before', async () => {
+    const connection = connect({ urls: servers.urls })
+    await connection.send([{ name: 'ping', args: [] }])
+    await redis.config('SET', 'min-replicas-to-write', '1')
+    const answer = connection.sendInOrder([
+      [
+        { name: 'set', args: ['key', 'new'] },
+        { name: 'get', args: ['key'] },
+      ],
+    ])
+    await sleep(50)
+    await redis.config('SET', 'min-replicas-to-write', '0')
+    expect((await answer).flat().map(String)).toEqual(['OK', 'new'])
+    connection.close()
+  })
+})
