@@ -1,7 +1,7 @@
 /**
  * The mark store on LMDB. Each port call is one transaction over all the viewers it names (more than the port asks for,
- * which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability, mark-keys.ts
- * for the layout and mark-work.ts for what the port's states are made of.
+ * which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability, hot-mark-keys.ts
+ * for the layout and hot-mark-work.ts for what the port's states are made of.
  *
  * Nothing is ever pushed out of a file: a viewer's marks become unknown again only when his business is forgotten.
  */
@@ -9,11 +9,11 @@ import type { BusinessNumber, MarkPlace, ViewerId } from '../../core/domain.ts'
 import type { HotLikes, HotMark, MarkStore } from '../mark-store.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
-import { clearDirtyMarks, dropUndone, listIndexed } from './mark-dirty.ts'
-import { makeMarkForgetting } from './mark-forget.ts'
-import { LIKES, listRange, placeOfListKey } from './mark-keys.ts'
-import { fillMarks, putMarks } from './mark-put.ts'
-import { beginMarks, lastMarkVersion, markShelf, openMarkTables, readMark, settleMarks, type MarkWork } from './mark-work.ts'
+import { clearDirtyMarks, dropUndone, listIndexed } from './hot-mark-dirty.ts'
+import { makeMarkForgetting } from './hot-mark-forget.ts'
+import { LIKES, listRange, placeOfListKey } from './hot-mark-keys.ts'
+import { fillMarks, putMarks } from './hot-mark-put.ts'
+import { beginMarks, lastMarkVersion, markShelf, openMarkTables, readMark, settleMarks, type MarkWork } from './hot-mark-work.ts'
 import { countEntries } from './scan.ts'
 
 /** The environment stays open when the store is closed: others may use it. */

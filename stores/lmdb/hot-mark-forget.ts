@@ -4,8 +4,8 @@
  */
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { Environment } from './environment.ts'
-import { decodeHeldMark } from './mark-values.ts'
-import { beginMarks, markShelf, replaceMark, settleMarks, type MarkShelf, type MarkTables, type MarkWork } from './mark-work.ts'
+import { decodeHeldMark } from './hot-mark-values.ts'
+import { beginMarks, markShelf, replaceMark, settleMarks, type MarkShelf, type MarkTables, type MarkWork } from './hot-mark-work.ts'
 import { makeFinder } from './scan.ts'
 import { STATS, oidOfRecordKey, plainKey, readViewerKey, recordRange } from './viewer-keys.ts'
 

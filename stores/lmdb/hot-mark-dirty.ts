@@ -3,7 +3,7 @@ import type { MarkKey } from '../../core/domain.ts'
 import type { PersistedMark } from '../mark-store.ts'
 import { keyOfMark, marksUntil, regionOfMark } from './dirty-marks.ts'
 import type { Bytes } from './environment.ts'
-import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './mark-work.ts'
+import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './hot-mark-work.ts'
 
 export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMark[], cap: number): void {
   const touched = new Set<MarkShelf>()

@@ -12,7 +12,7 @@ import {
   trimMarks,
   type MarkShelf,
   type MarkWork,
-} from './mark-work.ts'
+} from './hot-mark-work.ts'
 
 export function putMarks(work: MarkWork, writes: readonly MarkWrite[], { now, cap }: MarkPutOptions): MarkOutcome[] {
   const touched = new Set<MarkShelf>()

@@ -10,8 +10,8 @@ import { compareMarkPlaces } from '../../core/places.ts'
 import { regionOf } from '../../core/regions.ts'
 import { dirtyMark } from './dirty-marks.ts'
 import type { Bytes, Environment } from './environment.ts'
-import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './mark-keys.ts'
-import { decodeHeldMark, decodeMarkState, encodeHeldMark, encodeMarkState, type HeldMark, type MarkState } from './mark-values.ts'
+import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './hot-mark-keys.ts'
+import { decodeHeldMark, decodeMarkState, encodeHeldMark, encodeMarkState, type HeldMark, type MarkState } from './hot-mark-values.ts'
 import { STATS, makeShelf, plainKey, recordKey, type Shelf } from './viewer-keys.ts'
 
 export type MarkTables = {
@@ -43,10 +43,10 @@ const VERSIONS_PER_MS = 1_024
 
 export function openMarkTables(environment: Environment): MarkTables {
   return {
-    marks: environment.table('mark-viewers'),
-    dirty: environment.table('mark-dirty'),
-    undone: environment.table('mark-undone'),
-    counters: environment.table('mark-counters'),
+    marks: environment.table('hot-marks'),
+    dirty: environment.table('hot-mark-dirty'),
+    undone: environment.table('hot-mark-undone'),
+    counters: environment.table('hot-mark-counters'),
   }
 }
 
