@@ -18,14 +18,14 @@ export function sequenceOf(key: Buffer): number {
   return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
 }
 
-/** Appends the values and keeps at most the newest `keep`. Inside a transaction. */
+/** Appends the values and keeps at most the newest `keep`. Returns the last one's number. Inside a transaction. */
 export function appendAll(
   table: Bytes,
   counters: Bytes,
   name: string,
   values: readonly Uint8Array[],
   keep = Number.POSITIVE_INFINITY,
-): void {
+): number {
   const counter = Buffer.from(name)
   const last = counters.getBinaryFast(counter)?.readDoubleBE(0) ?? 0
   for (const [index, value] of values.entries()) void table.put(sequenceKey(last + 1 + index), Buffer.from(value))
@@ -33,6 +33,6 @@ export function appendAll(
   next.writeDoubleBE(last + values.length)
   void counters.put(counter, next)
   const oldest = last + values.length - keep + 1
-  if (oldest <= 1) return
-  for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
+  if (oldest > 1) for (const key of [...table.getKeys({ end: sequenceKey(oldest) })]) void table.remove(key)
+  return last + values.length
 }
