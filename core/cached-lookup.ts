@@ -55,7 +55,7 @@ export type CachedLookup<K, V> = {
   figures(): CachedLookupFigures
 }
 
-type Wanted<K> = { key: K; text: string; isHot: boolean; generation: number; places: number[] }
+type Wanted<K> = { key: K; text: string; isHot: boolean; stripe: number; generation: number; places: number[] }
 type Flight<V> = { generation: number; index: number; values: Promise<readonly V[]> }
 
 const STRIPES = 4_096
@@ -88,9 +88,10 @@ export function makeCachedLookup<K, V extends Cacheable>(
       }
       const again = wanted.get(text)
       if (again !== undefined) return void again.places.push(place)
-      const generation = generations[stripeOf(text)] as number
+      const stripe = stripeOf(text)
+      const generation = generations[stripe] as number
       const flight = hot ? flights.get(text) : undefined
-      if (flight?.generation !== generation) return void wanted.set(text, { key, text, isHot: hot, generation, places: [place] })
+      if (flight?.generation !== generation) return void wanted.set(text, { key, text, isHot: hot, stripe, generation, places: [place] })
       figures.joined++
       joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
     })
@@ -110,7 +111,8 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const number = ++loads
     const begunAt = clock.now()
     const values = callLoad(wanted.map((each) => each.key)).then((answers) => {
-      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }))
+      const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - begunAt))
+      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }, freshMs))
       return answers
     })
     const own = wanted.flatMap(({ text, isHot, generation }, index) => (isHot ? [{ text, flight: { generation, index, values } }] : []))
@@ -126,12 +128,11 @@ export function makeCachedLookup<K, V extends Cacheable>(
     return answers
   }
 
-  function fill({ text, isHot, generation }: Wanted<K>, loaded: Loaded<V>): void {
+  function fill({ text, isHot, stripe, generation }: Wanted<K>, loaded: Loaded<V>, freshMs: number): void {
     if (!isHot && !keepCold) return
-    if (generations[stripeOf(text)] !== generation) return
+    if (generations[stripe] !== generation) return
     const held = cache.getStale(text)
     if (held !== undefined && held.load > loaded.load) return
-    const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - loaded.begunAt))
     cache.set(text, loaded, bytesOf(loaded.value) + 2 * text.length + ENTRY_BYTES, freshMs)
   }
 

@@ -1,20 +1,47 @@
 /** What SIEVE is compared with: the least recently used, and what can be had at best by whoever knows the future. */
 
-/** LRU on a Map, which keeps the order of insertion: a hit moves its key to the end. */
+/** LRU, linked through typed arrays as SIEVE is: a Map alone, which keeps the order of insertion, finds its oldest key slowly. */
 export function makeLru<V>(entriesMax: number) {
-  const entries = new Map<string, V>()
+  const cells = new Map<string, number>()
+  const keys = Array.from({ length: entriesMax + 1 }, () => '')
+  const values = Array.from<V | undefined>({ length: entriesMax + 1 })
+  /** A ring through cell 0, which holds nothing: the newest comes after it, the oldest before it. */
+  const newer = new Uint32Array(entriesMax + 1)
+  const older = new Uint32Array(entriesMax + 1)
+
+  function cut(cell: number): void {
+    newer[older[cell] as number] = newer[cell] as number
+    older[newer[cell] as number] = older[cell] as number
+  }
+
+  function putFirst(cell: number): void {
+    const second = older[0] as number
+    older[cell] = second
+    newer[cell] = 0
+    newer[second] = cell
+    older[0] = cell
+  }
+
   return {
     get(key: string): V | undefined {
-      const value = entries.get(key)
-      if (value === undefined) return undefined
-      entries.delete(key)
-      entries.set(key, value)
-      return value
+      const cell = cells.get(key)
+      if (cell === undefined) return undefined
+      cut(cell)
+      putFirst(cell)
+      return values[cell]
     },
+    /** For keys that it has not. */
     set(key: string, value: V): void {
-      entries.delete(key)
-      if (entries.size === entriesMax) entries.delete(entries.keys().next().value as string)
-      entries.set(key, value)
+      const isFull = cells.size === entriesMax
+      const cell = isFull ? (newer[0] as number) : cells.size + 1
+      if (isFull) {
+        cut(cell)
+        cells.delete(keys[cell] as string)
+      }
+      keys[cell] = key
+      values[cell] = value
+      cells.set(key, cell)
+      putFirst(cell)
     },
   }
 }
