@@ -59,8 +59,8 @@ type Wanted<K> = { key: K; text: string; isHot: boolean; stripe: number; generat
 type Flight<V> = { generation: number; index: number; values: Promise<readonly V[]> }
 
 const STRIPES = 4_096
-/** What an entry takes besides its value and its text: the wrapper, the map's share, the cache's own columns. */
-const ENTRY_BYTES = 128
+/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
+const ENTRY_BYTES = 160
 
 export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
@@ -77,8 +77,9 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const values = Array.from<V>({ length: keys.length })
     const joined: Promise<unknown>[] = []
     const wanted = new Map<string, Wanted<K>>()
-    keys.forEach((key, place) => {
-      const text = textOf(key)
+    // All texts first: if one cannot be had, nothing has begun.
+    const texts = keys.map((key) => textOf(key))
+    texts.forEach((text, place) => {
       const hot = isHot(text)
       const cached = hot ? cache.get(text) : undefined
       if (cached !== undefined) {
@@ -91,7 +92,8 @@ export function makeCachedLookup<K, V extends Cacheable>(
       const stripe = stripeOf(text)
       const generation = generations[stripe] as number
       const flight = hot ? flights.get(text) : undefined
-      if (flight?.generation !== generation) return void wanted.set(text, { key, text, isHot: hot, stripe, generation, places: [place] })
+      if (flight?.generation !== generation)
+        return void wanted.set(text, { key: keys[place] as K, text, isHot: hot, stripe, generation, places: [place] })
       figures.joined++
       joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
     })
