@@ -93,14 +93,14 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
   function countIn(bucket: number, print: number, count: number): number {
     const at = bucket + pane
     const had = buckets[at + 1] as number
-    if (had > 0 && buckets[at] !== print) return contest(at, print, count)
+    if (had > 0 && buckets[at] !== print) return had < DECAY_CHANCES.length ? contest(at, print, count) : 0
     buckets[at] = print
     return (buckets[at + 1] = Math.min(had + count, 0xffffffff))
   }
 
   function contest(at: number, print: number, count: number): number {
     let had = buckets[at + 1] as number
-    for (let left = count; left > 0 && had < DECAY_CHANCES.length; left--) {
+    for (let left = count; left > 0; left--) {
       const chance = DECAY_CHANCES[had] as number
       // So many of a large count pass before the next one that takes effect: the loop is as long as what the bucket had.
       if (left > 1) left -= Math.floor(Math.log(1 - random()) / Math.log(1 - chance))
