@@ -1,5 +1,5 @@
 /** What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. */
-import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import { Counter, type Registry } from '@prometheus-io/client'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import type { ThumbupJob } from '../subgraphs/thumbup/job.ts'
@@ -29,8 +29,8 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph)
     tidemark_marks_replayed_entries_total: ['Journaled marks applied to the hot store.', () => figures().journal.replayed],
     tidemark_marks_journal_parked_total: ['Journaled marks set aside because they cannot be applied.', () => figures().journal.parked],
     tidemark_mark_fills_total: ['Viewers whose marks were brought into the hot store.', () => figures().fills],
-    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.hits],
-    tidemark_count_lookups_total: ['Counts that were asked for.', () => figures().counts.local.hits + figures().counts.local.misses],
+    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.cached],
+    tidemark_count_lookups_total: ['Counts that were asked for.', () => lookupsOf(figures().counts.local)],
     tidemark_count_lookups_records_total: ['Counts read from the record store.', () => figures().counts.fromRecords],
     tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => figures().counts.lastKnown],
   })
@@ -53,7 +53,7 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
     tidemark_marks_parked_messages_total: ['Flushes of marks that could not be decoded and were parked.', () => job.figures().parked],
     tidemark_mark_events_published_late_total: ['Changes whose events were sent from the outbox.', () => job.figures().published],
     tidemark_marks_archived_total: ['Marks moved into the archive.', () => job.figures().archived],
-    tidemark_marks_recounted_subjects_total: ['Subjects whose counts were compared with their rows.', () => job.figures().checked],
+    tidemark_marks_recounted_subjects_total: ['Subjects whose counts were compared with their rows.', () => job.figures().reconciled],
     tidemark_marks_drift_total: [
       'Subjects and owners whose counts differed from their rows. Always 0, or there is a bug.',
       () => job.figures().drift,
@@ -69,6 +69,10 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
       sumOf(async ({ records }) => (await records.listOutbox(1_000)).length),
     ],
   })
+}
+
+function lookupsOf({ cached, joined, loaded }: { cached: number; joined: number; loaded: number }): number {
+  return cached + joined + loaded
 }
 
 function addLabelled(registry: Registry, name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void {

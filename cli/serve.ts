@@ -17,12 +17,17 @@ import { openSupergraph } from '../gateway/supergraph/open.ts'
 import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { remoteTransport } from '../gateway/transports/remote.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
-import type { Loaders } from '../loaders/index.ts'
+import type { RequestLoaders } from '../loaders/request.ts'
 import { openCountingStore, type OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
 import { environment } from './settings.ts'
 
-type ServedSubgraph = { name: string; sdl: string; schema: GraphQLSchema; makeLoaders(degraded: Degraded, lasting: boolean): Loaders }
+type ServedSubgraph = {
+  name: string
+  sdl: string
+  schema: GraphQLSchema
+  makeLoaders(degraded: Degraded, lasting: boolean): Partial<RequestLoaders>
+}
 
 export type Serving = GatewayServer & {
   /** Looks at the supergraph now. Never rejects. */
@@ -94,7 +99,7 @@ export async function serve(
           viewer,
           forwarded,
           degraded,
-          loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as Loaders,
+          loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders,
         }
       },
       ready: () => readiness(stores, systemClock),

@@ -6,6 +6,7 @@ import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import type { DrainStep } from '../core/drain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { Journals } from '../stores/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/open-marks.ts'
@@ -95,17 +96,19 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   }
 }
 
-type Step = { name: string; run(): unknown }
-
 /** The steps of a shutdown between the last request and the closing of the stores. */
-export function drainSteps(parts: readonly Part[]): Step[] {
+export function drainSteps(parts: readonly Part[]): DrainStep[] {
   return [
-    { name: 'flush', run: () => Promise.all(parts.map(({ subgraph }) => subgraph.drain())) },
-    { name: 'job', run: () => Promise.all(parts.map(({ job }) => job?.stop())) },
-    { name: 'journal', run: () => Promise.all(parts.map((part) => part.closeJournals())) },
+    { name: 'flush', run: () => forAll(parts, ({ subgraph }) => subgraph.drain()) },
+    { name: 'job', run: () => forAll(parts, async ({ job }) => job?.stop()) },
+    { name: 'journal', run: () => forAll(parts, (part) => part.closeJournals()) },
   ]
 }
 
 export function subgraphsOf(parts: readonly Part[]): Part['subgraph'][] {
   return parts.map(({ subgraph }) => subgraph)
+}
+
+async function forAll(parts: readonly Part[], run: (part: Part) => Promise<void>): Promise<void> {
+  await Promise.all(parts.map(run))
 }

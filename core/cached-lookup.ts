@@ -55,12 +55,12 @@ export type CachedLookup<K, V> = {
   figures(): CachedLookupFigures
 }
 
-type Wanted<K> = { key: K; text: string; isHot: boolean; generation: number; places: number[] }
+type Wanted<K> = { key: K; text: string; isHot: boolean; stripe: number; generation: number; places: number[] }
 type Flight<V> = { generation: number; index: number; values: Promise<readonly V[]> }
 
 const STRIPES = 4_096
-/** What an entry takes besides its value and its text: the wrapper, the map's share, the cache's own columns. */
-const ENTRY_BYTES = 128
+/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
+const ENTRY_BYTES = 160
 
 export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
@@ -77,8 +77,9 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const values = Array.from<V>({ length: keys.length })
     const joined: Promise<unknown>[] = []
     const wanted = new Map<string, Wanted<K>>()
-    keys.forEach((key, place) => {
-      const text = textOf(key)
+    // All texts first: if one cannot be had, nothing has begun.
+    const texts = keys.map((key) => textOf(key))
+    texts.forEach((text, place) => {
       const hot = isHot(text)
       const cached = hot ? cache.get(text) : undefined
       if (cached !== undefined) {
@@ -88,9 +89,11 @@ export function makeCachedLookup<K, V extends Cacheable>(
       }
       const again = wanted.get(text)
       if (again !== undefined) return void again.places.push(place)
-      const generation = generations[stripeOf(text)] as number
+      const stripe = stripeOf(text)
+      const generation = generations[stripe] as number
       const flight = hot ? flights.get(text) : undefined
-      if (flight?.generation !== generation) return void wanted.set(text, { key, text, isHot: hot, generation, places: [place] })
+      if (flight?.generation !== generation)
+        return void wanted.set(text, { key: keys[place] as K, text, isHot: hot, stripe, generation, places: [place] })
       figures.joined++
       joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
     })
@@ -110,7 +113,8 @@ export function makeCachedLookup<K, V extends Cacheable>(
     const number = ++loads
     const begunAt = clock.now()
     const values = callLoad(wanted.map((each) => each.key)).then((answers) => {
-      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }))
+      const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - begunAt))
+      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }, freshMs))
       return answers
     })
     const own = wanted.flatMap(({ text, isHot, generation }, index) => (isHot ? [{ text, flight: { generation, index, values } }] : []))
@@ -126,12 +130,11 @@ export function makeCachedLookup<K, V extends Cacheable>(
     return answers
   }
 
-  function fill({ text, isHot, generation }: Wanted<K>, loaded: Loaded<V>): void {
+  function fill({ text, isHot, stripe, generation }: Wanted<K>, loaded: Loaded<V>, freshMs: number): void {
     if (!isHot && !keepCold) return
-    if (generations[stripeOf(text)] !== generation) return
+    if (generations[stripe] !== generation) return
     const held = cache.getStale(text)
     if (held !== undefined && held.load > loaded.load) return
-    const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - loaded.begunAt))
     cache.set(text, loaded, bytesOf(loaded.value) + 2 * text.length + ENTRY_BYTES, freshMs)
   }
 

@@ -72,33 +72,35 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
     if (--addsUntilReading === 0) readClock()
     total += count
     const print = fingerprint(key, seed)
-    const [first, second] = [firstBucket(print), secondBucket(print)]
+    const bits = mixed(print)
+    const first = firstBucket(bits)
+    const second = secondBucket(bits)
     const current = Math.max(countIn(first, print, count), countIn(second, print, count))
     const isEnough = current + lastWeight * held(first, second, pane ^ 2, print) >= threshold()
     if (isEnough) listed.add(key, print)
     return isEnough
   }
 
-  function firstBucket(print: number): number {
-    return (mixed(print) & (width - 1)) * 4
+  function firstBucket(bits: number): number {
+    return (bits & (width - 1)) * 4
   }
 
-  function secondBucket(print: number): number {
-    return (width + (Math.imul(mixed(print), 0x9e3779b1) >>> (32 - widthBits))) * 4
+  function secondBucket(bits: number): number {
+    return (width + (Math.imul(bits, 0x9e3779b1) >>> (32 - widthBits))) * 4
   }
 
   /** The key's count in this bucket after `count` more; 0 if the bucket stays another's. */
   function countIn(bucket: number, print: number, count: number): number {
     const at = bucket + pane
     const had = buckets[at + 1] as number
-    if (had > 0 && buckets[at] !== print) return contest(at, print, count)
+    if (had > 0 && buckets[at] !== print) return had < DECAY_CHANCES.length ? contest(at, print, count) : 0
     buckets[at] = print
     return (buckets[at + 1] = Math.min(had + count, 0xffffffff))
   }
 
   function contest(at: number, print: number, count: number): number {
     let had = buckets[at + 1] as number
-    for (let left = count; left > 0 && had < DECAY_CHANCES.length; left--) {
+    for (let left = count; left > 0; left--) {
       const chance = DECAY_CHANCES[had] as number
       // So many of a large count pass before the next one that takes effect: the loop is as long as what the bucket had.
       if (left > 1) left -= Math.floor(Math.log(1 - random()) / Math.log(1 - chance))
@@ -119,7 +121,9 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
   }
 
   function estimate(print: number): number {
-    const [first, second] = [firstBucket(print), secondBucket(print)]
+    const bits = mixed(print)
+    const first = firstBucket(bits)
+    const second = secondBucket(bits)
     return held(first, second, pane, print) + lastWeight * held(first, second, pane ^ 2, print)
   }
 

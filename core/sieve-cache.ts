@@ -82,10 +82,7 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
       if (cell !== NONE) remove(cell)
       return false
     }
-    if (cell !== NONE) {
-      bytes -= sizes[cell] as number
-      sizes[cell] = 0
-    }
+    if (cell !== NONE) bytes -= sizes[cell] as number
     while (bytes + size > bytesMax || (cell === NONE && free === NONE)) evictOne(cell)
     if (cell === NONE) cell = append(key)
     else visited[cell] = 1

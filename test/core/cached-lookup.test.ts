@@ -174,6 +174,19 @@ describe('a cached lookup', () => {
     expect(await lookup.getMany(['a'])).toEqual([1])
   })
 
+  it('begins and joins nothing for a call with a key that has no text', async () => {
+    const textOf = (key: string) => {
+      if (key === '') throw new Error('an empty key')
+      return key
+    }
+    const { calls, lookup } = setup({ textOf })
+    const reader = lookup.getMany(['hot'])
+    await expect(lookup.getMany(['hot', ''])).rejects.toThrow('an empty key')
+    calls[0]?.fail(new Error('the store is down'))
+    await expect(reader).rejects.toThrow('down')
+    expect(lookup.figures()).toEqual({ cached: 0, joined: 0, loaded: 1 })
+  })
+
   it('does not let a slow load overwrite what a later one brought', async () => {
     const heat = { on: false }
     const { store, calls, lookup } = setup({ isHot: () => heat.on })

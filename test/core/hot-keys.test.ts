@@ -93,19 +93,37 @@ describe('hot keys', () => {
     clock.advance(2_000)
     expect(keys.isHot('a')).toBe(false)
     keys.add('b', 500)
-    expect(keys.list().map((each) => each.key)).toEqual(['b'])
+    expect(keys.list()).toEqual([{ key: 'b', share: 1, perSecond: 500 }])
+  })
+
+  it('are not what comes slowly for a long time, even if nobody asks', () => {
+    const { clock, keys } = setup()
+    for (let i = 0; i < 1_000; i++, clock.advance(20)) expect(keys.add('a')).toBe(false)
   })
 
   it('push aside the crowd in the buckets they meet, one by one or all at once', () => {
     for (const step of [1, 7, 100_000]) {
       const { keys } = setup(7, { shareMin: 0.5 })
       const random = seededRandom(8)
-      // 64 buckets a row, and 5,000 keys that have taken them all.
-      for (let i = 0; i < 5_000; i++) keys.add(`cold:${randomBelow(random, 50_000)}`)
+      // 64 buckets a row, and keys that have taken them all.
+      for (let i = 0; i < 2_500; i++) keys.add(`cold:${randomBelow(random, 50_000)}`, 20)
       expect(keys.list()).toEqual([])
       for (let added = 0; added < 100_000; added += step) keys.add('hot', step)
       expect(keys.list().map((each) => each.key)).toEqual(['hot'])
       expect(keys.list()[0]?.perSecond).toBeGreaterThan(99_000)
+    }
+  })
+
+  it('are not worn away by the crowd in their buckets, whether it comes one by one or forty at once', () => {
+    for (const step of [1, 40]) {
+      const { keys } = setup(9, { shareMin: 0.5 })
+      keys.add('hot', 60_000)
+      for (let i = 0; i < 50_000 / step; i++) keys.add(`cold:${i}`, step)
+      expect(keys.list()).toEqual([{ key: 'hot', share: 60_000 / 110_000, perSecond: 60_000 }])
+      const warm = setup(9, { shareMin: 0.5, countMin: 1 }).keys
+      warm.add('warm', 200)
+      for (let i = 0; i < 200 / step; i++) warm.add(`cold:${i}`, step)
+      expect(warm.list()[0]?.perSecond).toBe(200)
     }
   })
 

@@ -1,0 +1,5 @@
+/** The loaders of one request: those of every subgraph that runs in this process. */
+import type { Loaders } from './index.ts'
+import type { ThumbupLoaders } from './thumbup.ts'
+
+export type RequestLoaders = Loaders & ThumbupLoaders
