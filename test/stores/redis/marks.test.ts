@@ -84,7 +84,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
       [
         ...[seven, eight, `tm:count-version:${sevens}`, eight?.replace('count', 'count-version')],
         ...[`tm:likers:${sevens}`, `tm:likers-version:${sevens}`, `tm:owner:{${tag2}}:1:42`],
-      ].sort(),
+      ].toSorted((a, b) => ((a ?? '') < (b ?? '') ? -1 : 1)),
     )
     expect(await redis.mget(seven ?? '', `tm:count-version:${sevens}`, `tm:likers-version:${sevens}`)).toEqual(['12,3', '5', '5,1'])
     expect(await redis.zrange(`tm:likers:${sevens}`, '0', '-1', 'WITHSCORES')).toEqual(['42', String(at)])
@@ -159,6 +159,17 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await Promise.all([store.close(), cache.close(), proxy.close()])
   })
 
+  it('states are read from the sorted sets first: what leaves them meanwhile stands in the hash, or has made its state truncated', async () => {
+    const monitor = await redis.monitor()
+    const seen: string[] = []
+    monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.slice(0, 2).join(' ')))
+    await marks.getMarkMany([keyOf('42', '7')])
+    await expect.poll(() => seen.length).toBe(3)
+    monitor.disconnect()
+    const [likes, dislikes, state] = ['likes', 'dislikes', 'marks'].map((kind) => `tm:user:${kind}:{${tag2}}:42:1`)
+    expect(seen).toEqual([`zmscore ${likes}`, `zmscore ${dislikes}`, `hmget ${state}`])
+  })
+
   it('everything works on when the server loses its scripts', async () => {
     const lose = () => redis.script('FLUSH')
     await lose()
@@ -214,6 +225,37 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     const { entries, floor } = await marks.listLikes('42', 1, undefined, 1_000)
     expect(entries.map(({ id }) => id)).toEqual(oids.slice(0, 100))
     expect(floor).toEqual({ markedAt: at, id: '100' })
+  })
+
+  it('a page goes on behind more likes of one moment than it reads at a time', async () => {
+    const oids = Array.from({ length: 150 }, (_, index) => String(index))
+    const rows = oids.map((oid, index) => ({ oid, mark: 'LIKE' as const, markedAt: index < 100 ? at : at - 1, version: 1 }))
+    await fill(marks, '42', rows, { cap: 1_000 })
+    const listed: string[] = []
+    for (let before: { id: string; markedAt: number } | undefined; ;) {
+      const { entries } = await marks.listLikes('42', 1, before, 45)
+      before = entries.at(-1)
+      if (before === undefined) break
+      expect(entries).toHaveLength(Math.min(45, 150 - listed.length))
+      listed.push(...entries.map(({ id }) => id))
+    }
+    expect(listed).toEqual(oids)
+  })
+
+  it('a count that is cached again, because it expired or by a second reader, is no change that followers hear of', async () => {
+    const subject = { business: 1, oid: '7' }
+    const put = (version: number) => counts.putCounts([{ ...subject, counts: { likes: version, dislikes: 0, version } }])
+    await put(5)
+    const told: number[] = []
+    const stop = await counts.followCounts([subject], (changed) => told.push(changed.counts.version))
+    await put(5)
+    await put(6)
+    await redis.flushall()
+    await put(6)
+    await put(7)
+    await expect.poll(() => told.at(-1)).toBe(7)
+    expect(told).toEqual([6, 7])
+    stop()
   })
 
   it('an idle viewer leaves memory: his state first, so that no miss is taken for NONE, and what is written again stays', async () => {
