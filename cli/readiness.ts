@@ -14,7 +14,10 @@ import type { OpenStores } from '../stores/open.ts'
 /** Those who ask wait a second or two. A store that takes longer is down for them. */
 const PATIENCE_MS = 2_000
 
-export async function readiness(stores: OpenStores, clock: Clock): Promise<{ ok: boolean; stores: Record<StoreName, string> }> {
+/** The stores that are asked. */
+export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'>
+
+export async function readiness(stores: AskedStores, clock: Clock): Promise<{ ok: boolean; stores: Record<StoreName, string> }> {
   const [hotStore, log, recordStore] = await Promise.all([stores.hot, stores.log, stores.records].map((store) => wordOf(store, clock)))
   const words = { hotStore, log, recordStore } as Record<StoreName, string>
   return { ok: hotStore === 'ok' || recordStore === 'ok', stores: words }

@@ -18,8 +18,8 @@ import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { remoteTransport } from '../gateway/transports/remote.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import type { RequestLoaders } from '../loaders/request.ts'
-import { openCountingStore, type OpenStores } from '../stores/open.ts'
-import { readiness } from './readiness.ts'
+import { openCountingStore } from '../stores/open.ts'
+import { readiness, type AskedStores } from './readiness.ts'
 import { environment } from './settings.ts'
 
 type ServedSubgraph = {
@@ -38,7 +38,7 @@ export type Serving = GatewayServer & {
 export async function serve(
   config: Config,
   subgraphs: readonly ServedSubgraph[],
-  stores: OpenStores,
+  stores: AskedStores,
   registry: Registry,
   log: Logger,
   metricsOfAll?: () => Promise<string>,
