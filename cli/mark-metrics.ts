@@ -8,7 +8,7 @@ import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 /** Figures of the process that serves. */
 export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph): void {
   addLabelled(registry, 'tidemark_marks_total', 'Marks answered, by outcome.', 'outcome', () => {
-    const { sources: _, ...outcomes } = figures().marks
+    const { sources: _, changed: __, ...outcomes } = figures().marks
     return outcomes
   })
   addLabelled(
@@ -19,6 +19,7 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph)
     () => figures().marks.sources,
   )
   addCounters(registry, {
+    tidemark_marks_changed_total: ['Accepted marks that changed what the viewer thinks.', () => figures().marks.changed],
     tidemark_marks_aggregator_added_keys_total: ['Marks given to the aggregator, repetitions included.', () => figures().aggregator.added],
     tidemark_marks_aggregator_flushed_keys_total: ['Marks that left the aggregator in flushes.', () => figures().aggregator.flushed],
     tidemark_marks_aggregator_dropped_keys_total: ['Marks the full aggregator left to the sweeper.', () => figures().aggregator.dropped],

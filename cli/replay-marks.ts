@@ -43,7 +43,7 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
   const verified = await runWithProgressBar('Comparing every state, count, list and sum with the file', (progress) =>
     verifyMarks(readMarks(file, options.business), options, progress),
   )
-  verified.sentences.forEach(print)
+  for (const sentence of verified.sentences) print(sentence)
   return verified.ok && !failed
 }
 

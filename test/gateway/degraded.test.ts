@@ -19,13 +19,7 @@ const stores = makeSwitchedStores()
 const folder = makeDataFolder()
 const served = serveOn(stores, folder.path)
 const registry = new Registry()
-const gateway = await serve(
-  { ...config, server: { ...config.server, port: 0 } },
-  [served.history],
-  { ...stores, close: () => Promise.resolve() },
-  registry,
-  silent,
-)
+const gateway = await serve({ ...config, server: { ...config.server, port: 0 } }, [served.history], stores, registry, silent)
 let origin = ''
 let url = ''
 beforeAll(async () => {
