@@ -21,10 +21,10 @@ import { openLmdbMarkStore } from './lmdb/mark-store.ts'
 import type { Journals } from './journal.ts'
 import type { MarkEvents } from './mark-events.ts'
 import { openMysqlMarkRecords } from './mysql/mark-records.ts'
-import { kafkaConnection, type Distributed, type StoreLogger } from './open.ts'
 import { openRedisCountCache } from './redis/count-cache.ts'
 import { openRedisMarkStore } from './redis/mark-store.ts'
 import { withSecondCache } from './second-cache.ts'
+import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenMarks = {
   /** Of all businesses that have none of their own. */

@@ -3,6 +3,7 @@ import { join, relative } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { markJournalsFolder, openDistributedMarks, openEmbeddedMarks, tenantsOf } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
@@ -34,12 +35,6 @@ export type OpenStores = {
   /** Closes what is open, what was acknowledged first. */
   close(): Promise<void>
 }
-
-/** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
-export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
-
-export type Distributed = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'mysql'>>
-type Kafka = Distributed['kafka']
 
 /** How processes that share a data folder tell each other what changed. */
 export type Relays = { progress: ChangeRelay; counts: CountRelay }
@@ -142,10 +137,6 @@ async function openDistributed(
     await closeAll(opened)
     throw error
   }
-}
-
-export function kafkaConnection({ brokers, tls, sasl }: Kafka) {
-  return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }
 
 async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {

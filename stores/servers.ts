@@ -1,0 +1,11 @@
+/** The servers of the distributed shape, as configured. */
+import type { Config } from '../core/config.ts'
+
+export type Distributed = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'mysql'>>
+
+/** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
+export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
+
+export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
+  return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
+}
