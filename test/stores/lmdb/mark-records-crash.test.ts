@@ -102,6 +102,7 @@ describe('the record store of marks on LMDB', { timeout: 120_000 }, () => {
       await write(
         rows.filter((_, index) => index % 39 === round).map(({ key }) => markRow(1, key.viewer, 'hot', 'LIKE', BASE + 4_100 + round)),
       )
+      await write(Array.from({ length: 100 }, (_, index) => markRow(1, `new-${round}-${index}`, 'hot', 'DISLIKE', BASE + 4_200 + round)))
       const likers = [...latest.values()].filter(({ record }) => record.mark === 'LIKE')
       const expected = likers.map(({ key, record }) => ({ id: key.viewer, markedAt: record.markedAt }))
       const sorted = expected.toSorted((a, b) => b.markedAt - a.markedAt || Number(a.id) - Number(b.id))
