@@ -59,7 +59,8 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
         const tookMs = performance.now() - startedAt
         seconds.observe({ subgraph, kind, outcome: failure === undefined ? (errors > 0 ? 'errors' : 'ok') : 'failed' }, tookMs / 1_000)
         span?.end(errors, failure)
-        if (context.plan !== undefined && variables !== undefined) note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
+        if (context.plan !== undefined && variables !== undefined)
+          note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
       }
       const taken = (result: Taken): Taken => {
         end(errorsIn(result))
@@ -98,7 +99,12 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     if (wire === undefined) return { run, subscribe: fetch.subscribe }
     // Never the way of a request that is to show its plan: see front.ts.
     const send = async (call: string, context: object & Watched): Promise<Read> =>
-      watched(context, undefined, ({ result }: Read) => errorsOf(result), () => wire.send(call, context))
+      watched(
+        context,
+        undefined,
+        ({ result }: Read) => errorsOf(result),
+        () => wire.send(call, context),
+      )
     return { run, subscribe: fetch.subscribe, wire: { callOf: wire.callOf, send } }
   }
 }

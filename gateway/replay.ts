@@ -88,7 +88,7 @@ export function makeReplays(): Replays {
 
 /** Characters are counted as two bytes each. */
 function weightOf(key: string, { calls, json }: Recording): number {
-  return calls.reduce((sum, call) => sum + (call?.length ?? 0) * 2, (key.length * 2) + json.length)
+  return calls.reduce((sum, call) => sum + (call?.length ?? 0) * 2, key.length * 2 + json.length)
 }
 
 export function makeNotes(begun: ByFetch<Begun> = []): Notes {
@@ -135,7 +135,10 @@ function diverge(replay: Replay, outcome: 'differs' | 'failed'): void {
 }
 
 /** Runs a plan along a recording. Does not wait for the rest when something differs. */
-export function replayed(recording: Recording, run: (replay: Replay) => void | Promise<void>): Promise<{ outcome: 'same' | 'differs' | 'failed'; begun: ByFetch<Begun> }> {
+export function replayed(
+  recording: Recording,
+  run: (replay: Replay) => void | Promise<void>,
+): Promise<{ outcome: 'same' | 'differs' | 'failed'; begun: ByFetch<Begun> }> {
   return new Promise((resolve, reject) => {
     const begun: (Begun | undefined)[] = []
     const end = (outcome: 'same' | 'differs' | 'failed'): void => resolve({ outcome, begun })
