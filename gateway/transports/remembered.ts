@@ -17,7 +17,7 @@ import type { Body } from './http-call.ts'
 import type { FetchResult } from './transport.ts'
 
 /** Calls whose answers are looked at. */
-const CALLS_MAX = 32
+const CALLS_MAX = 1_000
 /** Characters of a call, and bytes of an answer, that is looked at. */
 const CALL_LENGTH_MAX = 65_536
 const BYTES_MAX = 131_072
