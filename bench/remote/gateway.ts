@@ -8,6 +8,8 @@
 import { readFileSync } from 'node:fs'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
+import { boundGarbage } from '../../cli/heap.ts'
+import { makeConfig } from '../../core/config.ts'
 import { makeEngine } from '../../gateway/engine.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity-header.ts'
 import { makeObserver } from '../../gateway/observed.ts'
@@ -21,6 +23,7 @@ const dedupe = !kind.includes('-apart')
 const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
 
 async function startOurs(): Promise<void> {
+  boundGarbage(makeConfig([]).server.garbagePercent)
   const registry = new Registry()
   const observe = makeObserver(registry, findTracing())
   const subgraphs = [...addresses].map(([name, url]) => {
