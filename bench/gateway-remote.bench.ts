@@ -33,7 +33,7 @@ const MEMORY_MAX_MB = 200
 
 const OWN = ['floor', 'floor-apart', 'floor-apart-changing', 'ours', 'ours-apart', 'ours-apart-changing']
 /** What the memory of ours is promised for. */
-const SMALL: readonly string[] = ['ours', 'ours-apart']
+const SMALL: ReadonlySet<string> = new Set(['ours', 'ours-apart'])
 
 /** `changing`: over subgraphs whose answers never repeat. */
 type Peer = { readonly kind: string; readonly changing?: boolean; command(supergraph: string, port: number, folder: string): Command }
@@ -191,7 +191,7 @@ function measuresOf(measured: ReadonlyMap<string, readonly Round[]>, gateways: R
         metric: `${kind}: peak memory`,
         value: gateways.get(kind)?.peakMb() ?? NaN,
         unit: 'MB',
-        ...(SMALL.includes(kind) ? { target: MEMORY_MAX_MB, atMost: true } : {}),
+        ...(SMALL.has(kind) ? { target: MEMORY_MAX_MB, atMost: true } : {}),
       },
     ]
   })
