@@ -57,6 +57,16 @@ describe('an answer all parts of which come again', () => {
     }
   })
 
+  test('is the very bytes of the one before', async () => {
+    const { engine } = await openRemoteGraph()
+    const operation = engine.prepare('{ feed { cost } }')
+    if ('errors' in operation) throw new Error(operation.errors.join())
+    const answers: unknown[] = []
+    for (let time = 0; time < 5; time += 1) answers.push(await operation.executeToJson?.(undefined, makeContext()))
+    expect(answers[3]).toBe(answers[2])
+    expect(answers[4]).toBe(answers[2])
+  })
+
   test('changes as soon as one part of it does, in whichever wave, and nothing is asked twice', async () => {
     const changes: Record<string, Act> = {
       'Video.title': ({ id }) => `new ${id}`,
