@@ -9,7 +9,7 @@
  * (bench/remote/floor.ts). `changing` is `apart` with subgraphs no two answers of which are the same, so that nothing that
  * was made of one answer serves for another. Ours and the floor run with Node's options as `npm start` has them. Others run if
  * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateways
- * after `npm ci` there.
+ * after `npm ci` there. Measured is a second start: see the compile cache in gateway/README.md.
  *
  * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
  * of CPU per request counts, which waiting does not change.
@@ -56,7 +56,13 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
     writeFileSync(changingSupergraph, remoteSupergraph(`http://127.0.0.1:${port}/changing`))
     const callsSoFar = async () => Number(await (await fetch(`http://127.0.0.1:${port}/calls`)).text())
     const gateways = new Map<string, Measured>()
-    for (const { kind, command, changing = false } of peers(hiveRouter, progress)) {
+    const all = peers(hiveRouter, folder, progress)
+    for (const { kind, command } of all.filter((each) => each.kind === 'floor' || each.kind === 'ours')) {
+      progress(`gateway-remote: starting ${kind} for the first time`)
+      const own = await freePort()
+      await (await startProcess(command(supergraph, own, folder), own)).stop()
+    }
+    for (const { kind, command, changing = false } of all) {
       const own = await freePort()
       const gateway = await startProcess(command(changing ? changingSupergraph : supergraph, own, folder), own)
       running.push(gateway)
@@ -77,8 +83,9 @@ export async function bench({ quick, hiveRouter, progress }: BenchOptions): Prom
   }
 }
 
-function peers(hiveRouter: string | undefined, progress: (text: string) => void): Peer[] {
-  const env = { NODE_OPTIONS: shippedOptions() }
+function peers(hiveRouter: string | undefined, folder: string, progress: (text: string) => void): Peer[] {
+  // As the start script: what Node compiled is kept, and a process that starts again need not read TypeScript.
+  const env = { NODE_OPTIONS: shippedOptions(), NODE_COMPILE_CACHE: join(folder, 'compiled') }
   const own = OWN.map((kind): Peer => {
     const changing = kind.endsWith('-changing')
     return { kind, changing, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }

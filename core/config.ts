@@ -83,7 +83,7 @@ const configSchema = z
             "--supergraph, TIDEMARK_SUPERGRAPH. A supergraph.yaml with partners' subgraphs, or a composed supergraph; absent: ours alone.",
           ),
         garbagePercent: count(0, 1_000)
-          .default(30)
+          .default(50)
           .describe(
             'Garbage that may pile up in the heap before it is collected, in percent of what lives there: less memory for more CPU. 0: V8 decides, up to 300.',
           ),

@@ -6,6 +6,7 @@
  *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
  */
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { boundGarbage } from '../../cli/heap.ts'
@@ -51,6 +52,8 @@ else {
   const { startFloor } = await import('./floor.ts')
   await startFloor({ supergraph, port: Number(port), dedupe, addresses })
 }
-// Ends by itself, so that --cpu-prof can write.
+// The benchmark does not let it end by itself, which is when Node would do it.
+flushCompileCache()
+// With SIGTERM it ends by itself, so that --cpu-prof can write.
 process.once('SIGTERM', () => process.exit())
 console.log('ready')
