@@ -91,7 +91,7 @@ export function makePipeline(
     ...stores.cache,
     async putCounts(counted: Parameters<MarkStores['cache']['putCounts']>[0]) {
       await stores.cache.putCounts(counted)
-      counted.forEach(counts.invalidate)
+      counts.learn(counted)
     },
   }
   const persistStores = { ...stores, cache }
