@@ -234,7 +234,7 @@ describe('thumbup', () => {
     expect(countsChanged.business).toBe('video')
     const seen = new Map<string, number>(countsChanged.counts.map((each: any) => [each.id, each.likeCount]))
     while (seen.size < 2) for (const each of (await stream.next()).value.data.countsChanged.counts) seen.set(each.id, each.likeCount)
-    expect([...seen].sort()).toEqual([
+    expect([...seen].toSorted(([one], [other]) => one.localeCompare(other))).toEqual([
       ['a', 1],
       ['b', 1],
     ])
