@@ -1,6 +1,5 @@
 /**
- * The thumbup subgraph on real embedded stores for everything but the record store, which is the contract's model; each of
- * them can be switched off or made to hang, and what is called is counted.
+ * The thumbup subgraph on real embedded stores; each of them can be switched off or made to hang, and what is called is counted.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +16,7 @@ import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import { openLmdbLog } from '../../stores/lmdb/log.ts'
 import { openLmdbMarkEvents } from '../../stores/lmdb/mark-events.ts'
+import { openLmdbMarkRecords } from '../../stores/lmdb/mark-records.ts'
 import { openLmdbMarkStore } from '../../stores/lmdb/mark-store.ts'
 import { makeThumbupSubgraph, type ThumbupOptions, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from '../contracts/mark-records-model.ts'
@@ -34,7 +34,8 @@ const CODES: Record<Name, ErrorCode> = {
 
 export type MarkedStores = ReturnType<typeof openMarkedStores>
 
-export function openMarkedStores() {
+/** `records`: the contract's model, which a test can look into, or the real one. */
+export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-marks-'))
   const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb: 1 })
   const switches: Record<Name, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up' }
@@ -67,7 +68,7 @@ export function openMarkedStores() {
     hot: openLmdbMarkStore(environment),
     cache: openLmdbCountCache(environment),
     log,
-    records: openModelMarkRecords(rows),
+    records: options.records === 'lmdb' ? openLmdbMarkRecords(environment) : openModelMarkRecords(rows),
     events,
   }
   const stores = {

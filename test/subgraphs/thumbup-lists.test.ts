@@ -15,7 +15,7 @@ describe('lists of marks', () => {
   let job: ThumbupJob
   const past = Date.now() - 1_000_000
   beforeEach(async () => {
-    stores = openMarkedStores()
+    stores = openMarkedStores({ records: 'lmdb' })
     served = serveThumbup(stores)
     job = await served.subgraph.startJob()
   })

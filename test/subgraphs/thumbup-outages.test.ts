@@ -11,7 +11,7 @@ describe('with a store down, thumbup', () => {
   let served: ServedThumbup
   let job: ThumbupJob
   beforeEach(async () => {
-    stores = openMarkedStores()
+    stores = openMarkedStores({ records: 'lmdb' })
     served = serveThumbup(stores)
     job = await served.subgraph.startJob()
   })
@@ -254,6 +254,36 @@ describe('a tenant with stores of its own', () => {
     expect(both.data).toEqual({ a: [{ likeCount: 1, viewerMark: 'LIKE' }], b: [{ likeCount: null, viewerMark: null }] })
     await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
     for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'up')
+    await served.stop()
+    await job.stop()
+    await Promise.all([common.close(), own.close()])
+  })
+
+  test('that share the hot store persists its own marks only, and those of others do not hide them', async () => {
+    const [common, own] = [openMarkedStores(), openMarkedStores()]
+    const config = thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 50, sweepEveryMs: 20, persistKeysMax: 3 } })
+    const shared = { ...own.stores, hot: common.stores.hot }
+    const served = serveThumbup(common, config, { tenants: new Map([[2, shared]]) })
+    own.set('records', 'down')
+    const now = Date.now()
+    const writes = (business: number, count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        viewer: '4',
+        business,
+        oid: `s${at}`,
+        mark: 'LIKE' as const,
+        markedAt: now,
+        blind: true as const,
+      }))
+    await common.plain.hot.putMarks(writes(2, 50), { now, cap: 100 })
+    await common.plain.hot.putMarks(writes(1, 5), { now, cap: 100 })
+    const job = await served.subgraph.startJob()
+    await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 50)
+    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
+    own.set('records', 'up')
+    await until('all are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
+    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
+    expect(await own.plain.records.exportMarks(2, undefined, 100)).toHaveLength(50)
     await served.stop()
     await job.stop()
     await Promise.all([common.close(), own.close()])
