@@ -60,7 +60,10 @@ export async function persistMarks(
   // Of a deleted business nothing may come back. Its dirty marks have to go, or they would be swept for ever.
   const gone = new Set(distinct.map(({ business }) => business).filter((business) => options.deleted.has(business)))
   for (const business of gone) while ((await stores.hot.forgetBusiness(business, FORGET_MAX)) > 0);
-  const live = distinct.filter(({ business }) => !options.deleted.has(business))
+  const live = bySubject(
+    distinct.filter(({ business }) => !options.deleted.has(business)),
+    options.keysMax,
+  )
   for (let start = 0; start === 0 || start < live.length; start += options.keysMax) {
     const chunk = live.slice(start, start + options.keysMax)
     // Only with the last chunk is everything up to the offsets there.
@@ -68,6 +71,11 @@ export async function persistMarks(
     await persistChunk(stores, chunk, isLast ? offsets : [], options, report, onLate)
   }
   return report
+}
+
+/** Keys of a subject side by side, so that it has one update of its counts, or two where a chunk ends, and not one per chunk. */
+function bySubject(keys: readonly MarkKey[], keysMax: number): readonly MarkKey[] {
+  return keys.length <= keysMax ? keys : [...Map.groupBy(keys, ({ business, oid }) => `${business}:${oid}`).values()].flat()
 }
 
 async function persistChunk(
