@@ -127,6 +127,7 @@ export const thumbupConfig = (over: { thumbup?: object; businesses?: object[] } 
           publishEveryMs: 30,
           countsWindowMs: 20,
           hotTtlMs: 50,
+          reconcileEveryMs: 60_000,
         },
         ...over,
       },

@@ -88,6 +88,19 @@ describe('lists of marks', () => {
     expect(seen).toEqual(Array.from({ length: 30 }, (_, at) => `s${29 - at}`))
   })
 
+  test('what is liked again while a page is read stands at its new place, and is not missing', async () => {
+    for (let at = 0; at < 25; at++) await mark('7', `s${at}`, 'LIKE', past + at)
+    await settled()
+    let isFirst = true
+    stores.before('records.listMarks', async () => {
+      if (!isFirst) return
+      isFirst = false
+      await mark('7', 's1', 'LIKE', past + 500)
+    })
+    const seen = await walkLikes('7', 100)
+    expect([seen[0], seen.length, new Set(seen).size]).toEqual(['s1', 25, 25])
+  })
+
   test('one’s own likes only, without the scope', async () => {
     await mark('7', 'a', 'LIKE', past)
     const foreign = await served.ask(LIKES, viewerOf('8'), { id: '7' })

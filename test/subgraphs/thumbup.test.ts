@@ -113,6 +113,8 @@ describe('thumbup', () => {
       { inputs },
     )
     expect(answer.data.markBatch.every((each: any) => each.outcome === 'ACCEPTED')).toBe(true)
+    // An import of many unknown viewers: their rows in one batch, and nobody is filled.
+    expect([stores.count('records.listMarks'), stores.count('records.getMarkMany')]).toEqual([0, 1])
     await until('the windows have ended', () => job?.figures().marks === 400)
     const { countUpdates, transitions } = job.figures()
     expect(transitions).toBe(400)
