@@ -217,7 +217,7 @@ describe('thumbup', () => {
   })
 
   test('marks are counted by their source for operators, a bounded number of sources apart', async () => {
-    for (let at = 0; at < 60; at++) await mark('7', 'a', 'LIKE', { source: `s${at}` })
+    for (let at = 0; at < 60; at++) await mark('7', `v${at}`, 'LIKE', { source: `s${at}` })
     const { sources } = served.subgraph.figures().marks
     expect([sources['s0'], sources['other'], Object.keys(sources).length]).toEqual([1, 10, 51])
   })
