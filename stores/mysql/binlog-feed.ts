@@ -44,7 +44,7 @@ const FIRST_BEAT_MAX_MS = 5_000
 const TRIES_MAX = 5
 const CANNOT_SEND = 1236
 const NO_SUCH_GTID = new Set([1945, 1955])
-const PURGED = /purge|could not find|not found|no longer|missing|does not exist|impossible position/i
+const PURGED = /purge|could not find|not found|not in the|no longer|missing|does not exist|impossible position/i
 
 /** `database` is where beats and places are written: the primary. Connects when started. */
 export function makeBinlogFeed(
