@@ -239,10 +239,10 @@ export async function makeFeedSwitch(
   function beginPassing(): void {
     if (isPassingBuffer || buffer.length === 0) return
     isPassingBuffer = true
-    const done = () => {
+    const end = () => {
       isPassingBuffer = false
     }
-    oneByOne(passBuffer).then(done, done)
+    oneByOne(passBuffer).then(end, end)
   }
 
   function setActive(source: FeedSource, reason: string): void {

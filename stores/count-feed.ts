@@ -21,6 +21,9 @@ export type RunningFeed = {
   stop(): Promise<void>
 }
 
+/** Writes a feed's beat into the table `heartbeats`. */
+export type WriteBeat = (feed: string, instance: string, beatAt: number) => Promise<void>
+
 export interface CountFeed {
   /**
    * Goes on where a feed of the same name stopped, in whatever process; the first begins with what is committed from now on.

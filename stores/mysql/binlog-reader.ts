@@ -8,7 +8,7 @@
 import ZongJi from '@vlasky/zongji'
 import type { MysqlOptions } from './database.ts'
 import { connectionOptions } from './database.ts'
-import { type Change, FEED_TABLES, type FeedRow, type FeedTable, changeOf } from './binlog-rows.ts'
+import { type Change, FEED_TABLES, type FeedRow, type FeedTable, changeOf } from '../feed-rows.ts'
 import type { Place } from './feed-places.ts'
 
 /** `place` is absent where the transaction goes on. */

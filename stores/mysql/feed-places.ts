@@ -3,6 +3,7 @@
  * binary log: whether there is one, whether whole rows are in it, and where it ends now.
  */
 import { TidemarkError } from '../../core/errors.ts'
+import type { WriteBeat } from '../count-feed.ts'
 import type { Database, Session } from './database.ts'
 import { bytesLiteral, numberLiteral } from './literals.ts'
 
@@ -18,6 +19,11 @@ export const SHOW_FILES = 'SHOW BINARY LOGS'
 export function putBeat(feed: string, instance: string, beatAt: number): string {
   return `INSERT INTO heartbeats (feed, instance, beat_at) VALUES (${textLiteral(feed)}, ${textLiteral(instance)}, ${numberLiteral(beatAt)})
 ON DUPLICATE KEY UPDATE instance = VALUES(instance), beat_at = VALUES(beat_at)`
+}
+
+/** For a feed that reads its beats back elsewhere: from TiCDC's topic. */
+export function makeBeatWriter(database: Session): WriteBeat {
+  return async (feed, instance, beatAt) => void (await database.send(putBeat(feed, instance, beatAt)))
 }
 
 export function putPlace(feed: string, place: Place): string {

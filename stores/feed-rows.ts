@@ -1,7 +1,7 @@
-/** Rows as the binary log has them → what the tables `counts`, `owners` and `heartbeats` became. */
-import { packedIdLength, unpackId } from '../../core/keys.ts'
-import type { OwnerSum } from '../../core/domain.ts'
-import type { CountedSubject } from '../count-cache.ts'
+/** Rows as a binary log, or TiCDC, tells them → what the tables `counts`, `owners` and `heartbeats` became. */
+import { packedIdLength, unpackId } from '../core/keys.ts'
+import type { OwnerSum } from '../core/domain.ts'
+import type { CountedSubject } from './count-cache.ts'
 
 export const FEED_TABLES = ['counts', 'owners', 'heartbeats'] as const
 export type FeedTable = (typeof FEED_TABLES)[number]
