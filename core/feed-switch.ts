@@ -48,6 +48,8 @@ export type FeedSwitchFigures = {
   freshnessMs: number
   /** The same of the primary, active or not. */
   primaryLagMs: number
+  /** The same of the fallback. */
+  fallbackLagMs: number
   /** Changes of the active feed, both directions. */
   switches: number
   /** Counts and owners' sums that went downstream. */
@@ -261,7 +263,17 @@ export async function makeFeedSwitch(
   }
 
   function figures(): FeedSwitchFigures {
-    return { active, freshnessMs: lagOf(active), primaryLagMs: lagOf('primary'), switches, applied, repeated, buffered, reloads }
+    return {
+      active,
+      freshnessMs: lagOf(active),
+      primaryLagMs: lagOf('primary'),
+      fallbackLagMs: lagOf('fallback'),
+      switches,
+      applied,
+      repeated,
+      buffered,
+      reloads,
+    }
   }
 
   async function stop(): Promise<void> {

@@ -83,3 +83,8 @@ export async function readEnd(database: Database, facts: BinlogFacts): Promise<P
     throw new TidemarkError('RECORD_STORE_UNAVAILABLE', `${database.server} names no file of its binary log: is it starting?`)
   return { file: String(last[0]), position: Number(last[1]) }
 }
+
+/** One of each statement, for the parser of another database. */
+export function sampleFeedStatements(): string[] {
+  return [putBeat('f', 'i', 1), putPlace('f', { gtids: '0-1-2' }), selectPlace('f'), SHOW_BINLOG_VARIABLES]
+}
