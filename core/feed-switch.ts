@@ -115,8 +115,10 @@ export async function makeFeedSwitch(
         running = started
         failure = undefined
         void started.ended.then((reason) => {
+          if (stopped) return
           readSoFar()
           running = undefined
+          void started.stop().catch(() => undefined)
           fail(reason)
         })
       } catch (error) {

@@ -17,7 +17,7 @@ export type RunningFeed = {
   readUntil(): number
   /** Resolves, with the reason, when the feed cannot go on by itself: until then it reconnects for as long as it takes. */
   ended: Promise<unknown>
-  /** Waits for the call under way. Whoever starts again goes on from there. */
+  /** Waits for the call under way. Whoever starts again goes on from there. Also after the end; idempotent. */
   stop(): Promise<void>
 }
 

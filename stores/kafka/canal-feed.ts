@@ -79,6 +79,7 @@ async function startFeed(
   const stopping = Promise.withResolvers<void>()
   const ended = Promise.withResolvers<unknown>()
   let stopped = false
+  let finishing: Promise<void> | undefined
   /** Partitions persist side by side; the port promises calls one after the other. */
   let queue: Promise<unknown> = Promise.resolve()
 
@@ -197,7 +198,12 @@ async function startFeed(
     }
   }
 
-  async function stop(): Promise<void> {
+  function stop(): Promise<void> {
+    finishing ??= finish()
+    return finishing
+  }
+
+  async function finish(): Promise<void> {
     stopped = true
     stopping.resolve()
     await Promise.all([consumer.stop(), beating])

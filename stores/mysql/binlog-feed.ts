@@ -71,6 +71,7 @@ async function startFeed(
   const stopping = Promise.withResolvers<void>()
   const firstBeat = Promise.withResolvers<void>()
   let stopped = false
+  let finishing: Promise<void> | undefined
   let reader: BinlogReader | undefined
   let readUntil = 0
   let waiting = 0
@@ -228,7 +229,12 @@ async function startFeed(
     }
   }
 
-  async function stop(): Promise<void> {
+  function stop(): Promise<void> {
+    finishing ??= finish()
+    return finishing
+  }
+
+  async function finish(): Promise<void> {
     stopped = true
     stopping.resolve()
     wake()

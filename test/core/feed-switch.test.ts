@@ -118,6 +118,7 @@ describe('the switch between two feeds', () => {
     primary.end(new Error('no rights any more'))
     await settle()
     expect(switched).toEqual(['fallback: no rights any more'])
+    expect(primary.stops()).toBe(1)
     await fallback.bring(change('a', 1))
     expect(got).toEqual(['a@1'])
     await pass(BOUNDS.restartAfterMs + BOUNDS.backAfterMs + 500)

@@ -10,6 +10,7 @@ export type SimulatedFeed = CountFeed & {
   /** The next starts reject with this; undefined: they succeed. */
   refuse(reason: Error | undefined): void
   starts(): number
+  stops(): number
   isRunning(): boolean
 }
 
@@ -20,6 +21,7 @@ export function makeSimulatedFeed(): SimulatedFeed {
   let refusal: Error | undefined
   let readUntil = 0
   let starts = 0
+  let stops = 0
   return {
     async start(take, onGap = () => undefined) {
       starts++
@@ -34,6 +36,7 @@ export function makeSimulatedFeed(): SimulatedFeed {
         readUntil: () => readUntil,
         ended,
         async stop() {
+          stops++
           onChanges = undefined
         },
       }
@@ -54,6 +57,7 @@ export function makeSimulatedFeed(): SimulatedFeed {
       refusal = reason
     },
     starts: () => starts,
+    stops: () => stops,
     isRunning: () => onChanges !== undefined,
   }
 }

@@ -6,7 +6,8 @@ import type { CountFeed } from '../../../stores/count-feed.ts'
 import { type BinlogFeedOptions, makeBinlogFeed } from '../../../stores/mysql/binlog-feed.ts'
 import { openDatabase } from '../../../stores/mysql/database.ts'
 import { checkMysql } from '../../../stores/mysql/doctor.ts'
-import { putPlace } from '../../../stores/mysql/feed-places.ts'
+import { type Piece, readBinlog } from '../../../stores/mysql/binlog-reader.ts'
+import { type Place, SHOW_FILES, putPlace } from '../../../stores/mysql/feed-places.ts'
 import { type MysqlMarkRecords, openMysqlMarkRecords } from '../../../stores/mysql/mark-records.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { until } from '../../contracts/reports.ts'
@@ -123,6 +124,27 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', { 
     const second = await started(feedOf(name))
     await until('it comes to the next', () => versionsOf(second, oid).length > 0)
     expect(versionsOf(second, oid)).toEqual([1])
+  })
+
+  it('without GTIDs a place is a file and a position, and the next transaction comes from there', async () => {
+    const oid = fresh()
+    const read = async (place: Place) => {
+      const pieces: Piece[] = []
+      const reader = readBinlog({ url: test.url }, place, 4_000_000 + given, {
+        onPiece: (piece) => pieces.push(piece),
+        onUnreadable: () => undefined,
+      })
+      await until('one came', () => pieces.length > 0)
+      await reader.end()
+      return pieces
+    }
+    const last = (await test.database.send(SHOW_FILES)).rows.at(-1)
+    await like(records, 1, oid, ['1'])
+    const [first] = await read({ file: String(last?.[0]), position: Number(last?.[1]) })
+    expect(first?.changes).toMatchObject([{ counted: { oid, counts: { version: 1 } } }])
+    await like(records, 1, oid, ['2'])
+    const [second] = await read(first?.place as Place)
+    expect(second?.changes).toMatchObject([{ counted: { oid, counts: { version: 2 } } }])
   })
 
   it('more than fits into one call comes in several, in order', async () => {

@@ -33,7 +33,9 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', { timeout: 60_000
     expect(await wrongOf(test.database)).toEqual(['wrong schema: there is no schema: run `tidemark migrate`', quick])
     await migrateMysql(test.database)
     expect(await wrongOf(test.database)).toEqual([quick])
-    expect((await checkMysql(test.database)).find(({ subject }) => subject === 'change feed')?.sentence).toBe('the binary log can be followed')
+    expect((await checkMysql(test.database)).find(({ subject }) => subject === 'change feed')?.sentence).toBe(
+      'the binary log can be followed',
+    )
   })
 
   it('says what loses data and what to set', async () => {

@@ -71,7 +71,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('knows every statement that the adapter sends', async () => {
     await migrateMysql(test.database)
     await test.database.send('DELETE FROM schema_version')
-    for (const statement of sampleStatements()) await test.database.send(statement)
+    for (const statement of [...sampleStatements(), ...sampleFeedStatements()]) await test.database.send(statement)
     await test.database.session(async (session) => {
       for (const statement of sampleMarkStatements()) await session.send(statement)
     })
