@@ -12,6 +12,11 @@ export const feedSchema = z
       .describe(
         "What is followed: binlog, MySQL's or MariaDB's binary log; canal, a topic that TiCDC fills with canal-json; events, the service's own only. They take over from the two others when those stall.",
       ),
+    name: z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,60}$/, 'use letters, digits, dots, _ and -')
+      .optional()
+      .describe('The place in the feed of this process, like no other has; absent: made of host and port.'),
     canalTopic: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,249}$/, 'use letters, digits, dots, _ and -')
