@@ -5,16 +5,11 @@
 import { marksOf, type WireMark } from '../../cli/marks-of-rows.ts'
 import { readMarks } from '../../cli/replay-marks.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
+import { sampleRows } from './sample-file.ts'
 
 export const BUSINESS = 'video'
 /** As the configuration numbers it. */
 export const BUSINESS_NUMBER = 1
-
-/** Of a small site, in proportion to its rows, as recorded ones are. */
-const ROWS_PER_VIEWER = 7
-const ROWS_PER_SUBJECT = 12
-const START = 1_300_000_000_000
-const ROW_EVERY_MS = 60_000
 
 export type Dataset = {
   marks(): AsyncGenerator<WireMark>
@@ -46,16 +41,9 @@ async function* firstOf(marks: AsyncGenerator<WireMark>, rows: number): AsyncGen
   }
 }
 
+// oxlint-disable-next-line require-await -- read like the marks of a file
 async function* sample(rows: number): AsyncGenerator<WireMark> {
-  const random = seededRandom(1)
-  const viewers = Math.ceil(rows / ROWS_PER_VIEWER)
-  const subjects = Math.ceil(rows / ROWS_PER_SUBJECT)
-  for (let row = 0; row < rows; row++) {
-    const viewer = String(1 + randomBelow(random, viewers))
-    // A few subjects are marked by many.
-    const oid = String(1 + Math.floor(subjects * random() ** 3))
-    yield* marksOf({ viewer, oid, viewedAt: START + row * ROW_EVERY_MS }, BUSINESS)
-  }
+  for (const row of sampleRows(rows)) yield* marksOf(row, BUSINESS)
 }
 
 /** What one page asks for: half of it the viewer has marked, if he has marked so many. */
