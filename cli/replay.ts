@@ -59,7 +59,8 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
     return sendAll(reports, options, (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`))
   })
   print([`rows            ${report.rows}`, ...describeSending('reports', report)].join('\n'))
-  if (options.wait) await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.job ?? options.url))
+  if (options.wait)
+    await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.job ?? options.url))
   print(describeWriteBack(before, await readMetrics(options.url)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed

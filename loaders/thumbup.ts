@@ -92,7 +92,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
       marks: new DataLoader(markPage, { cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX }),
       counts: new DataLoader(countPage, { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX }),
       ownerLikes: new DataLoader(
-        (owners: readonly OwnerKey[]) => bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
+        (owners: readonly OwnerKey[]) =>
+          bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
         { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
       ),
       markPage,

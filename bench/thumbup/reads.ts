@@ -53,14 +53,28 @@ export async function measureReads(
     const median = (figure: (each: (typeof measured)[number]) => number): number =>
       measured.map(figure).sort((a, b) => a - b)[Math.floor(measured.length / 2)] as number
     return [
-      { metric: 'lookups through the gateway (a state and two counts per subject)', value: median(({ ours }) => ours.perSecond * LOOKUPS), unit: 'per second' },
+      {
+        metric: 'lookups through the gateway (a state and two counts per subject)',
+        value: median(({ ours }) => ours.perSecond * LOOKUPS),
+        unit: 'per second',
+      },
       { metric: 'pages of 50 subjects through the gateway', value: median(({ ours }) => ours.perSecond), unit: 'per second' },
       { metric: 'page p99', value: median(({ ours }) => ours.p99Ms), unit: 'ms' },
       { metric: 'page, CPU of the gateway', value: median(({ ours }) => ours.cpuMicros), unit: 'µs' },
       { metric: 'the same keys by raw pipelines', value: median(({ raw }) => raw.perSecond), unit: 'pages per second' },
       { metric: 'the same keys by raw pipelines, CPU', value: median(({ raw }) => raw.cpuMicros), unit: 'µs per page' },
-      { metric: 'pages : raw pages, by time', value: median(({ ours, raw }) => ours.perSecond / raw.perSecond), unit: 'ratio', target: RATIO_MIN },
-      { metric: 'pages : raw pages, by CPU', value: median(({ ours, raw }) => raw.cpuMicros / ours.cpuMicros), unit: 'ratio', target: RATIO_MIN },
+      {
+        metric: 'pages : raw pages, by time',
+        value: median(({ ours, raw }) => ours.perSecond / raw.perSecond),
+        unit: 'ratio',
+        target: RATIO_MIN,
+      },
+      {
+        metric: 'pages : raw pages, by CPU',
+        value: median(({ ours, raw }) => raw.cpuMicros / ours.cpuMicros),
+        unit: 'ratio',
+        target: RATIO_MIN,
+      },
       { metric: 'counts served without Redis meanwhile', value: after.local - before.local, unit: `of ${after.all - before.all}` },
       { metric: 'viewers that were unknown, and counts read from the record store meanwhile', value: after.cold - before.cold, unit: '' },
     ]
@@ -69,7 +83,10 @@ export async function measureReads(
   }
 }
 
-export function makeGatewayLoad({ gateways }: Deployment, pages: ReturnType<typeof makePageRequests>): (durationMs: number) => Promise<Round> {
+export function makeGatewayLoad(
+  { gateways }: Deployment,
+  pages: ReturnType<typeof makePageRequests>,
+): (durationMs: number) => Promise<Round> {
   const [gateway] = gateways
   if (gateway === undefined) throw new Error('there is no gateway to load')
   const documentId = `sha256:${sha(PAGE_QUERY)}`

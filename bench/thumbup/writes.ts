@@ -51,7 +51,13 @@ export async function measureWrites(shape: string, { url, job }: { url: string; 
     { metric: `${shape}: call of 100 to 500 marks, p50`, value: report.p50Ms, unit: 'ms' },
     { metric: `${shape}: call of 100 to 500 marks, p99`, value: report.p99Ms, unit: 'ms' },
     { metric: `${shape}: marks : count updates`, value: sent / updates, unit: `${sent} : ${updates}`, target: 2 },
-    { metric: `${shape}: count updates per subject and window`, value: updates / (windows * SUBJECTS), unit: `${windows} windows`, target: 1.02, atMost: true },
+    {
+      metric: `${shape}: count updates per subject and window`,
+      value: updates / (windows * SUBJECTS),
+      unit: `${windows} windows`,
+      target: 1.02,
+      atMost: true,
+    },
     { metric: `${shape}: marks in transactions`, value: grew('tidemark_marks_persisted_rows_total'), unit: 'rows' },
   ]
 }

@@ -115,11 +115,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   }
 
   /** Starts all at once, in one write per node; rejects once all have ended. `keyOf` says whom a failure concerns. */
-  async function settle<U, T>(
-    units: readonly U[],
-    start: (unit: U, deadline: number) => Promise<T>,
-    keyOf: (unit: U) => string,
-  ) {
+  async function settle<U, T>(units: readonly U[], start: (unit: U, deadline: number) => Promise<T>, keyOf: (unit: U) => string) {
     if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
     const deadline = Date.now() + retryMaxMs
     holdWrites()

@@ -4,7 +4,11 @@ import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId } from '../../co
 export function decodeCounts(counts: Buffer | null | undefined, version: Buffer | null | undefined): SubjectCounts | undefined {
   if (!counts || !version) return undefined
   const comma = counts.indexOf(COMMA)
-  return { likes: wholeIn(counts, 0, comma), dislikes: wholeIn(counts, comma + 1, counts.length), version: wholeIn(version, 0, version.length) }
+  return {
+    likes: wholeIn(counts, 0, comma),
+    dislikes: wholeIn(counts, comma + 1, counts.length),
+    version: wholeIn(version, 0, version.length),
+  }
 }
 
 /** As `put-counts.lua` publishes. */

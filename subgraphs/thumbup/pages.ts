@@ -29,7 +29,9 @@ export async function foresee(
   // Counts are shown with what waits of the viewer's own.
   const [counts, marks] = await Promise.all([
     wants.counts ? loaders.countPage(subjects) : undefined,
-    (wants.marks || wants.counts) && viewer !== undefined ? loaders.markPage(subjects.map(({ business, oid }) => ({ viewer, business, oid }))) : undefined,
+    (wants.marks || wants.counts) && viewer !== undefined
+      ? loaders.markPage(subjects.map(({ business, oid }) => ({ viewer, business, oid })))
+      : undefined,
   ])
   if (counts === undefined && marks === undefined) return subjects.map(() => NOTHING)
   return subjects.map((_, at) => {

@@ -14,7 +14,7 @@ const mariadb = await service('mariadb')
 const redis = await service('redis')
 const haveServers = [kafka, mariadb, redis].every((server) => server !== undefined)
 
-const ROWS = 600
+const ROWS = 300
 const SETTINGS = { flushAgeMaxMs: 100, windowMs: 200, sweepAfterMs: 1_000, sweepEveryMs: 200, publishEveryMs: 200 }
 const BEFORE = { ...SETTINGS, archiveAfterDays: 'never' }
 const ARCHIVING = { ...SETTINGS, archiveAfterDays: 365, purgeEveryMs: 100 }
@@ -31,7 +31,13 @@ for (const [name, start] of Object.entries(SHAPES)) {
       part = join(folder, 'part.tsv')
       writeSample(file, ROWS)
       // The same rows from the first on: what is sent again must change nothing.
-      writeFileSync(part, readFileSync(file, 'utf8').split('\n').slice(0, ROWS / 2).join('\n'))
+      writeFileSync(
+        part,
+        readFileSync(file, 'utf8')
+          .split('\n')
+          .slice(0, ROWS / 2)
+          .join('\n'),
+      )
       shape = await start(BEFORE)
     }, 120_000)
 
@@ -88,9 +94,12 @@ for (const [name, start] of Object.entries(SHAPES)) {
       })
       expect(await response.json()).toEqual({ data: { mark: { outcome: 'ACCEPTED', changed: true } } })
       await expect
-        .poll(async () => (await replay(file, { verifyOnly: true })).wrong.map((line) => /differ|of \d+ ([a-z ]+) differ/.exec(line)?.[1]), {
-          timeout: 20_000,
-        })
+        .poll(
+          async () => (await replay(file, { verifyOnly: true })).wrong.map((line) => /differ|of \d+ ([a-z ]+) differ/.exec(line)?.[1]),
+          {
+            timeout: 20_000,
+          },
+        )
         .toEqual(expect.arrayContaining(['pages of counts', 'likers of subjects', 'sums of owners']))
     })
   })
