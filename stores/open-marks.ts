@@ -20,6 +20,7 @@ import { openLmdbMarkRecords } from './lmdb/mark-records.ts'
 import { openLmdbMarkStore } from './lmdb/mark-store.ts'
 import type { Journals } from './journal.ts'
 import type { MarkEvents } from './mark-events.ts'
+import type { MarkRecords } from './mark-records.ts'
 import { openMysqlMarkRecords } from './mysql/mark-records.ts'
 import { openRedisCountCache } from './redis/count-cache.ts'
 import { openRedisMarkStore } from './redis/mark-store.ts'
@@ -117,6 +118,38 @@ export async function openDistributedMarks(
       tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events))
     }
     return { marks, tenants, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+/** The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked. */
+export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
+
+export async function openMarkRecords(config: Config, clock: Clock): Promise<OpenMarkRecords> {
+  const { data, regions, sizeMaxGb, mysql } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
+    if (server !== undefined) {
+      const records = await openMysqlMarkRecords({ ...server, regions }, clock)
+      opened.push(records)
+      return records
+    }
+    const environment = openEnvironment(folder, { regions, sizeMaxGb })
+    opened.push(environment)
+    return openLmdbMarkRecords(environment)
+  }
+
+  try {
+    const common = await open(data, mysql)
+    const own = new Map<BusinessNumber, MarkRecords>()
+    for (const { number, thumbup } of tenantsOf(config)) {
+      const { stores } = thumbup
+      // One that has a hot store of its own only keeps its records with the others.
+      if (stores?.mysql !== undefined || stores?.data !== undefined) own.set(number, await open(stores.data ?? data, stores.mysql))
+    }
+    return { of: (business) => own.get(business) ?? common, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error

@@ -34,6 +34,10 @@ export function withSecondCache(first: CountCache, second: CountCache): CountCac
       const [one, other] = await Promise.all([first.forgetCounts(business, limit), second.forgetCounts(business, limit)])
       return one + other
     },
+    async countKept(business) {
+      const [one, other] = await Promise.all([first.countKept(business), second.countKept(business)])
+      return one + other
+    },
     check: () => read((cache) => cache.check()),
     async close() {
       await Promise.all([first.close(), second.close()])

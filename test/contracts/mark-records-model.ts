@@ -11,7 +11,15 @@ import { compareIds } from '../../core/keys.ts'
 import { transitionOf, winsOver } from '../../core/merge-mark.ts'
 import { keyText } from '../../core/progress-key.ts'
 import type { CountedSubject } from '../../stores/count-cache.ts'
-import type { AppliedMarks, MarkChanges, MarkRecords, MarkRow, MarkTransition, StreamOffset } from '../../stores/mark-records.ts'
+import type {
+  AppliedMarks,
+  BusinessSize,
+  MarkChanges,
+  MarkRecords,
+  MarkRow,
+  MarkTransition,
+  StreamOffset,
+} from '../../stores/mark-records.ts'
 
 type Owner = { business: number; owner: ViewerId }
 
@@ -192,6 +200,17 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     return { recent: live(recent).length, archived: uncovered.length, recentBytes: bytes(recent, 100), archivedBytes: bytes(archived, 12) }
   }
 
+  function measureBusiness(business: number): BusinessSize {
+    const own = (items: Iterable<{ business: number; oid?: string }>) => [...items].filter((item) => item.business === business)
+    const subjects = new Set([...own(counts.values()), ...own(owners.values())].map(({ oid }) => oid))
+    return {
+      rows: rowsOf(recent, business).size,
+      blocks: rowsOf(archived, business).size,
+      subjects: subjects.size,
+      owners: own(sums.values()).length,
+    }
+  }
+
   function byId<T extends { business: number }>(
     items: Iterable<T>,
     business: number,
@@ -237,6 +256,9 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     archiveMarks: (markedBefore, limit) => run('archiveMarks', [markedBefore, limit], () => archiveMarks(markedBefore, limit)),
     purgeUndone: (undoneBefore, limit) => run('purgeUndone', [undoneBefore, limit], () => purgeUndone(undoneBefore, limit)),
     exportMarks: (business, after, limit) => run('exportMarks', [business, after, limit], () => exportMarks(business, after, limit)),
+    listRegistrations: (business, after, limit) =>
+      run('listRegistrations', [business, after, limit], () => byId(owners.values(), business, ({ oid }) => oid, after, limit)),
+    measureBusiness: (business) => run('measureBusiness', [business], () => measureBusiness(business)),
     deleteBusiness: (business, limit) => run('deleteBusiness', [business, limit], () => deleteBusiness(business, limit)),
     measureMarks: () => run('measureMarks', [], measureMarks),
     check: () => run('check', [], () => undefined),

@@ -8,7 +8,15 @@ import { systemClock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { openStores, type OpenStores } from '../../stores/open.ts'
 import { migrateStores } from '../../stores/operate.ts'
-import { MORE_SERVERS, OWN_SERVERS, lowPorts, makeOwnServers, startOwnServers, type OwnServerName, type OwnServers } from './own-servers.ts'
+import {
+  OWN_SERVERS,
+  lowPorts,
+  makeOwnServers,
+  startOwnServers,
+  type MORE_SERVERS,
+  type OwnServerName,
+  type OwnServers,
+} from './own-servers.ts'
 import { makeRole, metricsOf, type Role } from './role.ts'
 import { makeTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
