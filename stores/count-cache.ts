@@ -40,6 +40,8 @@ export interface CountCache {
   forgetCounts(business: BusinessNumber, limit: number): Promise<number>
   /** How many keys of a business are kept; 0 once it is forgotten. What is only in this process's memory does not count. May be slow. */
   countKept(business: BusinessNumber): Promise<number>
+  /** Caches behind this one, which may be behind in what they hold: the reconciler brings them up to date. */
+  readonly others?: readonly Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>[]
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -41,6 +41,8 @@ const WINDOW_MESSAGES_MAX = 50_000
 const PARTITIONS_AT_ONCE = 10_000
 /** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
 const HOT_RETRY_MAX_MS = 2_000
+/** Counts can be had elsewhere: nobody waits long for a cache. */
+const COUNTS_RETRY_MAX_MS = 500
 
 export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
   const { regions, sizeMaxGb } = config.stores
@@ -83,12 +85,12 @@ export async function openDistributedMarks(
     return kept
   }
   async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents): Promise<MarkStores> {
-    const cacheOptions = { ...servers.redis, regions }
+    const cacheOptions = { ...servers.redis, regions, retryMaxMs: COUNTS_RETRY_MAX_MS }
     const first = openRedisCountCache(cacheOptions)
     const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
       hot: await keep(openRedisMarkStore({ ...servers.redis, regions, retryMaxMs: HOT_RETRY_MAX_MS })),
-      cache: await keep(second === undefined ? first : withSecondCache(first, second)),
+      cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
       log: await keep(
         openKafkaLog(
           {

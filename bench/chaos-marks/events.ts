@@ -3,6 +3,7 @@
  * key's events, by their versions, form a chain in which each begins with the mark that the one before left, from NONE to
  * what is stored; and each version of a subject's counts is told, up to the one that is stored.
  */
+import { randomUUID } from 'node:crypto'
 import type { Mark } from '../../core/domain.ts'
 import { decodeCountEvent, decodeMarkEvent } from '../../core/mark-event-codec.ts'
 import { keyText } from '../../core/progress-key.ts'
@@ -18,7 +19,6 @@ export type Events = {
   repeated: number
 }
 
-const GROUP = 'chaos-marks-reader'
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const READ_MAX_MS = 60_000
 
@@ -29,7 +29,7 @@ export async function readEvents(brokers: readonly string[], topicPrefix: string
   const counts = new Map<string, CountEvent>()
   let read = 0
   const waiting = await endsOf(kafka, [topics.marks, topics.counts])
-  const consumer = kafka.consumer({ groupId: GROUP })
+  const consumer = kafka.consumer({ groupId: `chaos-marks-${randomUUID()}` })
   await consumer.connect()
   try {
     await consumer.subscribe({ topics: [topics.marks, topics.counts], fromBeginning: true })

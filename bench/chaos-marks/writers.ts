@@ -18,6 +18,8 @@ export type MarkWriterOptions = {
   subjects: number
   /** Milliseconds between two calls of a lane, at most. */
   pauseMaxMs: number
+  /** Nothing is written; then other lanes may write of the same viewers. Default false. */
+  readsOnly?: boolean
   /** Hears of every call. */
   onCall(call: Call): void
   /** A sentence: what was answered is wrong. */
@@ -217,7 +219,8 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
   async function run(): Promise<void> {
     while (running) {
       const dice = random()
-      if (dice < 0.3) await storm()
+      if (options.readsOnly === true) await (dice < 0.9 ? lookUp() : readPage())
+      else if (dice < 0.3) await storm()
       else if (dice < 0.5) await crowd()
       else if (dice < 0.62) await single()
       else if (dice < 0.7) await register()

@@ -30,10 +30,10 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   const purge = makeWalk(isToPurge, purgeRows)
 
   function applyMarks(rows: readonly MarkRow[], offsets: readonly StreamOffset[]): AppliedMarks {
-    const { stored, transitions } = applyRows(tables, rows)
+    const { stored, transitions, moved } = applyRows(tables, rows)
     moveOffsets(tables, offsets)
-    if (transitions.length === 0) return { stored, changes: undefined }
-    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions) }) }
+    if (transitions.length + moved.length === 0) return { stored, changes: undefined }
+    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions, moved) }) }
   }
 
   /** Finds rows by a walk over all of them, which goes on where the last call stopped, and removes those that still match. */

@@ -68,25 +68,28 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
 
   function applyMarks(rows: readonly MarkRow[], moved: readonly StreamOffset[]): AppliedMarks {
     const transitions: MarkTransition[] = []
+    const likedAgain: Subject[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
       if ((old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
+      else if (record.mark === 'LIKE' && record.markedAt !== old?.markedAt) likedAgain.push(key)
       return record
     })
     for (const { stream, partition, offset } of moved) {
       const text = `${stream}:${partition}`
       offsets.set(text, { stream, partition, offset: Math.max(offset, offsets.get(text)?.offset ?? offset) })
     }
-    return { stored, changes: transitions.length === 0 ? undefined : countTransitions(transitions) }
+    return { stored, changes: transitions.length + likedAgain.length === 0 ? undefined : countTransitions(transitions, likedAgain) }
   }
 
-  function countTransitions(transitions: MarkTransition[]): MarkChanges {
-    const perSubject = Map.groupBy(transitions, ({ key }) => subjectText(key))
+  function countTransitions(transitions: MarkTransition[], likedAgain: readonly Subject[]): MarkChanges {
+    const perSubject = new Map<string, { subject: Subject; own: MarkTransition[] }>()
+    for (const subject of [...transitions.map(({ key }) => key), ...likedAgain]) perSubject.set(subjectText(subject), { subject, own: [] })
+    for (const transition of transitions) perSubject.get(subjectText(transition.key))?.own.push(transition)
     const received = new Map<string, Owner & { likes: number }>()
-    const counted = [...perSubject.values()].map((own): CountedSubject => {
-      const { business, oid } = (own[0] as MarkTransition).key
+    const counted = [...perSubject.values()].map(({ subject: { business, oid }, own }): CountedSubject => {
       const deltas = own.map(({ old, record }) => transitionOf(old, record.mark))
       const before = countsOf({ business, oid })
       const likes = deltas.reduce((sum, delta) => sum + delta.likes, 0)
