@@ -29,6 +29,9 @@ export type OwnServer = {
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   isRunning(): boolean
+  /** It answers nobody, and ends no connection, until it is thawed. */
+  freeze(): void
+  thaw(): void
 }
 
 export type OwnServers = Record<OwnServerName, OwnServer> & {
@@ -101,6 +104,11 @@ export async function startOwnServers(servers: OwnServers, names: readonly OwnSe
 }
 
 function ownServer(name: OwnServerName, server: Server, folder: string, port: number, mayStart: () => void): OwnServer {
+  function signal(kind: 'SIGSTOP' | 'SIGCONT'): void {
+    const pid = runningPid(folder)
+    if (pid !== undefined) process.kill(pid, kind)
+  }
+
   return {
     name,
     port,
@@ -120,6 +128,8 @@ function ownServer(name: OwnServerName, server: Server, folder: string, port: nu
       while (runningPid(folder) !== undefined) await sleep(5)
     },
     isRunning: () => runningPid(folder) !== undefined,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
   }
 }
 
