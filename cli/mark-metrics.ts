@@ -34,6 +34,11 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
     tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.cached],
     tidemark_count_lookups_total: ['Counts that were asked for.', () => lookupsOf(figures().counts.local)],
     tidemark_count_lookups_records_total: ['Counts read from the record store.', () => figures().counts.fromRecords],
+    tidemark_marks_record_queries_total: ['Queries that reads may have cost the record store.', () => figures().recordReads.queries],
+    tidemark_marks_record_reads_refused_total: [
+      'Reads that were not made because the record store has had enough of them (thumbup.recordReadsPerSecondMax).',
+      () => figures().recordReads.refused,
+    ],
     tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => figures().counts.lastKnown],
   })
   new Gauge({

@@ -54,13 +54,15 @@ export type DisasterFigures = {
   counts: { asked: number; missing: number }
   /** Counts that the gateway had to read from the record store meanwhile. */
   countsFromRecords: number
+  /** Reads of the record store that the gateway's limit refused meanwhile. */
+  readsRefused: number
   registrationsRefused: number
   convergedMs: number
   wrong: string[]
   verification: MarkVerification
 }
 
-/** Below what the load asks for: the limit is reached while Redis is away. */
+/** Queries a second. Below what the load asks for: the limit is reached while Redis is away. */
 export const RECORD_READS_MAX = 150
 
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video', thumbup: { likesCap: 20 } }]
@@ -129,7 +131,7 @@ export async function runDisaster(
     const queriesBefore = await queriesPerSecond(database, () => sleep(beforeMs))
     progress(`${disaster.title}: killed`)
     const killedAt = performance.now()
-    const countedBefore = await countsFromRecords(gateways[0] as Role)
+    const before = await figuresOf(gateways[0] as Role)
     await Promise.all([
       ...disaster.servers.map((name) => servers[name].kill()),
       ...(disaster.job === true ? markJobs.map((job) => job.kill()) : []),
@@ -137,7 +139,7 @@ export async function runDisaster(
     const queriesMeanwhile = disaster.servers.includes('mariadb')
       ? await sleep(downMs).then(() => undefined)
       : await queriesPerSecond(database, () => sleep(downMs))
-    const countedAfter = await countsFromRecords(gateways[0] as Role)
+    const after = await figuresOf(gateways[0] as Role)
     const upAt = performance.now()
     await Promise.all(disaster.servers.map((name) => servers[name].start()))
     await Promise.all(disaster.job === true ? markJobs.map((job) => job.start()) : [])
@@ -161,7 +163,8 @@ export async function runDisaster(
         queriesMeanwhile,
         named: namedOf(during, disaster.names ?? []),
         counts: countsOf(during),
-        countsFromRecords: countedAfter - countedBefore,
+        countsFromRecords: after.counts - before.counts,
+        readsRefused: after.refused - before.refused,
         registrationsRefused,
         convergedMs,
         wrong,
@@ -186,7 +189,7 @@ export function describeDisaster({ title }: Disaster, figures: DisasterFigures):
   return (
     `${title}: ${calls} calls, ${answered} answered, ${failed} errors, p50 ${p50Ms.toFixed(0)} ms, p99 ${p99Ms.toFixed(0)} ms meanwhile${queries}, ` +
     `${named.of} of ${named.all} answers say what they lack, ${counts.missing} of ${counts.asked} counts null, ` +
-    `${figures.countsFromRecords} counts read from the record store, all in place ${(convergedMs / 1_000).toFixed(1)} s after quiet`
+    `${figures.countsFromRecords} counts read from the record store, ${figures.readsRefused} of its reads refused, all in place ${(convergedMs / 1_000).toFixed(1)} s after quiet`
   )
 }
 
@@ -211,8 +214,12 @@ function countsOf(calls: readonly Call[]): { asked: number; missing: number } {
   return { asked: lookups.length, missing: lookups.filter(({ likeCount }) => likeCount === null).length }
 }
 
-async function countsFromRecords(gateway: Role): Promise<number> {
-  return (await metricsOf(gateway))?.get('tidemark_count_lookups_records_total') ?? Number.NaN
+async function figuresOf(gateway: Role): Promise<{ counts: number; refused: number }> {
+  const metrics = await metricsOf(gateway)
+  return {
+    counts: metrics?.get('tidemark_count_lookups_records_total') ?? Number.NaN,
+    refused: metrics?.get('tidemark_marks_record_reads_refused_total') ?? Number.NaN,
+  }
 }
 
 /** Statements a second that clients sent to the database meanwhile. */

@@ -56,6 +56,7 @@ export type PipelineFigures = {
   journal: JournalFigures
   counts: CountReadsFigures
   fills: number
+  recordReads: ReturnType<GuardedMarkStores['recordReads']>
 }
 
 const DIRECT_PERSISTS_MAX = 4
@@ -159,6 +160,7 @@ export function makePipeline(
       journal: journaling?.figures() ?? NO_JOURNAL,
       counts: counts.figures(),
       fills: fills.count(),
+      recordReads: guarded.recordReads(),
     }),
   }
 }

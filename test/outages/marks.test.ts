@@ -34,8 +34,12 @@ describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
       expect(verification.gaps.slice(0, 10)).toEqual([])
       expect(figures.calls).toBeGreaterThan(100)
       if (disaster.names !== undefined) expect(figures.named.of).toBeGreaterThan(10)
-      if (disaster.servers.includes('redis') && figures.queriesMeanwhile !== undefined)
-        expect(figures.queriesMeanwhile).toBeLessThanOrEqual(RECORD_READS_MAX)
+      if (disaster.servers.includes('redis') && figures.queriesMeanwhile !== undefined) {
+        // A second's worth is there at once; and what the job asks is no read of the service's.
+        const allowed = RECORD_READS_MAX * (1 + 1_000 / disaster.shortMs)
+        expect(figures.queriesMeanwhile).toBeLessThanOrEqual(allowed + figures.queriesBefore)
+        expect(figures.readsRefused).toBeGreaterThan(0)
+      }
     },
   )
 })
