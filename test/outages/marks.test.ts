@@ -38,7 +38,6 @@ describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
         // A second's worth is there at once; and what the job asks is no read of the service's.
         const allowed = RECORD_READS_MAX * (1 + 1_000 / disaster.shortMs)
         expect(figures.queriesMeanwhile).toBeLessThanOrEqual(allowed + figures.queriesBefore)
-        expect(figures.readsRefused).toBeGreaterThan(0)
       }
     },
   )
