@@ -46,7 +46,6 @@ function engineAnswer(engine: Engine): Answer {
   return async (query, variables) => {
     const operation = engine.prepare(query)
     if ('errors' in operation) throw new Error(operation.errors.map(({ message }) => message).join('\n'))
-    if (operation.executeToJson !== undefined) return operation.executeToJson(variables, makeFeedContext())
     return JSON.stringify(await operation.execute(variables, makeFeedContext()))
   }
 }

@@ -18,6 +18,7 @@ import { GRAPHQL_PATH } from '../gateway/server.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openStores } from '../stores/open.ts'
 import { joinCountsAsPrimary, joinCountsAsWorker } from './count-relay.ts'
+import { boundGarbage } from './heap.ts'
 import { makeLog } from './log.ts'
 import { serveOperators } from './operators.ts'
 import { serve } from './serve.ts'
@@ -31,6 +32,7 @@ export type Role = 'start' | 'gateway' | 'job'
 /** `name`: of a job. */
 export async function start(role: Role, flags: Flags, name: SubgraphName = 'history'): Promise<void> {
   const config = readSettings(flags)
+  boundGarbage(config.server.garbagePercent)
   const log = makeLog()
   if (role !== 'start' && isEmbedded(config)) {
     throw new TidemarkError(

@@ -82,6 +82,11 @@ const configSchema = z
           .describe(
             "--supergraph, TIDEMARK_SUPERGRAPH. A supergraph.yaml with partners' subgraphs, or a composed supergraph; absent: ours alone.",
           ),
+        garbagePercent: count(0, 1_000)
+          .default(50)
+          .describe(
+            'Garbage that may pile up in the heap before it is collected, in percent of what lives there: less memory for more CPU. 0: V8 decides, up to 300.',
+          ),
         drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
       })
       .strict()

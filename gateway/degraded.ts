@@ -10,9 +10,3 @@ export function withDegraded(result: ExecutionResult, { degraded }: RequestConte
   if (degraded === undefined || degraded.size === 0 || !('data' in result)) return result
   return { ...result, extensions: { ...result.extensions, degraded: [...degraded] } }
 }
-
-/** The same for a result that is JSON already and has no extensions. */
-export function jsonWithDegraded(json: string, { degraded }: RequestContext): string {
-  if (degraded === undefined || degraded.size === 0) return json
-  return `${json.slice(0, -1)},"extensions":${JSON.stringify({ degraded: [...degraded] })}}`
-}

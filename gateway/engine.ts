@@ -9,6 +9,7 @@
  *   executor.ts        plan → steps → data; entities, representations, flatten, merge and rewrites are its parts
  *   authorization/     what of it the one who asks may see; one form per set of grants
  *   shape.ts           the answer's fields, in order
+ *   replay.ts          an answer all parts of which came again
  *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
 import type { GraphQLError, GraphQLSchema } from 'graphql'
@@ -32,6 +33,7 @@ import { makePlanner } from './planner.ts'
 import { compileIntrospection, compileOperation } from './prepared.ts'
 import type { PreparedOperation, Variant } from './prepared.ts'
 import { compileProjection } from './projection.ts'
+import { makeReplays } from './replay.ts'
 import { makeShape } from './shape.ts'
 import type { Transport } from './transports/transport.ts'
 
@@ -85,8 +87,10 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       throw new TidemarkError('CONFIG_INVALID', `the supergraph has a subgraph "${name}": configure how to reach it, or compose without it`)
   }
   const prepared = makeLru<PreparedOperation>(options.compiledMax)
+  const replays = makeReplays()
 
   const meter = makeMeter()
+  let variants = 0
 
   const rules = readAccessRules(supergraphSdl)
   const costRules = readCostRules(supergraphSdl, options.listSizeAssumed ?? LIST_SIZE_ASSUMED)
@@ -102,6 +106,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     const project = compileProjection(shape)
     const isConstant = (read.operation.variableDefinitions ?? []).length === 0
     return {
+      key: `${(variants += 1)} `,
       plan: compilePlan(planned === undefined ? undefined : planner.plan(planned), transports, planner.possible),
       introspect: compileIntrospection(planner.schema, introspection, isConstant),
       project: denied === undefined ? project : (run) => (noteDenials(shape, run), project(run)),
@@ -114,11 +119,13 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     try {
       const cost = compileCost(planner.schema, read.operation, read.fragments, costRules)
       const cache = cachePolicyOf(planner.schema, read, cacheHints)
-      const compiled = compileOperation(planner.schema, read, (variables) => meter.time(() => compileVariant(read, variables, undefined)))
+      const compiled = compileOperation(planner.schema, read, replays, (variables) =>
+        meter.time(() => compileVariant(read, variables, undefined)),
+      )
       const whole = { ...compiled, cost, ...(cache === undefined ? {} : { cache }) }
       if (rules === undefined) return whole
       return authorize(whole, read, findGuards(planner.schema, read, rules), (viewer) =>
-        compileOperation(planner.schema, read, (variables) => meter.time(() => compileVariant(read, variables, { viewer }))),
+        compileOperation(planner.schema, read, replays, (variables) => meter.time(() => compileVariant(read, variables, { viewer }))),
       )
     } catch (error) {
       return { errors: [compileError(error)] }
@@ -138,7 +145,10 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       return decorated
     },
     preparingMs: meter.spentMs,
-    forget: prepared.clear,
+    forget() {
+      prepared.clear()
+      replays.clear()
+    },
   }
 }
 

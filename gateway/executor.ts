@@ -15,6 +15,7 @@ import { compileFlatten, sharedStart } from './flatten.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from './planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
+import { callAgain, callNoted } from './replay.ts'
 import type { DataPath, Run } from './run.ts'
 import { isPromise, loseTargets } from './run.ts'
 import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
@@ -30,18 +31,30 @@ export type Source = {
   readonly subgraph: string
 }
 
-export type CompiledPlan = { readonly step: Step; readonly source: Source | undefined }
+export type CompiledPlan = {
+  readonly step: Step
+  readonly source: Source | undefined
+  /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see replay.ts. */
+  readonly replayable: boolean
+}
 
-type Surroundings = { readonly transports: ReadonlyMap<string, Transport>; readonly possible: PossibleTypes }
+type Surroundings = {
+  readonly transports: ReadonlyMap<string, Transport>
+  readonly possible: PossibleTypes
+  /** All fetches compiled so far. */
+  readonly fetches: Fetch[]
+}
 
 export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
-  const around = { transports, possible }
-  if (plan === undefined) return { step: () => {}, source: undefined }
-  if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around) }
+  const fetches: Fetch[] = []
+  const around = { transports, possible, fetches }
+  if (plan === undefined) return { step: () => {}, source: undefined, replayable: false }
+  if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around), replayable: false }
   const [first, ...rest] = plan.kind === 'Sequence' ? plan.nodes : []
   if (first?.kind === 'Subscription')
-    return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around) }
-  return { step: compileNode(plan, around), source: undefined }
+    return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around), replayable: false }
+  const step = compileNode(plan, around)
+  return { step, source: undefined, replayable: fetches.length > 0 && fetches.every(({ compiled }) => compiled.wire !== undefined) }
 }
 
 function compileNode(node: PlanNode, around: Surroundings): Step {
@@ -95,6 +108,8 @@ function atOnce(steps: readonly Step[]): Step {
 }
 
 type Fetch = {
+  /** Its number among the fetches of the plan. */
+  readonly index: number
   readonly compiled: CompiledFetch
   readonly document: DocumentNode
   readonly subgraph: string
@@ -102,7 +117,7 @@ type Fetch = {
   pick(run: Run): Record<string, unknown>
 }
 
-function compileFetch(node: FetchNode | BatchFetchNode, { transports }: Surroundings): Fetch {
+function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }: Surroundings): Fetch {
   const transport = transports.get(node.serviceName)
   if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", for which the gateway has no transport`)
   const document = parse(node.operation)
@@ -114,7 +129,15 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports }: Surround
   })
   const usages = node.variableUsages ?? []
   const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
-  return { compiled, document, subgraph: node.serviceName, remote: transport.remote, pick }
+  const fetch = { index: fetches.length, compiled, document, subgraph: node.serviceName, remote: transport.remote, pick }
+  fetches.push(fetch)
+  return fetch
+}
+
+/** What the step of a fetch does in a replay: it makes the recorded call, and has no data to look at. */
+function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
+  if (wire === undefined) return step
+  return (run) => (run.replay === undefined ? step(run) : callAgain(index, wire, run.context, run.replay))
 }
 
 function pickVariables(variables: FetchVariables, names: readonly string[]): Record<string, unknown> {
@@ -134,7 +157,7 @@ function send(
 ): void | Promise<void> {
   let result: FetchResult | Promise<FetchResult>
   try {
-    result = fetch.compiled.run(variables, run.context)
+    result = begin(fetch, variables, run)
   } catch (thrown) {
     return fail(thrown)
   }
@@ -149,17 +172,23 @@ function send(
   return isPromise(result) ? result.then(takeOrFail, fail) : takeOrFail(result)
 }
 
+function begin({ index, compiled }: Fetch, variables: FetchVariables, { context, notes }: Run): FetchResult | Promise<FetchResult> {
+  const { wire } = compiled
+  return wire === undefined || notes === undefined ? compiled.run(variables, context) : callNoted(index, wire, variables, context, notes)
+}
+
 function compileRootFetch(node: FetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
   const taker = compileTaker(node, fetch, around)
-  return (run) =>
+  return replayable(fetch, (run) =>
     send(
       fetch,
       fetch.pick(run),
       run,
       (result) => taker.take(run, run.data, [], result),
       (thrown) => taker.fail(run, [run.data], [[]], thrown),
-    )
+    ),
+  )
 }
 
 /** How the result of a fetch of root fields is merged into an object, and where its errors go. */
@@ -210,7 +239,7 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
   const fetch = compileFetch(inner, around)
   const taker = compileTaker(inner, fetch, around)
   const flatten = compileFlatten(node.path, around.possible)
-  return (run) => {
+  return replayable(fetch, (run) => {
     const places = [...flatten.locate(run.data)]
     if (places.length === 0) return
     const fail = (thrown: unknown): void => {
@@ -224,13 +253,13 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
       for (const [index, [target, [path = []]]] of places.entries()) taker.take(run, target, path, results[index] ?? result)
     }
     return send(fetch, fetch.pick(run), run, take, fail)
-  }
+  })
 }
 
 function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
   const fetch = compileFetch(node, around)
   const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, around.possible))
-  return (run) => {
+  return replayable(fetch, (run) => {
     const batches = collectAll(lists, run, fetch.subgraph)
     if (batches.every(({ targets }) => targets.length === 0)) return
     return send(
@@ -240,7 +269,7 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
       (result) => takeAnswer(run, lists, batches, result),
       (thrown) => failLists(run, lists, batches, unavailable(fetch.subgraph, thrown)),
     )
-  }
+  })
 }
 
 /** Nothing is sent for objects that cannot be made representations of, because a subgraph nested them without end. */

@@ -10,7 +10,7 @@ import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../core/errors.ts'
 import type { AddressOf } from './addresses.ts'
-import { jsonWithDegraded, withDegraded } from './degraded.ts'
+import { withDegraded } from './degraded.ts'
 import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
@@ -60,10 +60,10 @@ export type OperationRequest = {
 }
 
 /**
- * A result as the text of its JSON. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
+ * A result as JSON, text or bytes. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
  * and no store was missing.
  */
-export type JsonResult = { readonly json: string; readonly executed: boolean; readonly status: number; readonly complete: boolean }
+export type JsonResult = { readonly json: string | Buffer; readonly executed: boolean; readonly status: number; readonly complete: boolean }
 
 export type Refusal = { readonly errors: readonly GraphQLError[] }
 
@@ -182,30 +182,29 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   }
 
   async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
-    const startedAt = performance.now()
-    const context = makeContext(caller.viewer, false, caller)
-    const span = watching.begin(prepared, caller, context)
-    const result = await charged(caller, () => prepared.execute(request.variables, context))
-    count(prepared, result, startedAt)
-    span.end(result.errors?.length ?? 0)
-    return withPlan(withDegraded(formatResult(result, formatError), context), context)
+    return run(prepared, caller, (context) => prepared.execute(request.variables, context))
   }
 
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
     const { executeToJson: toJson } = prepared
     if (toJson === undefined || caller.wantsPlan) return jsonResultOf(await execute(prepared, request, caller))
+    const result = await run(prepared, caller, (context) => toJson(request.variables, context))
+    return Buffer.isBuffer(result) ? { json: result, executed: true, status: 200, complete: true } : jsonResultOf(result)
+  }
+
+  /** Bytes are passed on as they are: what they say is complete. */
+  async function run<Result extends ExecutionResult | Buffer>(
+    prepared: PreparedOperation,
+    caller: Caller,
+    begin: (context: RequestContext) => Promise<Result>,
+  ): Promise<Result | ExecutionResult> {
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
     const span = watching.begin(prepared, caller, context)
-    const json = await charged(caller, () => toJson(request.variables, context))
-    const result = resultWithErrors(json)
-    span.end(result?.errors?.length ?? 0)
-    if (result === undefined) {
-      metrics.countRequest(prepared.kind, prepared.name, 'ok', performance.now() - startedAt)
-      return { json: jsonWithDegraded(json, context), executed: true, status: 200, complete: (context.degraded?.size ?? 0) === 0 }
-    }
-    count(prepared, result, startedAt)
-    return jsonResultOf(withDegraded(formatResult(result, formatError), context))
+    const result = await charged(caller, () => begin(context))
+    metrics.countRequest(prepared.kind, prepared.name, Buffer.isBuffer(result) ? 'ok' : outcomeOf(result), performance.now() - startedAt)
+    span.end(Buffer.isBuffer(result) ? 0 : (result.errors?.length ?? 0))
+    return Buffer.isBuffer(result) ? result : withPlan(withDegraded(formatResult(result, formatError), context), context)
   }
 
   async function subscribe(prepared: PreparedOperation, request: OperationRequest, caller: Caller) {
@@ -215,16 +214,11 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const stream = await charged(caller, () => prepared.subscribe(request.variables, context))
     span.end(isStream(stream) ? 0 : (stream.errors?.length ?? 0))
     if (!isStream(stream)) {
-      count(prepared, stream, startedAt)
+      metrics.countRequest('subscription', prepared.name, outcomeOf(stream), performance.now() - startedAt)
       return formatResult(stream, formatError)
     }
     metrics.countRequest('subscription', prepared.name, 'ok', performance.now() - startedAt)
     return followed(stream, metrics, formatError, context)
-  }
-
-  function count(prepared: PreparedOperation, result: ExecutionResult, startedAt: number): void {
-    const outcome = result.errors === undefined ? 'ok' : 'data' in result ? 'errors' : 'refused'
-    metrics.countRequest(prepared.kind, prepared.name, outcome, performance.now() - startedAt)
   }
 }
 
@@ -241,6 +235,10 @@ function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): 
   )
 }
 
+function outcomeOf(result: ExecutionResult): 'ok' | 'errors' | 'refused' {
+  return result.errors === undefined ? 'ok' : 'data' in result ? 'errors' : 'refused'
+}
+
 function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResult>): result is AsyncIterableIterator<ExecutionResult> {
   return Symbol.asyncIterator in result
 }
@@ -249,16 +247,6 @@ function jsonResultOf(result: ExecutionResult): JsonResult {
   const executed = 'data' in result
   const complete = executed && result.errors === undefined && result.extensions?.['degraded'] === undefined
   return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []), complete }
-}
-
-/**
- * The parsed result if it has errors. Searching the text is a small part of making it, and nearly every answer stops
- * here; a field of the client's own that is called "errors" and is a list costs that answer a parse.
- */
-function resultWithErrors(json: string): ExecutionResult | undefined {
-  if (!json.includes('"errors":[')) return undefined
-  const result = JSON.parse(json) as ExecutionResult
-  return result.errors === undefined ? undefined : result
 }
 
 /**

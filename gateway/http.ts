@@ -27,7 +27,7 @@ export type Answer = {
   readonly status: number
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
-  readonly body: string
+  readonly body: string | Buffer
   /** The operation is a subscription, which only a stream can answer; the answer says so to who cannot read one. */
   readonly subscription?: true
 }
@@ -55,7 +55,10 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
       const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
       const given = await answer(front, request.raw, operationOf({ ...params, documentId: request.context.documentId }), contentType)
       if (given.subscription) request.context.subscription = true
-      return [given.body, { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } }]
+      return [
+        given.body.toString(),
+        { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } },
+      ]
     },
   })
 

@@ -5,6 +5,7 @@
 export type Lru<Value> = {
   get(key: string): Value | undefined
   set(key: string, value: Value): void
+  forget(key: string): void
   forgetOldest(): void
   clear(): void
   readonly size: number
@@ -40,6 +41,7 @@ export function makeLru<Value>(max: number, forgotten?: (key: string, value: Val
       newest = key
       if (values.size > max) forgetOldest()
     },
+    forget,
     forgetOldest,
     clear() {
       while (forgotten !== undefined && values.size > 0) forgetOldest()

@@ -5,6 +5,7 @@
 import { Histogram, type Registry } from '@prometheus-io/client'
 import { isPromise, isRecord } from './run.ts'
 import type { Traced, Tracing } from './tracing.ts'
+import type { Read } from './transports/remembered.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transports/transport.ts'
 
 /** A fetch as `extensions.plan` shows it. Times in milliseconds; `startMs` from the first fetch of the operation on. */
@@ -39,26 +40,39 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
 
   function observeFetch(subgraph: string, operation: FetchOperation, fetch: CompiledFetch): CompiledFetch {
     const { kind, text } = operation
-    const run = (variables: FetchVariables, context: object & Watched): FetchResult | Promise<FetchResult> => {
+    const { wire } = fetch
+
+    function run(variables: FetchVariables, context: object & Watched): FetchResult | Promise<FetchResult> {
+      return watched(context, variables, errorsOf, () => fetch.run(variables, context))
+    }
+
+    /** `variables`: absent where the plan is not shown. */
+    function watched<Taken>(
+      context: Watched,
+      variables: FetchVariables | undefined,
+      errorsIn: (taken: Taken) => number,
+      call: () => Taken | Promise<Taken>,
+    ): Taken | Promise<Taken> {
       const startedAt = performance.now()
       const span = tracing?.beginFetch(subgraph, kind, context.trace)
       const end = (errors: number, failure?: unknown): void => {
         const tookMs = performance.now() - startedAt
         seconds.observe({ subgraph, kind, outcome: failure === undefined ? (errors > 0 ? 'errors' : 'ok') : 'failed' }, tookMs / 1_000)
         span?.end(errors, failure)
-        if (context.plan !== undefined) note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
+        if (context.plan !== undefined && variables !== undefined)
+          note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
       }
-      const taken = (result: FetchResult): FetchResult => {
-        end(result.errors?.length ?? 0)
+      const taken = (result: Taken): Taken => {
+        end(errorsIn(result))
         return result
       }
       const failed = (thrown: unknown): never => {
         end(0, thrown)
         throw thrown
       }
-      let result: FetchResult | Promise<FetchResult>
+      let result: Taken | Promise<Taken>
       try {
-        result = fetch.run(variables, context)
+        result = call()
       } catch (thrown) {
         return failed(thrown)
       }
@@ -82,8 +96,21 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
       })
     }
 
-    return { run, subscribe: fetch.subscribe }
+    if (wire === undefined) return { run, subscribe: fetch.subscribe }
+    // Never the way of a request that is to show its plan: see front.ts.
+    const send = async (call: string, context: object & Watched): Promise<Read> =>
+      watched(
+        context,
+        undefined,
+        ({ result }: Read) => errorsOf(result),
+        () => wire.send(call, context),
+      )
+    return { run, subscribe: fetch.subscribe, wire: { callOf: wire.callOf, send } }
   }
+}
+
+function errorsOf({ errors }: FetchResult): number {
+  return errors?.length ?? 0
 }
 
 function isRepresentations(value: unknown): value is unknown[] {

@@ -9,6 +9,8 @@ import type { CompiledPlan, Source } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, withCode } from './operations.ts'
+import { makeNotes, replayed } from './replay.ts'
+import type { Replays } from './replay.ts'
 import type { Answer, Run } from './run.ts'
 import { makeRun } from './run.ts'
 import { introspectionKey } from './shape.ts'
@@ -38,8 +40,8 @@ export type PreparedOperation = {
   denials?(viewer: Viewer | undefined): ReadonlyMap<string, FetchError>
   /** Runs a query or mutation. Never rejects; field errors are in the result. */
   execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
-  /** The same as `JSON.stringify(await execute(…))`, where there is a faster way to it. */
-  executeToJson?(variables: Variables, context: RequestContext): Promise<string>
+  /** The same; an answer without errors may come as the bytes of its JSON, where they are known. */
+  executeToJson?(variables: Variables, context: RequestContext): Promise<ExecutionResult | Buffer>
   /** Runs a subscription: an error result, or a stream of results. */
   subscribe(variables: Variables, context: RequestContext): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
 }
@@ -53,41 +55,69 @@ const COERCION_ERRORS_MAX = 50
 
 /** An operation compiled for one combination of the variables of its conditions. */
 export type Variant = {
+  /** Its own among all of the engine. */
+  readonly key: string
   readonly plan: CompiledPlan
   readonly introspect: (run: Run) => void
   readonly project: (run: Run) => Answer
 }
 
 /** Throws what `compile` throws for the combination that lets most in. */
-export function compileOperation(schema: GraphQLSchema, read: ReadOperation, compile: (variables: Values) => Variant): PreparedOperation {
+export function compileOperation(
+  schema: GraphQLSchema,
+  read: ReadOperation,
+  replays: Replays,
+  compile: (variables: Values) => Variant,
+): PreparedOperation {
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
   const variantOf = compileVariants(read, compile)
 
   const answer = async (variables: Values, context: RequestContext): Promise<ExecutionResult> => {
-    const { plan, introspect, project } = variantOf(variables)
-    const run = makeRun({}, variables, context)
-    const pending = plan.step(run)
-    introspect(run)
-    if (pending !== undefined) await pending
-    return project(run)
+    return answerOf(variantOf(variables), makeRun({}, variables, context))
   }
 
-  return {
-    kind: operation.operation,
-    name: operation.name?.value,
-    hash,
-    async execute(given, context) {
+  async function answerInJson(variables: Values, context: RequestContext): Promise<ExecutionResult | Buffer> {
+    const variant = variantOf(variables)
+    const { plan } = variant
+    if (!plan.replayable) return answerOf(variant, makeRun({}, variables, context))
+    const key = variables === NO_VARIABLES ? variant.key : variant.key + JSON.stringify(variables)
+    const recording = replays.get(key)
+    let notes = makeNotes()
+    if (recording !== undefined) {
+      const { outcome, begun } = await replayed(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
+      if (outcome === 'same') return recording.json
+      if (outcome === 'differs' && replays.get(key) === recording) replays.forget(key)
+      notes = makeNotes(begun)
+    }
+    const run = makeRun({}, variables, context, { notes })
+    const result = await answerOf(variant, run)
+    if (!notes.allKept || run.failures.length > 0 || result.errors !== undefined) return result
+    const json = Buffer.from(JSON.stringify(result))
+    replays.set(key, notes, json)
+    return json
+  }
+
+  const executing =
+    <Result>(run: (variables: Values, context: RequestContext) => Promise<Result>) =>
+    async (given: Variables, context: RequestContext): Promise<Result | ExecutionResult> => {
       try {
         if (operation.operation === 'subscription') {
           return { errors: [codedError('BAD_REQUEST', 'This is a subscription: send it over a connection that can stream.')] }
         }
         const coerced = coerce(given)
-        return 'errors' in coerced ? coerced : await answer(coerced.variables, context)
+        return 'errors' in coerced ? coerced : await run(coerced.variables, context)
       } catch (thrown) {
         return { errors: [requestError(thrown)] }
       }
-    },
+    }
+
+  return {
+    kind: operation.operation,
+    name: operation.name?.value,
+    hash,
+    execute: executing(answer),
+    ...(operation.operation === 'query' ? { executeToJson: executing(answerInJson) } : {}),
     async subscribe(given, context) {
       try {
         if (operation.operation !== 'subscription')
@@ -102,6 +132,13 @@ export function compileOperation(schema: GraphQLSchema, read: ReadOperation, com
       }
     },
   }
+}
+
+async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<Answer> {
+  const pending = plan.step(run)
+  introspect(run)
+  if (pending !== undefined) await pending
+  return project(run)
 }
 
 /** A subscription whose one field is excluded has nothing to wait for. */

@@ -31,7 +31,7 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
     `content-length: ${Buffer.byteLength(body)}`,
     'connection: close',
   ]
-  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy())
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body.toString()}`, () => socket.destroy())
 }
 
 type Refusal = { readonly status: number; readonly reason: string; readonly sentence: TidemarkError }

@@ -1,15 +1,21 @@
 /**
  * `node bench/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
  * own; prints `ready` when it listens. KIND:
- *   ours, ours-apart        the whole gateway as in production; identical calls under way are one, or each is made
+ *   ours, ours-apart        the whole gateway as cli/serve.ts puts it together; identical calls under way are one, or each is made
  *   ours-apart-changing     the same as ours-apart; so is floor-apart-changing: what differs is the supergraph
  *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
  */
 import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
+import { boundGarbage } from '../../cli/heap.ts'
+import { makeConfig } from '../../core/config.ts'
 import { makeEngine } from '../../gateway/engine.ts'
+import { makeSubgraphHeaders } from '../../gateway/identity-header.ts'
+import { makeObserver } from '../../gateway/observed.ts'
 import { makeServer } from '../../gateway/server.ts'
+import { findTracing, traceHeaders } from '../../gateway/tracing.ts'
 import { remoteTransport } from '../../gateway/transports/remote.ts'
 
 const [kind = '', file = '', port = ''] = process.argv.slice(2)
@@ -18,7 +24,13 @@ const dedupe = !kind.includes('-apart')
 const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
 
 async function startOurs(): Promise<void> {
-  const subgraphs = [...addresses].map(([name, url]) => ({ name, transport: remoteTransport({ name, url, dedupe }) }))
+  boundGarbage(makeConfig([]).server.garbagePercent)
+  const registry = new Registry()
+  const observe = makeObserver(registry, findTracing())
+  const subgraphs = [...addresses].map(([name, url]) => {
+    const headers = makeSubgraphHeaders(undefined, name)
+    return { name, transport: observe(name, remoteTransport({ name, url, dedupe, headers, traceHeaders })) }
+  })
   const engine = makeEngine(supergraph, subgraphs, { compiledMax: 100, tokensMax: 5_000 })
   const server = makeServer(
     engine,
@@ -28,7 +40,7 @@ async function startOurs(): Promise<void> {
       makeContext: () => ({}),
       ready: () => Promise.resolve({ ok: true, stores: {} }),
       log: pino({ level: 'silent' }),
-      registry: new Registry(),
+      registry,
     },
   )
   await server.listen()
@@ -40,6 +52,8 @@ else {
   const { startFloor } = await import('./floor.ts')
   await startFloor({ supergraph, port: Number(port), dedupe, addresses })
 }
-// Ends by itself, so that --cpu-prof can write.
+// The benchmark does not let it end by itself, which is when Node would do it.
+flushCompileCache()
+// With SIGTERM it ends by itself, so that --cpu-prof can write.
 process.once('SIGTERM', () => process.exit())
 console.log('ready')

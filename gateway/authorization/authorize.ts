@@ -76,10 +76,8 @@ export function authorize(
       : {
           async executeToJson(variables: Parameters<PreparedOperation['execute']>[0], context: RequestContext) {
             const form = formFor(context)
-            if ('errors' in form) return JSON.stringify(form)
-            return form.executeToJson === undefined
-              ? JSON.stringify(await form.execute(variables, context))
-              : form.executeToJson(variables, context)
+            if ('errors' in form) return form
+            return (form.executeToJson ?? form.execute)(variables, context)
           },
         }),
     async subscribe(variables, context) {

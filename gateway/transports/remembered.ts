@@ -5,7 +5,8 @@
  * remembered one are shared by all its copies.
  *
  * Answers that never repeat must not pay. Of the first answer to a call only the length is kept; a second one of that
- * length is kept as bytes and tree; from the third on equal bytes are worth a copy of the tree.
+ * length is kept as bytes and tree; from the third on equal bytes are worth a copy of the tree. Each time that such a tree
+ * was kept for nothing, twice as many of the answers that follow are not looked at.
  *
  * What is kept is bounded by what it weighs: the call's text, the answer's bytes, and the tree, which is up to eight times
  * them. What was not asked for the longest time goes first.
@@ -16,7 +17,7 @@ import type { Body } from './http-call.ts'
 import type { FetchResult } from './transport.ts'
 
 /** Calls whose answers are looked at. */
-const CALLS_MAX = 32
+const CALLS_MAX = 1_000
 /** Characters of a call, and bytes of an answer, that is looked at. */
 const CALL_LENGTH_MAX = 65_536
 const BYTES_MAX = 131_072
@@ -24,11 +25,18 @@ const BYTES_MAX = 131_072
 const WEIGHT_MAX = 8_388_608
 /** A tree weighs this many times the bytes it was parsed from. */
 const TREE_WEIGHT = 8
+/** Answers in a row that are not looked at, at most. */
+const PAUSE_MAX = 1_000
+
+/** Stands for the bytes of one answer to one call: whoever gets it again was sent the same ones. */
+export type Kept = object
 
 /** `kept`: the tree is remembered, and nobody may write into it. */
-export type Read = { readonly result: FetchResult; readonly kept: boolean }
+export type Read = { readonly result: FetchResult; readonly kept: Kept | undefined }
 
-type Memory = { readonly length: number; readonly bytes?: Buffer; readonly result?: FetchResult }
+type Tree = { readonly bytes: Buffer; readonly read: Read }
+/** `misses`: how often in a row a tree was kept for nothing; `pause`: answers that are not looked at yet. */
+type Memory = { readonly length: number; readonly tree?: Tree | undefined; misses: number; pause: number }
 
 export type Remembered = {
   read(call: string, body: Body, parse: () => FetchResult): Read
@@ -49,24 +57,36 @@ export function makeRemembered(): Remembered {
   return {
     read(call, body, parse) {
       const { length } = body
-      if (length > BYTES_MAX || call.length > CALL_LENGTH_MAX) return { result: parse(), kept: false }
+      if (length > BYTES_MAX || call.length > CALL_LENGTH_MAX) return { result: parse(), kept: undefined }
       const known = memories.get(call)
-      if (known?.bytes !== undefined && known.result !== undefined && known.length === length && isSame(known.bytes, body))
-        return { result: known.result, kept: true }
+      if (known?.tree !== undefined && known.length === length && isSame(known.tree.bytes, body)) {
+        known.misses = 0
+        return known.tree.read
+      }
       const result = parse()
-      if (result.errors !== undefined) return { result, kept: false }
-      const isSecond = known?.length === length
+      if (result.errors !== undefined) return { result, kept: undefined }
+      if (known !== undefined && known.pause > 0) {
+        known.pause -= 1
+        return { result, kept: undefined }
+      }
+      const misses = (known?.misses ?? 0) + (known?.tree === undefined ? 0 : 1)
+      const pause = known?.tree === undefined ? 0 : Math.min(PAUSE_MAX, 2 ** misses - 2)
+      if (pause > 0 || known?.length !== length) {
+        keep(call, { length, misses, pause })
+        return { result, kept: undefined }
+      }
+      const read = { result, kept: {} }
       // A copy: what came from the network is a part of a larger buffer.
-      keep(call, isSecond ? { length, bytes: Buffer.concat(body.chunks), result } : { length })
-      return { result, kept: isSecond }
+      keep(call, { length, tree: { bytes: Buffer.concat(body.chunks), read }, misses, pause: 0 })
+      return read
     },
     weight: () => weight,
   }
 }
 
 /** Characters of a call are counted as two bytes each. */
-function weightOf(call: string, { bytes }: Memory): number {
-  return call.length * 2 + (bytes === undefined ? 0 : bytes.length * (1 + TREE_WEIGHT))
+function weightOf(call: string, { tree }: Memory): number {
+  return call.length * 2 + (tree === undefined ? 0 : tree.bytes.length * (1 + TREE_WEIGHT))
 }
 
 function isSame(bytes: Buffer, { chunks }: Body): boolean {
@@ -80,5 +100,5 @@ function isSame(bytes: Buffer, { chunks }: Body): boolean {
 
 /** A result that belongs to who asked. */
 export function ownResult({ result, kept }: Read): FetchResult {
-  return kept && result.data != null ? { ...result, data: copyOf(result.data) } : result
+  return kept !== undefined && result.data != null ? { ...result, data: copyOf(result.data) } : result
 }

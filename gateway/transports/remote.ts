@@ -28,7 +28,7 @@ import type { CallReport } from './caller.ts'
 import type { Read } from './remembered.ts'
 import { ownResult } from './remembered.ts'
 import { makeSharing } from './sharing.ts'
-import type { CompiledFetch, FetchOperation, FetchResult, Transport } from './transport.ts'
+import type { CompiledFetch, FetchOperation, FetchVariables, Transport } from './transport.ts'
 
 export type { CallReport } from './caller.ts'
 
@@ -117,27 +117,30 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
     const start = `{"query":${JSON.stringify(text)}${named},"variables":`
     const isQuery = kind === 'query'
 
-    function sendWith(body: string, headers: Headers, context: object): Promise<FetchResult> {
+    function sendWith(body: string, headers: Headers, context: object): Promise<Read> {
       const keyed = flat(headers)
       const begin = (): Promise<Read> => {
         const traced = options.traceHeaders === undefined ? keyed : [...keyed, ...flat(options.traceHeaders(context))]
         return caller.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
       }
-      if (!isQuery) return begin().finally(sharing.nextGeneration).then(ownResult)
-      if (!options.dedupe) return begin().then(ownResult)
+      if (!isQuery) return begin().finally(sharing.nextGeneration)
+      if (!options.dedupe) return begin()
       return sharing.join(keyed.length === 0 ? body : `${body}\n${keyed.join('\n')}`, begin, () => (joined += 1))
     }
 
+    const callOf = (variables: FetchVariables): string => `${start}${JSON.stringify(variables)}}`
+
+    function send(body: string, context: object): Promise<Read> {
+      const headers = options.headers?.(context) ?? NO_HEADERS
+      return isPromise(headers) ? headers.then((known) => sendWith(body, known, context)) : sendWith(body, headers, context)
+    }
+
     return {
-      run(variables, context) {
-        const body = `${start}${JSON.stringify(variables)}}`
-        const headers = options.headers?.(context) ?? NO_HEADERS
-        return isPromise(headers) ? headers.then((known) => sendWith(body, known, context)) : sendWith(body, headers, context)
-      },
+      run: (variables, context) => send(callOf(variables), context).then(ownResult),
+      ...(isQuery ? { wire: { callOf, send } } : {}),
       async subscribe(variables, context) {
         const headers = { ...(await options.headers?.(context)), ...options.traceHeaders?.(context) }
-        const body = `${start}${JSON.stringify(variables)}}`
-        return caller.open({ path, headers: headersOf('text/event-stream', flat(headers)), body, idempotent: false })
+        return caller.open({ path, headers: headersOf('text/event-stream', flat(headers)), body: callOf(variables), idempotent: false })
       },
     }
   }

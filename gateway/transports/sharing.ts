@@ -9,13 +9,12 @@
  */
 import type { Read } from './remembered.ts'
 import { ownResult } from './remembered.ts'
-import type { FetchResult } from './transport.ts'
 
 type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
 
 export type Sharing = {
   /** Joins the call with this key, or begins it. `joined` tells which. */
-  join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<FetchResult>
+  join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<Read>
   /** From now on nobody joins what has begun before. */
   nextGeneration(): void
   readonly size: number
@@ -25,11 +24,12 @@ export function makeSharing(): Sharing {
   const flights = new Map<string, Flight>()
   let generation = 0
 
-  async function take(flight: Flight): Promise<FetchResult> {
-    const { result, kept } = await flight.answer
+  async function take(flight: Flight): Promise<Read> {
+    const read = await flight.answer
     flight.takers -= 1
-    // The last one may have the original, unless it is remembered: nobody copies it after him.
-    return ownResult({ result, kept: kept || flight.takers > 0 })
+    // A remembered tree is copied by those who write into it. Of another the last one may have the original, since all
+    // before him have got their copies.
+    return read.kept !== undefined || flight.takers === 0 ? read : { result: ownResult({ ...read, kept: flight }), kept: undefined }
   }
 
   return {

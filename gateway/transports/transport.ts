@@ -4,6 +4,7 @@
  */
 import type { DocumentNode } from 'graphql'
 import type { RemoteErrors } from '../remote-error.ts'
+import type { Read } from './remembered.ts'
 
 export type FetchOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
@@ -37,6 +38,14 @@ export type CompiledFetch = {
   run(variables: FetchVariables, context: object): FetchResult | Promise<FetchResult>
   /** Runs a subscription: an error result, or a stream whose `return` ends the subscription in the subgraph. */
   subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
+  /** `run` in two steps, for queries whose answers depend on nothing but what the subgraph sends: see gateway/replay.ts. */
+  readonly wire?: Wire
+}
+
+export type Wire = {
+  /** What is sent for these variables. */
+  callOf(variables: FetchVariables): string
+  send(call: string, context: object): Promise<Read>
 }
 
 export type Transport = {

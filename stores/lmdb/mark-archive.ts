@@ -2,26 +2,43 @@
  * Rows become entries of blocks, once under the viewer and once under the subject, in the transaction that removes them. What
  * was archived of a key before and is hidden by its row is replaced, or taken out by a tombstone, which stays.
  *
- * Rows are found in the order of viewers, so those of a subject lie anywhere in its time. Only the blocks that they fall into
- * are read and written: neighbours together, others apart, because what is merged must be without a gap. Where one hides an
- * archived mark, whose place is not known, all blocks of that end are read.
+ * Rows are found in the lists of likers: a popular subject's come together and in the order of its blocks, each of which is
+ * packed once; and a viewer's blocks, which are packed again for each of his marks, are few and small. Only the blocks that
+ * rows fall into are read and written: neighbours together, others apart, because what is merged must be without a gap.
+ * Where one hides an archived mark, whose place is not known, all blocks of that end are read.
  */
 import type { MarkKey, MarkRecord } from '../../core/domain.ts'
-import { unpackId } from '../../core/keys.ts'
 import { blockHeader, compareEntries, decodeBlock } from '../../core/mark-block.ts'
 import { mergeBlocks, type MarkChange } from '../../core/mark-blocks.ts'
+import { distinctKeys } from '../../core/progress-key.ts'
 import type { Bytes } from './environment.ts'
 import { unlist } from './mark-apply.ts'
-import { BLOCK, COVERED, ROW, blockCursor, blockKey, kindOfKey, kindRange, makeMarkShelf, otherKey, readMarkKey } from './mark-keys.ts'
+import {
+  BLOCK,
+  COVERED,
+  ROW,
+  blockCursor,
+  blockKey,
+  kindOfKey,
+  kindRange,
+  listedAt,
+  makeMarkShelf,
+  otherKey,
+  readLikersKey,
+  readRowKey,
+} from './mark-keys.ts'
 import type { MarkShelf } from './mark-keys.ts'
 import { readRow, type MarkTables } from './mark-tables.ts'
 import { decodeRow, encodeRow, markedAtOf, type HeldMark } from './mark-values.ts'
 import type { Entry } from './scan.ts'
 
-export function isToArchive({ key, value }: Entry, markedBefore: number): boolean {
-  return kindOfKey(key) === ROW && isArchivable(decodeRow(value), markedBefore)
+/** Of the likers' table. What covers may be a tombstone, which is in no list there. */
+export function isToArchive({ key }: Entry, markedBefore: number): boolean {
+  const kind = kindOfKey(key)
+  return kind === COVERED || (kind !== BLOCK && listedAt(key) < markedBefore)
 }
 
+/** Of the viewers' table. */
 export function isToPurge({ key, value }: Entry, undoneBefore: number): boolean {
   return kindOfKey(key) === ROW && markedAtOf(value) < undoneBefore && isPurgeable(decodeRow(value), undoneBefore)
 }
@@ -36,7 +53,7 @@ function isPurgeable({ record, covers }: HeldMark, undoneBefore: number): boolea
 
 /** Found outside the transaction, so each is looked at again. Returns how many were archived, or uncovered. */
 export function archiveRows(tables: MarkTables, keys: readonly Buffer[], markedBefore: number): number {
-  const rows = heldRows(tables, keys).filter(({ held }) => isArchivable(held, markedBefore))
+  const rows = heldRows(tables, distinctKeys(keys.map(readLikersKey))).filter(({ held }) => isArchivable(held, markedBefore))
   const ends = new Map<string, Merge>()
   for (const { key, held } of rows) {
     const { mark, markedAt } = held.record
@@ -50,7 +67,7 @@ export function archiveRows(tables: MarkTables, keys: readonly Buffer[], markedB
 }
 
 export function purgeRows(tables: MarkTables, keys: readonly Buffer[], undoneBefore: number): number {
-  const rows = heldRows(tables, keys).filter(({ held }) => isPurgeable(held, undoneBefore))
+  const rows = heldRows(tables, keys.map(readRowKey)).filter(({ held }) => isPurgeable(held, undoneBefore))
   for (const { key, held } of rows) {
     void tables.likes.remove(otherKey(makeMarkShelf(key.business, key.viewer), ROW, key.oid))
     unlist(tables, key, held.record)
@@ -58,11 +75,9 @@ export function purgeRows(tables: MarkTables, keys: readonly Buffer[], undoneBef
   return rows.length
 }
 
-function heldRows(tables: MarkTables, keys: readonly Buffer[]): { key: MarkKey; held: HeldMark }[] {
-  return keys.flatMap((bytes) => {
-    const { business, id, restAt } = readMarkKey(bytes)
-    const key = { viewer: id, business, oid: unpackId(bytes, restAt) }
-    const held = readRow(tables, makeMarkShelf(business, id), key.oid)
+function heldRows(tables: MarkTables, keys: readonly MarkKey[]): { key: MarkKey; held: HeldMark }[] {
+  return keys.flatMap((key) => {
+    const held = readRow(tables, makeMarkShelf(key.business, key.viewer), key.oid)
     return held === undefined ? [] : [{ key, held }]
   })
 }

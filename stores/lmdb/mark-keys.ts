@@ -15,7 +15,7 @@
  * which its keys are built: a key is valid until the next one of its shelf. LMDB copies keys at once; who keeps one longer
  * (the ends of a range) copies it.
  */
-import type { BusinessNumber, Mark, MarkPlace } from '../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey, MarkPlace } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
 
 export const ROW = 0
@@ -107,7 +107,24 @@ export function readMarkKey(key: Buffer): MarkTableKey {
   return { business: key.readUInt16BE(0), id: unpackId(key, BUSINESS_BYTES), kind: key[kindAt] ?? 255, restAt: kindAt + 1 }
 }
 
-/** The same without the ids, for walks over a whole table. */
+/** Whose mark a key of the likers' lists, or COVERED, is. */
+export function readLikersKey(key: Buffer): MarkKey {
+  const { business, id, kind, restAt } = readMarkKey(key)
+  return { viewer: unpackId(key, kind === COVERED ? restAt : restAt + TIME_BYTES), business, oid: id }
+}
+
+/** Whose mark a row's key is. */
+export function readRowKey(key: Buffer): MarkKey {
+  const { business, id, restAt } = readMarkKey(key)
+  return { viewer: id, business, oid: unpackId(key, restAt) }
+}
+
+/** Of a key of a list. */
+export function listedAt(key: Buffer): number {
+  return TIME_MAX - key.readUIntBE(BUSINESS_BYTES + packedIdLength(key, BUSINESS_BYTES) + 1, TIME_BYTES)
+}
+
+/** Without the ids, for walks over a whole table. */
 export function kindOfKey(key: Buffer): number {
   return key[BUSINESS_BYTES + packedIdLength(key, BUSINESS_BYTES)] ?? 255
 }

@@ -7,7 +7,7 @@
  * at a time, because blocks are packed anew inside the transaction, while others wait for the writer's lock.
  */
 import type { MarkRecords, MarkRow, AppliedMarks, StreamOffset } from '../mark-records.ts'
-import type { Environment } from './environment.ts'
+import type { Bytes, Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { applyRows, countTransitions, registerAll } from './mark-apply.ts'
 import { archiveRows, isToArchive, isToPurge, purgeRows } from './mark-archive.ts'
@@ -16,9 +16,9 @@ import { listForExport, listSubjectsLikers, listViewersMarks } from './mark-list
 import { appendChanges, moveOffsets, readChanges, readOffsets, removeChanges } from './mark-outbox.ts'
 import { findDrift, findOwnerDrift, listCounted, listRegistered, listSums, measure, measureBusiness } from './mark-recount.ts'
 import { findMarks, openMarkTables, readCounts, readSum } from './mark-tables.ts'
-import { makeFinder } from './scan.ts'
+import { makeFinder, type Entry } from './scan.ts'
 
-const ARCHIVED_PER_WRITE = 200
+const ARCHIVED_PER_WRITE = 500
 const REMOVED_PER_WRITE = 2_000
 
 /** The environment stays open when the store is closed: others may use it. */
@@ -26,8 +26,8 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   const tables = openMarkTables(environment)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('RECORD_STORE_UNAVAILABLE', environment.folder, task)
   const reading = <T>(action: () => T): Promise<T> => calling(() => environment.read(action))
-  const archive = makeWalk(isToArchive, archiveRows)
-  const purge = makeWalk(isToPurge, purgeRows)
+  const archive = makeWalk(tables.likers, isToArchive, archiveRows)
+  const purge = makeWalk(tables.likes, isToPurge, purgeRows)
 
   function applyMarks(rows: readonly MarkRow[], offsets: readonly StreamOffset[]): AppliedMarks {
     const { stored, transitions, moved } = applyRows(tables, rows)
@@ -37,8 +37,8 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   }
 
   /** Finds rows by a walk over all of them, which goes on where the last call stopped, and removes those that still match. */
-  function makeWalk(matches: typeof isToArchive, remove: typeof archiveRows) {
-    const find = makeFinder(environment, tables.likes, matches)
+  function makeWalk(table: Bytes, matches: (entry: Entry, before: number) => boolean, remove: typeof archiveRows) {
+    const find = makeFinder(environment, table, matches)
     let last: Promise<unknown> = Promise.resolve()
 
     async function removeSome(before: number, limit: number): Promise<number> {

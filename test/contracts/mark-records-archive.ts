@@ -211,6 +211,35 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), subject)).toEqual([1, 0])
   })
 
+  it('a row that was written over more than once still covers its archived mark', async () => {
+    const business = freshBusiness()
+    const subject = { business, oid: 'a' }
+    const base = later(1_000)
+    const scene = { business, viewers: ['1', '2', '3'], oids: ['a'], owners: [] }
+    await apply(
+      store(),
+      scene.viewers.map((viewer) => markRow(business, viewer, 'a', 'LIKE', base)),
+    )
+    await archiveAll(store(), base + 1)
+    for (const [at, marks] of [
+      ['NONE', 'DISLIKE', 'NONE'],
+      ['DISLIKE', 'LIKE', 'NONE'],
+      ['NONE', 'LIKE', 'NONE'],
+    ].entries()) {
+      const rows = marks.map((mark, v) => markRow(business, String(v + 1), 'a', mark as Mark, base + 10 + at))
+      await apply(store(), rows)
+    }
+    expect(await countedOf(store(), subject)).toEqual([1, 0])
+    const before = without('mark versions', await readScene(store(), scene))
+    await purgeAllUndone(store(), base + 13, 1)
+    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(await archiveAll(store(), base + 13)).toBe(3)
+    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(await purgeAllUndone(store(), base + 13)).toBe(2)
+    expect(await likersOf(store(), subject)).toEqual(['2'])
+    expect(await store().recount([subject])).toEqual([])
+  })
+
   it('archived marks of two businesses with equal ids stay apart', async () => {
     const [one, two] = [freshBusiness(), freshBusiness()]
     const base = later(1_000)

@@ -156,6 +156,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(changes?.owners).toEqual([])
     expect(await countedOf(store(), { business, oid: '3' })).toEqual([1, 0])
     expect(await store().recount([{ business, oid: '3' }])).toEqual([])
+    expect(await store().recountOwners([{ business, owner: 'o' }])).toEqual([])
   })
 }
 

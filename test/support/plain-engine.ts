@@ -13,7 +13,6 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql'
-import { isTidemarkError } from '../../core/errors.ts'
 import type { Engine, PreparedOperation, RequestContext } from '../../gateway/engine.ts'
 import type { Judge } from '../../gateway/operations.ts'
 
@@ -21,7 +20,7 @@ export type PlainEngine = Engine & { readonly calls: { prepared: number; parsed:
 
 type Options = {
   readonly judge?: Judge
-  /** Offer `executeToJson`, as the real engine may. */
+  /** Offer `executeToJson`, as the real engine does. */
   readonly toJson?: boolean
 }
 
@@ -83,19 +82,10 @@ function prepare(
   }
   if (options.toJson !== true) return prepared
   const executeToJson = async (variables: Parameters<PreparedOperation['execute']>[0], context: RequestContext) => {
-    const { errors, ...result } = await prepared.execute(variables, context)
-    return JSON.stringify(errors === undefined ? result : { errors: errors.map('data' in result ? withCode : refused), ...result })
+    const result = await prepared.execute(variables, context)
+    return result.errors === undefined ? Buffer.from(JSON.stringify(result)) : result
   }
   return Object.assign(prepared, { executeToJson })
-}
-
-/** As the real engine does, errors of ours say their code before they are text. */
-function withCode(error: GraphQLError): unknown {
-  return isTidemarkError(error.originalError) ? { ...error.toJSON(), extensions: { code: error.originalError.code } } : error
-}
-
-function refused(error: GraphQLError): GraphQLError {
-  return coded(error, 'GRAPHQL_VALIDATION_FAILED')
 }
 
 function coded(error: GraphQLError, code: string): GraphQLError {

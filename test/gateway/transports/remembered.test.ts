@@ -79,6 +79,21 @@ describe('answers that come again', () => {
     expect(parses()).toBe(before)
   })
 
+  test('that never repeat are looked at ever more rarely, and those that come to repeat again are remembered again', () => {
+    const { read, parses, weight } = reading()
+    const text = (call: number) => ({ data: { x: String(call).padStart(1_000, '0') } })
+    let kept = 0
+    for (let call = 0; call < 2_000; call += 1) {
+      expect(read('a', text(call))).toEqual(text(call))
+      if (weight() > 1_000) kept += 1
+    }
+    expect(kept).toBeLessThan(20)
+    for (let time = 0; time < 1_010; time += 1) read('a', text(0))
+    const before = parses()
+    for (let time = 0; time < 100; time += 1) expect(read('a', text(0))).toEqual(text(0))
+    expect(parses()).toBe(before)
+  })
+
   test('to long calls are not kept', () => {
     const { read, parses, weight } = reading()
     const call = 'x'.repeat(1_000_000)

@@ -2,8 +2,6 @@
 import { createClient } from 'graphql-ws'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import type { Engine } from '../../../gateway/engine.ts'
-import type { PreparedOperation } from '../../../gateway/prepared.ts'
 import { post, startServer } from '../../support/front-schema.ts'
 import type { TestServer } from '../../support/front-schema.ts'
 import { json } from './http-subgraph.ts'
@@ -23,23 +21,9 @@ afterEach(async () => {
   for (const close of closing.splice(0)) await close()
 })
 
-/** As an engine with a road of its own to text may be. */
-function inText(engine: Engine): Engine {
-  return {
-    ...engine,
-    prepare(query, name) {
-      const prepared = engine.prepare(query, name)
-      if ('errors' in prepared) return prepared
-      const executeToJson: NonNullable<PreparedOperation['executeToJson']> = async (variables, context) =>
-        JSON.stringify(await prepared.execute(variables, context))
-      return { ...prepared, executeToJson }
-    },
-  }
-}
-
 async function serverWith(
   handlers: Parameters<typeof openRemoteGraph>[0],
-  { mode = 'production', text = false, codes }: { mode?: 'production' | 'development'; text?: boolean; codes?: string[] } = {},
+  { mode = 'production', codes }: { mode?: 'production' | 'development'; codes?: string[] } = {},
 ): Promise<TestServer> {
   const { engine } = await openRemoteGraph(handlers)
   const more = {
@@ -48,7 +32,7 @@ async function serverWith(
     ...(codes === undefined ? {} : { remoteErrorCodes: codes }),
   }
   const server = await startServer({
-    engine: text ? inText(engine) : engine,
+    engine,
     mode,
     more,
     auth: { secret: 'a secret of at least thirty-two bytes' },
@@ -83,13 +67,6 @@ describe('an error of a remote subgraph', () => {
     expect(server.logged.filter((line) => line['id'] === id)).toMatchObject([
       { subgraph: 'catalog', errors: [{ message: 'ER_NO: SELECT secret FROM t; pw=hunter2', extensions: { sql: 'SELECT secret' } }] },
     ])
-  })
-
-  test('does not pass where results are text either', async () => {
-    const server = await serverWith({ catalog: numbersWith(errorAt(['numbers']), errorAt(['numbers'], 'FORBIDDEN')) }, { text: true })
-    const { json: answer } = await post(server.url, { query: '{ numbers }' })
-    expect(answer.errors?.[0]?.message).toMatch(/^internal error/)
-    expect(answer.errors?.map(({ extensions }) => extensions)).toEqual([{ code: 'INTERNAL', retryable: true }, { code: 'FORBIDDEN' }])
   })
 
   test('without a code, or about the document, is not shown; one that says to try again still says so', async () => {
