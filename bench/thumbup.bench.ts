@@ -34,7 +34,7 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   const manifest = manifests.write('page.json', apollo({ name: 'Page', type: 'query', body: PAGE_QUERY }))
   progress('starting Redis, Kafka, MariaDB, a gateway and a job')
   const settings = { thumbup, persisted: { manifests: [manifest] } }
-  const deployment = await startDeployment({ jobs: 0, thumbupJobs: 1, settings })
+  const deployment = await startDeployment({ jobs: 0, markJobs: 1, settings })
   try {
     progress(`${dataset.viewers.length} viewers, ${dataset.subjects.length} subjects`)
     await fill(deployment, dataset)
@@ -62,8 +62,8 @@ async function embeddedWrites(thumbup: object, seconds: number): Promise<Measure
   }
 }
 
-function addressesOf({ gateways, thumbupJobs }: Deployment): { url: string; job: string } {
-  return { url: gateways[0]?.url as string, job: thumbupJobs[0]?.url as string }
+function addressesOf({ gateways, markJobs }: Deployment): { url: string; job: string } {
+  return { url: gateways[0]?.url as string, job: markJobs[0]?.url as string }
 }
 
 async function fill(deployment: Deployment, { marks }: Dataset): Promise<void> {

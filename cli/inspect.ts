@@ -1,5 +1,4 @@
 /** `tidemark inspect`: what the stores hold, read beside a running service. */
-import { existsSync } from 'node:fs'
 import { systemClock } from '../core/clock.ts'
 import { makeBusinesses } from '../core/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
@@ -7,6 +6,7 @@ import { checkId } from '../core/keys.ts'
 import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { readTimeline } from '../subgraphs/history/timeline.ts'
+import { requireDataFolder } from './data-folder.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
@@ -16,11 +16,7 @@ export async function inspect(what: string, id: string | undefined, flags: Flags
   const config = readSettings(flags)
   if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
-  if (config.stores.redis === undefined && !existsSync(config.stores.data))
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `${config.stores.data} does not exist: name the data folder of a service with --data or TIDEMARK_DATA`,
-    )
+  requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
   try {
     if (what === 'stores') await inspectStores(stores, print)

@@ -1,12 +1,13 @@
 /** What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. */
-import { Counter, type Registry } from '@prometheus-io/client'
+import { Counter, Gauge, type Registry } from '@prometheus-io/client'
+import type { Journals } from '../stores/journal.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import type { ThumbupJob } from '../subgraphs/thumbup/job.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
-/** Figures of the process that serves. */
-export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph): void {
+/** Figures of the process that serves. `journals`: of all sets of stores. */
+export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph, journals: readonly Journals[] = []): void {
   addLabelled(registry, 'tidemark_marks_total', 'Marks answered, by outcome.', 'outcome', () => {
     const { sources: _, changed: __, ...outcomes } = figures().marks
     return outcomes
@@ -33,8 +34,37 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph)
     tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.cached],
     tidemark_count_lookups_total: ['Counts that were asked for.', () => lookupsOf(figures().counts.local)],
     tidemark_count_lookups_records_total: ['Counts read from the record store.', () => figures().counts.fromRecords],
+    tidemark_marks_record_queries_total: ['Queries that reads may have cost the record store.', () => figures().recordReads.queries],
+    tidemark_marks_record_reads_refused_total: [
+      'Reads that were not made because the record store has had enough of them (thumbup.recordReadsPerSecondMax).',
+      () => figures().recordReads.refused,
+    ],
     tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => figures().counts.lastKnown],
   })
+  new Gauge({
+    name: 'tidemark_marks_store_down',
+    help: '1 while the breaker of this store of marks is open; business: "" for the stores of all that have none of their own.',
+    labelNames: ['store', 'business'],
+    registers: [registry],
+    collect() {
+      const { outages, tenants } = figures()
+      const sets: [string, typeof outages][] = [
+        ['', outages],
+        ...Object.entries(tenants).map(([name, own]): [string, typeof outages] => [name, own.outages]),
+      ]
+      for (const [business, stores] of sets) {
+        for (const [store, { isDown }] of Object.entries(stores)) this.set({ store, business }, isDown ? 1 : 0)
+      }
+    },
+  })
+  if (journals.length > 0) {
+    addGauges(registry, {
+      tidemark_marks_journal_waiting_entries: [
+        'Journaled marks that are not yet applied to the hot store.',
+        async () => (await Promise.all(journals.map((each) => each.own.count()))).reduce((sum, { waiting }) => sum + waiting, 0),
+      ],
+    })
+  }
   addGauges(registry, {
     tidemark_marks_aggregator_held_keys: ['Marks that wait in the aggregator.', () => figures().aggregator.held],
     tidemark_hot_subjects: ['Subjects that take a large share of the reads now.', () => figures().counts.hot.length],

@@ -86,7 +86,7 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
   const job = purpose.persists ? await subgraph.startJob() : undefined
   const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
-  if (purpose.serves) addMarkMetrics(registry, subgraph)
+  if (purpose.serves) addMarkMetrics(registry, subgraph, opened)
   if (job !== undefined) addMarkJobMetrics(registry, job, [stores.marks, ...stores.tenants.values()])
   return {
     name: 'thumbup',

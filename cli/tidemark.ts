@@ -45,7 +45,7 @@ program
 program
   .command('job')
   .description('Persist only, on Redis, Kafka and MySQL; any number of them share the work')
-  .argument('<name>', 'history')
+  .argument('<name>', 'history or thumbup')
   .option('--port <number>', 'port of health checks and metrics (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
@@ -167,6 +167,35 @@ program
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (what: string, id: string | undefined, flags) => (await import('./inspect.ts')).inspect(what, id, flags, console.log))
+
+program
+  .command('reconcile')
+  .description('Count all stored marks again and compare; ends with status 1 if any count differs. No service need run')
+  .option('--business <name>', 'only this one (default all that have likes)')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => {
+    if (!(await (await import('./reconcile.ts')).reconcile(flags, console.log))) process.exitCode = 1
+  })
+
+program
+  .command('export-business')
+  .description('Print the marks and the owners of a business as JSONL')
+  .argument('<name>')
+  .option('--out <file>', 'write it there')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (name: string, flags) => (await import('./export-business.ts')).exportBusiness(name, flags, process.stdout, console.error))
+
+program
+  .command('business-left')
+  .description('Say what the stores hold of the marks of a business; ends with status 1 if it is deleted and something is left')
+  .argument('<name>')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (name: string, flags) => {
+    if (!(await (await import('./business-left.ts')).businessLeft(name, flags, console.log))) process.exitCode = 1
+  })
 
 program
   .command('journal')

@@ -76,7 +76,9 @@ export const thumbupSchema = z
     countsWindowMs: count(10, 600_000).default(1_000).describe('Milliseconds between two events of a subscription to counts.'),
     recordReadsPerSecondMax: count(1, 1_000_000)
       .default(2_000)
-      .describe('Reads of the record store a second that one process makes at most; the hot store being down, all of them go there.'),
+      .describe(
+        'Queries a second that reads of one process may cost the record store at most; with the hot store down all reads go there, and those beyond do without.',
+      ),
   })
   .strict()
 

@@ -1,7 +1,8 @@
 /**
  * The ports of marks as the service sees them: behind a breaker each, so that a store that is down costs a request nothing
- * (`guarded-stores.ts` says more). The record store is behind two limits: so many reads at once, and so many a second. With
- * the hot store down every read of every viewer would go there; what exceeds the limits does without.
+ * (`guarded-stores.ts` says more). The record store is behind two limits: so many reads at once, and so many queries a
+ * second. With the hot store down every read of every viewer would go there; what exceeds the limits does without. A read
+ * counts as what it costs a database at most, since it is the database that must be spared.
  *
  * The count cache has a breaker of its own beside the hot store's: it may be another server.
  */
@@ -22,12 +23,14 @@ import { makeTokenBucket } from './token-bucket.ts'
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
 
 export type MarkGuardOptions = GuardOptions & {
-  /** Reads of the record store a second. Default 2000. */
+  /** Queries that reads of the record store cost a second. Default 2000. */
   recordReadsPerSecondMax?: number
 }
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
+  /** Queries that reads of the record store were let cost, and reads that were refused for their number. */
+  recordReads(): { queries: number; refused: number }
   /** Ends the asking; the stores stay open. */
   stop(): void
 }
@@ -46,12 +49,14 @@ export function guardMarkStores(
     log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
+  const reads = { queries: 0, refused: 0 }
   return {
     hot: guardHot(hot, breakers.hotStore),
     cache: guardCache(cache, breakers.countCache),
     log: guardLog(log, breakers.log),
-    records: guardRecords(clock, records, breakers.recordStore, options),
+    records: guardRecords(clock, records, breakers.recordStore, options, reads),
     breakers,
+    recordReads: () => ({ ...reads }),
     stop() {
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
@@ -95,17 +100,38 @@ function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
   }
 }
 
-function guardRecords(clock: Clock, records: MarkRecords, breaker: Breaker, options: MarkGuardOptions): MarkRecords {
+/**
+ * What reads cost a database at most, in queries: a lookup asks for rows and for the archive, per lot of keys; a page that
+ * reaches into the archive, and a recount, is read again as of one moment, in a transaction.
+ */
+const LOOKUP = 2
+const LOT = 128
+const PAGE = 8
+const RECOUNT = 6
+const PLAIN = 1
+
+function guardRecords(
+  clock: Clock,
+  records: MarkRecords,
+  breaker: Breaker,
+  options: MarkGuardOptions,
+  figures: { queries: number; refused: number },
+): MarkRecords {
   const { recordReadsMax = 8, recordReadsWaitingMax = 1_000, recordReadsPerSecondMax = 2_000 } = options
   const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
   const bucket = makeTokenBucket(clock, recordReadsPerSecondMax)
-  async function read<T>(task: () => Promise<T>): Promise<T> {
+  async function read<T>(queries: number, task: () => Promise<T>): Promise<T> {
     // One that is known to be down takes nothing from the bucket.
-    if (!breaker.isOpen() && !bucket.take(1)) {
-      throw new TidemarkError(
-        'RECORD_STORE_UNAVAILABLE',
-        `${recordReadsPerSecondMax} reads of the record store were made this second: try again`,
-      )
+    if (!breaker.isOpen()) {
+      // However small the limit is, a full bucket is enough for any read.
+      if (!bucket.take(Math.min(queries, recordReadsPerSecondMax))) {
+        figures.refused++
+        throw new TidemarkError(
+          'RECORD_STORE_UNAVAILABLE',
+          `reads have cost the record store ${recordReadsPerSecondMax} queries this second: try again`,
+        )
+      }
+      figures.queries += queries
     }
     try {
       return await limit.execute(() => breaker.run(task))
@@ -117,15 +143,15 @@ function guardRecords(clock: Clock, records: MarkRecords, breaker: Breaker, opti
   }
   return {
     ...records,
-    getMarkMany: (keys) => read(() => records.getMarkMany(keys)),
-    listMarks: (viewer, business, marks, before, count) => read(() => records.listMarks(viewer, business, marks, before, count)),
-    listLikers: (subject, before, count) => read(() => records.listLikers(subject, before, count)),
-    getCountsMany: (subjects) => read(() => records.getCountsMany(subjects)),
-    getOwnerSums: (owners) => read(() => records.getOwnerSums(owners)),
-    listSubjects: (business, after, count) => read(() => records.listSubjects(business, after, count)),
-    recount: (subjects) => read(() => records.recount(subjects)),
-    recountOwners: (owners) => read(() => records.recountOwners(owners)),
-    getOwners: (subjects) => read(() => records.getOwners(subjects)),
+    getMarkMany: (keys) => read(LOOKUP * Math.ceil(keys.length / LOT), () => records.getMarkMany(keys)),
+    listMarks: (viewer, business, marks, before, count) => read(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
+    listLikers: (subject, before, count) => read(PAGE, () => records.listLikers(subject, before, count)),
+    getCountsMany: (subjects) => read(Math.ceil(subjects.length / LOT), () => records.getCountsMany(subjects)),
+    getOwnerSums: (owners) => read(PLAIN, () => records.getOwnerSums(owners)),
+    listSubjects: (business, after, count) => read(PLAIN, () => records.listSubjects(business, after, count)),
+    recount: (subjects) => read(RECOUNT, () => records.recount(subjects)),
+    recountOwners: (owners) => read(RECOUNT, () => records.recountOwners(owners)),
+    getOwners: (subjects) => read(PLAIN, () => records.getOwners(subjects)),
     registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)),
   }
 }

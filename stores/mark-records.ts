@@ -35,7 +35,10 @@ export type MarkChanges = {
   number: number
   /** In no order. */
   transitions: MarkTransition[]
-  /** Each subject of a transition once, with a new version even if its transitions add up to nothing: its likers are others. */
+  /**
+   * Each subject of a transition once, with a new version even if its transitions add up to nothing: its likers are others.
+   * So are those of a subject that was liked again at a later time, which is no transition: its version is new as well.
+   */
   counts: CountedSubject[]
   /** Those whose likes have changed. */
   owners: OwnerSum[]
@@ -44,11 +47,23 @@ export type MarkChanges = {
 export type AppliedMarks = {
   /** Per row, in order: the row as it is stored now, which may be newer than what was given. */
   stored: MarkRecord[]
-  /** Undefined if no row changed state. */
+  /** Undefined if no row changed state, and none was liked again. */
   changes: MarkChanges | undefined
 }
 
 export type Registration = Subject & { owner: ViewerId }
+
+/** What is stored of a business: all of it is what `deleteBusiness` removes. */
+export type BusinessSize = {
+  /** Rows, tombstones included. */
+  rows: number
+  /** Blocks of the archive, of both ends. */
+  blocks: number
+  /** Subjects that were counted or registered. */
+  subjects: number
+  /** Owners that ever received something. */
+  owners: number
+}
 
 export type Drift = Subject & { counts: SubjectCounts; rows: Pick<SubjectCounts, 'likes' | 'dislikes'> }
 
@@ -107,6 +122,10 @@ export interface MarkRecords {
 
   /** All live marks of a business in order of viewer and oid, after `after`: for export. */
   exportMarks(business: BusinessNumber, after: MarkKey | undefined, limit: number): Promise<MarkRow[]>
+  /** All registrations of a business by oid, after `after`: for export. */
+  listRegistrations(business: BusinessNumber, after: string | undefined, limit: number): Promise<Registration[]>
+  /** What is left of a business; may be slow. */
+  measureBusiness(business: BusinessNumber): Promise<BusinessSize>
   /** Removes up to `limit` rows or blocks of a deleted business, its counts, owners and registrations included. Returns how many went; 0 = done. */
   deleteBusiness(business: BusinessNumber, limit: number): Promise<number>
   /** Live marks, and the bytes that rows and blocks take, for operators and tests; may be slow. */

@@ -138,6 +138,8 @@ export interface MarkStore {
   purgeUndone(regions: readonly number[], undoneBefore: number, limit: number): Promise<number>
   /** Removes everything of a business that is deleted, dirty marks included; at most about `limit` viewers. Returns how many keys went; 0 = done. */
   forgetBusiness(business: BusinessNumber, limit: number): Promise<number>
+  /** Of how many viewers anything of a business is held; 0 once it is forgotten. A walk over everything: may be slow. */
+  countViewers(business: BusinessNumber): Promise<number>
 
   /** Resolves if the store answers and takes writes; rejects with what is wrong. With a part: of that part only. */
   check(part?: number): Promise<void>

@@ -20,6 +20,7 @@ import { openLmdbMarkRecords } from './lmdb/mark-records.ts'
 import { openLmdbMarkStore } from './lmdb/mark-store.ts'
 import type { Journals } from './journal.ts'
 import type { MarkEvents } from './mark-events.ts'
+import type { MarkRecords } from './mark-records.ts'
 import { openMysqlMarkRecords } from './mysql/mark-records.ts'
 import { openRedisCountCache } from './redis/count-cache.ts'
 import { openRedisMarkStore } from './redis/mark-store.ts'
@@ -40,6 +41,8 @@ const WINDOW_MESSAGES_MAX = 50_000
 const PARTITIONS_AT_ONCE = 10_000
 /** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
 const HOT_RETRY_MAX_MS = 2_000
+/** Counts can be had elsewhere: nobody waits long for a cache. */
+const COUNTS_RETRY_MAX_MS = 500
 
 export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
   const { regions, sizeMaxGb } = config.stores
@@ -82,12 +85,12 @@ export async function openDistributedMarks(
     return kept
   }
   async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents): Promise<MarkStores> {
-    const cacheOptions = { ...servers.redis, regions }
+    const cacheOptions = { ...servers.redis, regions, retryMaxMs: COUNTS_RETRY_MAX_MS }
     const first = openRedisCountCache(cacheOptions)
     const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
       hot: await keep(openRedisMarkStore({ ...servers.redis, regions, retryMaxMs: HOT_RETRY_MAX_MS })),
-      cache: await keep(second === undefined ? first : withSecondCache(first, second)),
+      cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
       log: await keep(
         openKafkaLog(
           {
@@ -117,6 +120,38 @@ export async function openDistributedMarks(
       tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events))
     }
     return { marks, tenants, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+/** The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked. */
+export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
+
+export async function openMarkRecords(config: Config, clock: Clock): Promise<OpenMarkRecords> {
+  const { data, regions, sizeMaxGb, mysql } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
+    if (server !== undefined) {
+      const records = await openMysqlMarkRecords({ ...server, regions }, clock)
+      opened.push(records)
+      return records
+    }
+    const environment = openEnvironment(folder, { regions, sizeMaxGb })
+    opened.push(environment)
+    return openLmdbMarkRecords(environment)
+  }
+
+  try {
+    const common = await open(data, mysql)
+    const own = new Map<BusinessNumber, MarkRecords>()
+    for (const { number, thumbup } of tenantsOf(config)) {
+      const { stores } = thumbup
+      // One that has a hot store of its own only keeps its records with the others.
+      if (stores?.mysql !== undefined || stores?.data !== undefined) own.set(number, await open(stores.data ?? data, stores.mysql))
+    }
+    return { of: (business) => own.get(business) ?? common, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error

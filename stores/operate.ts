@@ -1,6 +1,9 @@
 /**
  * What operators do to the servers of the distributed shape: prepare them, and ask whether they are fit. Beside
  * `open.ts` the only file that names adapters.
+ *
+ * A business with stores of its own has its database prepared and asked like the others', and its topics: what one of them
+ * lacks is said of it, and keeps nobody else from being prepared.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
@@ -8,7 +11,8 @@ import { UNAVAILABLE, type StoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { examineKafka } from './kafka/examine.ts'
 import { migrateKafka } from './kafka/topics.ts'
-import { kafkaConnection, type StoreLogger } from './servers.ts'
+import { tenantTopicPrefix, tenantsOf } from './open-marks.ts'
+import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
 import { checkMysql } from './mysql/doctor.ts'
 import { checkSchema, migrateMysql, printMigrations } from './mysql/schema-version.ts'
@@ -22,22 +26,50 @@ export type Finding = {
   sentence: string
 }
 
-type Servers = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'mysql'>>
+/** Of one set of stores. `business`: whose own they are. */
+type ServersOf = {
+  business: string | undefined
+  redis: Distributed['redis'] | undefined
+  kafka: Distributed['kafka']
+  mysql: Distributed['mysql'] | undefined
+}
 
 /** Creates tables and topics; may be repeated. Returns a sentence per thing done or found. */
 export async function migrateStores(config: Config, clock: Clock, logger: StoreLogger): Promise<string[]> {
-  const { kafka, mysql } = serversOf(config)
-  const applied = await withDatabase(clock, mysql, async (database) => {
-    const names = await migrateMysql(database, clock)
-    await checkSchema(database, config.stores.regions)
-    return names
-  })
-  const { created, findings } = await migrateKafka(kafkaConnection(kafka), kafka, logger)
+  const [common, ...tenants] = allServersOf(config)
+  const sentences = await migrateSet(config, clock, logger, common as ServersOf)
+  const refused: unknown[] = []
+  for (const servers of tenants) {
+    try {
+      sentences.push(...(await migrateSet(config, clock, logger, servers)).map((sentence) => `${servers.business}: ${sentence}`))
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      refused.push(new TidemarkError(error.code, `the stores of business "${servers.business}": ${error.message}`, { cause: error }))
+    }
+  }
+  if (refused.length > 0) throw refused[0]
+  return sentences
+}
+
+async function migrateSet(config: Config, clock: Clock, logger: StoreLogger, { business, kafka, mysql }: ServersOf): Promise<string[]> {
+  const applied =
+    mysql &&
+    (await withDatabase(clock, mysql, async (database) => {
+      const names = await migrateMysql(database, clock)
+      await checkSchema(database, config.stores.regions)
+      return names
+    }))
+  const { created, findings } = await migrateKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)
   return [
-    ...(applied.length === 0 ? ['the schema of the record store is up to date'] : applied.map((name) => `applied ${name}`)),
+    ...(applied?.length === 0 ? ['the schema of the record store is up to date'] : (applied ?? []).map((name) => `applied ${name}`)),
     ...(created.length === 0 ? ['all topics exist'] : created.map((topic) => `created topic ${topic}`)),
     ...findings,
   ]
+}
+
+/** A tenant's marks have a stream of their own; events of all go to the common topics. */
+function ofTenant(business: string | undefined): { only?: 'marks' } {
+  return business === undefined ? {} : { only: 'marks' }
 }
 
 /** The schema of the record store as SQL. */
@@ -47,28 +79,48 @@ export function printSchema(): string {
 
 /** Looks at every server; one that cannot be asked is a finding, not an error. */
 export async function examineStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Finding[]> {
-  const { redis, kafka, mysql } = serversOf(config)
-  const examined = await Promise.all([
-    examine('hotStore', redis.tls !== undefined || redis.urls.some((url) => url.startsWith('rediss:')), async () => {
-      const findings = await checkRedis(redis, () => clock.now())
-      return findings.map(({ severity, node, sentence }) => ({
-        level: severity === 'wrong' ? 'wrong' : 'doubtful',
-        sentence: `${node}: ${sentence}`,
-      }))
+  const examined = await Promise.all(
+    allServersOf(config).map(async (servers) => {
+      const findings = await examineSet(config, clock, logger, servers)
+      return servers.business === undefined
+        ? findings
+        : findings.map((finding) => ({ ...finding, sentence: `${servers.business}: ${finding.sentence}` }))
     }),
+  )
+  return examined.flat()
+}
+
+async function examineSet(config: Config, clock: Clock, logger: StoreLogger, servers: ServersOf): Promise<Finding[]> {
+  const { business, redis, kafka, mysql } = servers
+  const examined = await Promise.all([
+    ...[redis, redis?.second].filter((each) => each !== undefined).map((each) => examineRedis(each, clock)),
     examine('log', kafka.tls !== undefined, async () => [
-      ...(await examineKafka(kafkaConnection(kafka), kafka, logger)),
-      ...morePartitionsThanRegions(config, kafka.partitions),
+      ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
+      ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
     ]),
-    examine('recordStore', mysql.tls !== undefined, () =>
-      withDatabase(clock, mysql, async (database) => {
-        const findings = await checkMysql(database, clock)
-        await checkSchema(database, config.stores.regions)
-        return findings
-      }),
-    ),
+    ...(mysql === undefined ? [] : [examineMysql(mysql, config.stores.regions, clock)]),
   ])
   return examined.flat()
+}
+
+function examineRedis(redis: Omit<Distributed['redis'], 'second'>, clock: Clock): Promise<Finding[]> {
+  return examine('hotStore', redis.tls !== undefined || redis.urls.some((url) => url.startsWith('rediss:')), async () => {
+    const findings = await checkRedis(redis, () => clock.now())
+    return findings.map(({ severity, node, sentence }) => ({
+      level: severity === 'wrong' ? 'wrong' : 'doubtful',
+      sentence: `${node}: ${sentence}`,
+    }))
+  })
+}
+
+function examineMysql(mysql: Distributed['mysql'], regions: number, clock: Clock): Promise<Finding[]> {
+  return examine('recordStore', mysql.tls !== undefined, () =>
+    withDatabase(clock, mysql, async (database) => {
+      const findings = await checkMysql(database, clock)
+      await checkSchema(database, regions)
+      return findings
+    }),
+  )
 }
 
 function morePartitionsThanRegions(config: Config, partitions: number): Omit<Finding, 'store'>[] {
@@ -97,7 +149,7 @@ async function examine(store: Finding['store'], tls: boolean, look: () => Promis
 /** A server without TLS mostly just hangs up, or waits for more. */
 const MAYBE_TLS = '; tls is set: if the server runs, most likely it speaks no TLS at this address, or its certificate does not fit'
 
-async function withDatabase<T>(clock: Clock, mysql: Servers['mysql'], work: (database: Database) => Promise<T>): Promise<T> {
+async function withDatabase<T>(clock: Clock, mysql: Distributed['mysql'], work: (database: Database) => Promise<T>): Promise<T> {
   const database = openDatabase(clock, mysql)
   try {
     return await work(database)
@@ -106,9 +158,18 @@ async function withDatabase<T>(clock: Clock, mysql: Servers['mysql'], work: (dat
   }
 }
 
-function serversOf(config: Config): Servers {
+/** The common ones first, then those of each business that has some: of these what is its own. */
+function allServersOf(config: Config): ServersOf[] {
   const { redis, kafka, mysql } = config.stores
-  if (redis && kafka && mysql) return { redis, kafka, mysql }
+  if (redis && kafka && mysql) {
+    const tenants = tenantsOf(config).map((business) => ({
+      business: business.name,
+      redis: business.thumbup.stores?.redis,
+      kafka: { ...kafka, topicPrefix: tenantTopicPrefix(kafka.topicPrefix, business) },
+      mysql: business.thumbup.stores?.mysql,
+    }))
+    return [{ business: undefined, redis, kafka, mysql }, ...tenants]
+  }
   throw new TidemarkError(
     'CONFIG_INVALID',
     'the embedded stores need no preparing: set stores.redis, kafka and mysql for the distributed shape',

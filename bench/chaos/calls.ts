@@ -24,7 +24,15 @@ export type Call<Data = unknown> = {
 /** Nobody waits longer. A write waits 2 s for a hot store that fails, a read 3 s for a record store. */
 const PATIENCE_MS = 15_000
 
-export async function call<Data>(role: Role, operation: string, viewer: string, query: string, variables: object): Promise<Call<Data>> {
+/** `scopes`: what the viewer claims to be allowed, as in development he may. */
+export async function call<Data>(
+  role: Role,
+  operation: string,
+  viewer: string,
+  query: string,
+  variables: object,
+  scopes?: string,
+): Promise<Call<Data>> {
   const begun = performance.now()
   const kills = role.kills()
   const wasRunning = role.isRunning()
@@ -32,7 +40,7 @@ export async function call<Data>(role: Role, operation: string, viewer: string, 
   try {
     const response = await fetch(role.url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', 'x-viewer-id': viewer },
+      headers: { 'content-type': 'application/json', 'x-viewer-id': viewer, ...(scopes !== undefined && { 'x-viewer-scopes': scopes }) },
       body: JSON.stringify({ query, variables }),
       signal: AbortSignal.timeout(PATIENCE_MS),
     })

@@ -11,6 +11,9 @@
  * | .count   | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
  * | .dead    | 1          | 30 days | messages nobody could read, each with its reason in a header           |
  *
+ * A business with stores of its own has .mark-flushes, .rewards and .dead under a prefix of its own: what waits for its
+ * database makes nobody else wait.
+ *
  * All are deleted by age, never compacted: their keys are regions, and compaction would keep one message of each. Losing
  * a flush that is too old is no loss of data, since the sweeper persists whatever stays dirty.
  *
@@ -41,6 +44,8 @@ export function eventTopicNames(prefix: string): EventTopicNames {
 }
 
 export type TopicSettings = {
+  /** 'marks': only the topics that a stream of marks by itself needs; absent: all. */
+  only?: 'marks'
   /** What the topics' names begin with. Default "tidemark". */
   topicPrefix?: string
   /** Partitions of flushes and rewards: the most consumers that can share the work. Minimum 1. Default 12. */
@@ -78,14 +83,17 @@ function wantedTopics(settings: TopicSettings): Wanted[] {
     'max.message.bytes': String(bytesMax),
   })
   const rewardsDays = settings.rewardsDays ?? 30
+  const markFlushes = { topic: topicNames(prefix, 'marks').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) }
+  const dead = { topic: names.dead, partitions: 1, config: keptFor(rewardsDays, DEAD_BYTES_MAX) }
+  if (settings.only === 'marks') return [markFlushes, { topic: names.rewards, partitions, config: keptFor(rewardsDays) }, dead]
   return [
     { topic: names.flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: names.rewards, partitions, config: keptFor(rewardsDays) },
-    { topic: topicNames(prefix, 'marks').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
+    markFlushes,
     { topic: topicNames(prefix, 'plays').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: events.marks, partitions, config: keptFor(rewardsDays) },
     { topic: events.counts, partitions, config: keptFor(rewardsDays) },
-    { topic: names.dead, partitions: 1, config: keptFor(rewardsDays, DEAD_BYTES_MAX) },
+    dead,
   ]
 }
 

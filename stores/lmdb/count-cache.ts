@@ -115,6 +115,8 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
       return forgotten + keys.length
     },
 
+    countKept: (business) => calling(() => environment.read(() => table.getKeysCount(cacheRange(business)))),
+
     check: () => calling(() => environment.read(() => undefined)),
     close() {
       changes.close()

@@ -6,7 +6,7 @@ import type { BusinessNumber } from '../../core/domain.ts'
 import type { Environment } from './environment.ts'
 import { decodeHeldMark } from './hot-mark-values.ts'
 import { beginMarks, markShelf, replaceMark, settleMarks, type MarkShelf, type MarkTables, type MarkWork } from './hot-mark-work.ts'
-import { makeFinder } from './scan.ts'
+import { makeFinder, visitAll } from './scan.ts'
 import { STATS, oidOfRecordKey, plainKey, readViewerKey, recordRange } from './viewer-keys.ts'
 
 /** Returns `forgetBusiness` of the port. */
@@ -29,6 +29,15 @@ export function makeMarkForgetting(environment: Environment, tables: MarkTables)
       if (gone > 0) return gone
     }
   }
+}
+
+export async function countViewers(environment: Environment, tables: MarkTables, business: BusinessNumber): Promise<number> {
+  let viewers = 0
+  await visitAll(environment, tables.marks, ({ key }) => {
+    const found = readViewerKey(key)
+    if (found.kind === STATS && found.business === business) viewers += 1
+  })
+  return viewers
 }
 
 /** Returns how many keys went: the marks, and the state they had in common. */

@@ -14,7 +14,7 @@ import { archiveRows, isToArchive, isToPurge, purgeRows } from './mark-archive.t
 import { businessRange, makeMarkShelf } from './mark-keys.ts'
 import { listForExport, listSubjectsLikers, listViewersMarks } from './mark-lists.ts'
 import { appendChanges, moveOffsets, readChanges, readOffsets, removeChanges } from './mark-outbox.ts'
-import { findDrift, findOwnerDrift, listCounted, listSums, measure } from './mark-recount.ts'
+import { findDrift, findOwnerDrift, listCounted, listRegistered, listSums, measure, measureBusiness } from './mark-recount.ts'
 import { findMarks, openMarkTables, readCounts, readSum } from './mark-tables.ts'
 import { makeFinder, type Entry } from './scan.ts'
 
@@ -30,10 +30,10 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   const purge = makeWalk(tables.likes, isToPurge, purgeRows)
 
   function applyMarks(rows: readonly MarkRow[], offsets: readonly StreamOffset[]): AppliedMarks {
-    const { stored, transitions } = applyRows(tables, rows)
+    const { stored, transitions, moved } = applyRows(tables, rows)
     moveOffsets(tables, offsets)
-    if (transitions.length === 0) return { stored, changes: undefined }
-    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions) }) }
+    if (transitions.length + moved.length === 0) return { stored, changes: undefined }
+    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions, moved) }) }
   }
 
   /** Finds rows by a walk over all of them, which goes on where the last call stopped, and removes those that still match. */
@@ -92,6 +92,8 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
     archiveMarks: (markedBefore, limit) => calling(() => archive(markedBefore, Math.min(limit, ARCHIVED_PER_WRITE))),
     purgeUndone: (undoneBefore, limit) => calling(() => purge(undoneBefore, Math.min(limit, REMOVED_PER_WRITE))),
     exportMarks: (business, after, limit) => reading(() => listForExport(tables, business, after, limit)),
+    listRegistrations: (business, after, limit) => reading(() => listRegistered(tables, business, after, limit)),
+    measureBusiness: (business) => calling(() => measureBusiness(environment, tables, business)),
     deleteBusiness: (business, limit) =>
       calling(() => environment.writeToFree(() => removeBusiness(business, Math.min(limit, REMOVED_PER_WRITE)))),
     measureMarks: () => calling(() => measure(environment, tables)),

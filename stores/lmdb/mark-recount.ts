@@ -3,7 +3,7 @@ import type { BusinessNumber, Mark, OwnerSum, Subject, ViewerId } from '../../co
 import { unpackId } from '../../core/keys.ts'
 import { blockHeader } from '../../core/mark-block.ts'
 import type { CountedSubject } from '../count-cache.ts'
-import type { Drift } from '../mark-records.ts'
+import type { BusinessSize, Drift, Registration } from '../mark-records.ts'
 import type { Bytes, Environment } from './environment.ts'
 import {
   BLOCK,
@@ -71,6 +71,13 @@ export function listCounted(tables: MarkTables, business: BusinessNumber, after:
   })
 }
 
+export function listRegistered(tables: MarkTables, business: BusinessNumber, after: string | undefined, limit: number): Registration[] {
+  return listPlain(tables.counts, business, after, limit, (oid, value) => {
+    const { owner } = decodeCounts(value)
+    return owner === undefined ? undefined : { business, oid, owner }
+  })
+}
+
 export function listSums(tables: MarkTables, business: BusinessNumber, after: string | undefined, limit: number): OwnerSum[] {
   return listPlain(tables.owners, business, after, limit, (owner, value) => ({ business, owner, ...decodeSum(value) }))
 }
@@ -92,6 +99,26 @@ function listPlain<T>(
     if (found.length === limit) break
   }
   return found
+}
+
+/** Rows and blocks are told apart by their keys, so both tables are walked. */
+export async function measureBusiness(environment: Environment, tables: MarkTables, business: BusinessNumber): Promise<BusinessSize> {
+  const range = businessRange(business)
+  const size = environment.read(() => ({
+    rows: 0,
+    blocks: 0,
+    subjects: tables.counts.getKeysCount(range),
+    owners: tables.owners.getKeysCount(range),
+  }))
+  const [first, second] = [range.start[0], range.start[1]]
+  for (const table of [tables.likes, tables.likers]) {
+    await visitAll(environment, table, ({ key }) => {
+      if (key[0] !== first || key[1] !== second) return
+      if (kindOfKey(key) === BLOCK) size.blocks += 1
+      else if (table === tables.likes && kindOfKey(key) === ROW) size.rows += 1
+    })
+  }
+  return size
 }
 
 /** Live marks and bytes of keys and values, of both tables, by a walk over all of them. */

@@ -10,7 +10,7 @@ import type { HotLikes, HotMark, MarkStore } from '../mark-store.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { clearDirtyMarks, dropUndone, listIndexed } from './hot-mark-dirty.ts'
-import { makeMarkForgetting } from './hot-mark-forget.ts'
+import { countViewers, makeMarkForgetting } from './hot-mark-forget.ts'
 import { LIKES, listRange, placeOfListKey } from './hot-mark-keys.ts'
 import { fillMarks, putMarks } from './hot-mark-put.ts'
 import { beginMarks, lastMarkVersion, markShelf, openMarkTables, readMark, settleMarks, type MarkWork } from './hot-mark-work.ts'
@@ -62,6 +62,7 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
       }
     },
     forgetBusiness: (business, limit) => calling(() => forget(business, limit)),
+    countViewers: (business) => calling(() => countViewers(environment, tables, business)),
 
     check: () => reading(() => undefined),
     close: () => Promise.resolve(),

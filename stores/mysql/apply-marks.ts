@@ -16,7 +16,7 @@
  * no transition, and what the first changed is in the outbox.
  */
 import type { MarkRecord, OwnerSum } from '../../core/domain.ts'
-import { transitionOf, winsOver } from '../../core/merge-mark.ts'
+import { movesLike, transitionOf, winsOver } from '../../core/merge-mark.ts'
 import type { AppliedMarks, MarkTransition, StreamOffset } from '../mark-records.ts'
 import type { Row, Session } from './database.ts'
 import { bytesLiteral, numberLiteral, signedLiteral } from './literals.ts'
@@ -130,7 +130,8 @@ async function countTransitions(
     const record = stored[place] as MarkRecord
     return record.mark === before ? [] : [{ row, transition: { key: row.key, old: before, record } }]
   })
-  if (changed.length === 0) return undefined
+  const moved = rows.filter((row, place) => stored[place] === row.record && movesLike(row.record, old[place]))
+  if (changed.length + moved.length === 0) return undefined
   changed.sort((a, b) => a.row.index - b.row.index)
   const deltas = new Map<string, Delta>()
   for (const { row, transition } of changed) {
@@ -144,6 +145,13 @@ async function countTransitions(
       delta.likes += likes
       delta.dislikes += dislikes
     }
+  }
+  // Their versions alone are new.
+  for (const row of moved) {
+    if (deltas.has(row.subjectOrder)) continue
+    const [business = '', , oid = ''] = row.tuple
+    const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
+    deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes: 0, dislikes: 0 })
   }
   const { counts, received } = await addToCounts(session, [...deltas.values()].sort(byOrder), rowsMax)
   const owners = await addToOwners(session, received)

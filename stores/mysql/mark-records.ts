@@ -32,9 +32,11 @@ import {
   MEASURE_ROWS,
   TABLES_OF_BUSINESS,
   deleteOfBusiness,
+  measureOfBusiness,
   selectMarks,
   selectOffsets,
   selectOwners,
+  selectRegistrations,
   selectSubjects,
 } from './mark-statements.ts'
 import { dropChanges, readOutbox } from './outbox.ts'
@@ -163,6 +165,17 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
     purgeUndone: (undoneBefore, limit) => transactions.change((session) => purgeSome(session, undoneBefore, limit)),
 
     exportMarks: (business, after, limit) => transactions.snapshot((session) => exportPage(session, business, after, limit)),
+
+    async listRegistrations(business, after, limit) {
+      const from = after === undefined ? undefined : idLiteral(after)
+      const { rows } = await database.send(selectRegistrations(numberLiteral(business), from, limit))
+      return rows.map((row) => ({ business, oid: idOf(row[0]), owner: idOf(row[1]) }))
+    },
+
+    async measureBusiness(business) {
+      const [row] = (await database.send(measureOfBusiness(numberLiteral(business)), MEASURE_TIMEOUT_MS)).rows
+      return { rows: Number(row?.[0]), blocks: Number(row?.[1]), subjects: Number(row?.[2]), owners: Number(row?.[3]) }
+    },
 
     async deleteBusiness(business, limit) {
       for (const table of TABLES_OF_BUSINESS) {

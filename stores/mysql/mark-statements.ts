@@ -313,6 +313,18 @@ export function selectExportBlocks(business: string, from: { viewer: string; don
 }
 
 /** In this order, so that what was begun of a deletion is found by the next. */
+/** Columns: oid, owner. */
+export function selectRegistrations(business: string, after: string | undefined, limit: number): string {
+  return `SELECT oid, owner FROM counts WHERE business = ${business} AND owner IS NOT NULL${greater('oid', after)}
+ORDER BY oid LIMIT ${numberLiteral(limit)}`
+}
+
+/** Columns: rows, blocks, subjects, owners. */
+export function measureOfBusiness(business: string): string {
+  const counted = TABLES_OF_BUSINESS.map((table) => `(SELECT COUNT(*) FROM ${table} WHERE business = ${business})`)
+  return `SELECT ${counted.join(', ')}`
+}
+
 export const TABLES_OF_BUSINESS = ['likes', 'mark_blocks', 'counts', 'owners'] as const
 
 export function deleteOfBusiness(table: (typeof TABLES_OF_BUSINESS)[number], business: string, limit: number): string {

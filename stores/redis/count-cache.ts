@@ -53,6 +53,7 @@ export function openRedisCountCache(options: RedisCountCacheOptions): CountCache
     putOwnerSums: verify(owners.putOwnerSums),
     followCounts: verify(following.followCounts),
     forgetCounts: verify(makeForgetting(connection, layout)),
+    countKept: verify(makeCounting(connection, layout)),
     check: verify(() => checkRegions(connection, layout)),
     async close() {
       following.close()
@@ -147,6 +148,18 @@ function makeForgetting(connection: Connection, layout: MarkLayout) {
       const went = (await connection.send(commands.map(({ items }) => ({ name: 'unlink', args: items })))) as number[]
       return went.reduce((sum, count) => sum + count, 0)
     })
+  }
+}
+
+function makeCounting(connection: Connection, layout: MarkLayout) {
+  return async (business: BusinessNumber): Promise<number> => {
+    // SCAN may tell a key twice.
+    const kept = new Set<string>()
+    await makeWalk(connection)(layout.cachePattern(business), Infinity, (keys) => {
+      for (const key of keys) if (layout.cachedBusinessOf(key) === business) kept.add(key)
+      return Promise.resolve(0)
+    })
+    return kept.size
   }
 }
 

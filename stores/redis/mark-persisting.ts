@@ -102,5 +102,17 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
       })
       return keysGone
     },
+
+    async countViewers(business: BusinessNumber): Promise<number> {
+      const viewers = new Set<ViewerId>()
+      await makeWalk(connection)(layout.viewersPattern(business), Infinity, (keys) => {
+        for (const key of keys) {
+          const found = layout.viewerOf(key)
+          if (found?.business === business) viewers.add(found.viewer)
+        }
+        return Promise.resolve(0)
+      })
+      return viewers.size
+    },
   }
 }

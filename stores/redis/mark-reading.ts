@@ -106,7 +106,11 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
       return Number((version as Buffer | null)?.toString() ?? 0)
     },
 
-    /** Dirty marks stand in the hash; only what is not there is looked for in the sorted sets. */
+    /**
+     * Dirty marks stand in the hash; only what is not there is looked for in the sorted sets, and then in the hash once more:
+     * 1. The hash has nothing of a clean mark. 2. It is changed. 3. The sorted set has the change, whose version is in the hash.
+     * Without it the change would be persisted, and told, as if it had none.
+     */
     async readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]> {
       const read: DirtyMark[] = keys.map((key) => ({ key, record: undefined }))
       const asked = gather(keys)
@@ -120,12 +124,17 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
         }),
       )
       const clean = gather(keys, missing)
-      const commands = clean.map(({ likes, dislikes, oids }) => [scores(likes, oids), scores(dislikes, oids)])
+      const commands = clean.map(({ likes, dislikes, marks, oids }) => [
+        scores(likes, oids),
+        scores(dislikes, oids),
+        { name: 'hmget', args: [marks, ...oids] },
+      ])
       const answers = clean.length === 0 ? [] : ((await connection.sendInOrder(commands)) as Answers[][])
       clean.forEach(({ indexes }, at) => {
-        const [likes, dislikes] = answers[at] as [Answers, Answers]
+        const [likes, dislikes, changed] = answers[at] as [Answers, Answers, Answers]
         indexes.forEach((index, place) => {
-          ;(read[index] as DirtyMark).record = heldIn(likes, dislikes, place)?.record
+          const value = changed[place]
+          ;(read[index] as DirtyMark).record = (value ? decodeMark(value) : heldIn(likes, dislikes, place))?.record
         })
       })
       return read

@@ -51,6 +51,7 @@ export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
     countDirtyMarks: verify(port.countDirtyMarks),
     purgeUndone: verify(port.purgeUndone),
     forgetBusiness: verify(port.forgetBusiness),
+    countViewers: verify(port.countViewers),
     check: verify((part?: number) => checkRegions(connection, layout, part)),
     ...(connection.isCluster ? { partOf: layout.regionOf } : {}),
     async close() {

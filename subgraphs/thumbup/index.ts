@@ -44,7 +44,7 @@ export type ThumbupSubgraphFigures = PipelineFigures & {
   /** Per store: is it down as far as the service knows, and how often was it? */
   outages: Record<StoreName, { isDown: boolean; count: number }>
   /** Of businesses with stores of their own, by name. */
-  tenants: Readonly<Record<string, PipelineFigures>>
+  tenants: Readonly<Record<string, PipelineFigures & Pick<ThumbupSubgraphFigures, 'outages'>>>
 }
 
 export type ThumbupOptions = {
@@ -145,7 +145,9 @@ export function makeThumbupSubgraph(
       ...common.pipeline.figures(),
       marks: service.figures(),
       outages: outagesOf(common.pipeline.guarded),
-      tenants: Object.fromEntries([...own.values()].map(({ name, pipeline }) => [name, pipeline.figures()])),
+      tenants: Object.fromEntries(
+        [...own.values()].map(({ name, pipeline }) => [name, { ...pipeline.figures(), outages: outagesOf(pipeline.guarded) }]),
+      ),
     }),
   }
 }

@@ -58,6 +58,7 @@ export type PipelineFigures = {
   journal: JournalFigures
   counts: CountReadsFigures
   fills: number
+  recordReads: ReturnType<GuardedMarkStores['recordReads']>
 }
 
 const DIRECT_PERSISTS_MAX = 4
@@ -161,6 +162,7 @@ export function makePipeline(
       journal: journaling?.figures() ?? NO_JOURNAL,
       counts: counts.figures(),
       fills: fills.count(),
+      recordReads: guarded.recordReads(),
     }),
   }
 }

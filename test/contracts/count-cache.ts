@@ -363,8 +363,11 @@ function forgettingContract(cache: () => CountCache): void {
       await cache().putLikers({ business, oid: ids[3] ?? '' }, { version: 0, entries: [], whole: true })
       await cache().putOwnerSums(ids.slice(0, 3).map((owner, version) => ({ business, owner, likes: 1, version })))
     }
+    expect(await cache().countKept(gone)).toBeGreaterThanOrEqual(30)
     let steps = 0
     while ((await cache().forgetCounts(gone, 10)) > 0) steps += 1
+    expect(await cache().countKept(gone)).toBe(0)
+    expect(await cache().countKept(kept)).toBeGreaterThanOrEqual(30)
     expect(steps).toBeGreaterThanOrEqual(2)
     const subjectsOf = (business: number) => ids.map((oid) => ({ business, oid }))
     const ownersOf = (business: number) => ids.slice(0, 3).map((owner) => ({ business, owner }))

@@ -56,7 +56,10 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
         expect(stored).toEqual([row.record])
         expect(await countedOf(store(), subject)).toEqual([Number(mark === 'LIKE'), Number(mark === 'DISLIKE')])
         const after = await countsOf(store(), subject)
-        if (old === mark) {
+        if (old === mark && mark === 'LIKE') {
+          expect(changes).toEqual({ number: changes?.number, transitions: [], counts: [{ ...subject, counts: after }], owners: [] })
+          expect(after).toEqual({ ...before, version: before.version + 1 })
+        } else if (old === mark) {
           expect(changes).toBeUndefined()
           expect(after).toEqual(before)
         } else {
@@ -106,12 +109,15 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     }
   })
 
-  it('a repetition at a later time moves the time, and is no transition', async () => {
+  it('a like that is repeated at a later time is no transition, but moves in the list of likers, so counts have a new version', async () => {
     const business = freshBusiness()
     const [first, second] = [later(), later()]
     await apply(store(), [markRow(business, '7', 'a', 'LIKE', first)])
     const again = markRow(business, '7', 'a', 'LIKE', second)
-    expect(await apply(store(), [again])).toEqual({ stored: [again.record], changes: undefined })
+    const { stored, changes } = await apply(store(), [again])
+    expect(stored).toEqual([again.record])
+    expect(changes).toMatchObject({ transitions: [], counts: [{ oid: 'a', counts: { likes: 1, dislikes: 0, version: 2 } }], owners: [] })
+    expect((await apply(store(), [again])).changes).toBeUndefined()
     expect(await store().listLikers({ business, oid: 'a' }, undefined, 10)).toEqual([{ id: '7', markedAt: second }])
     expect(await store().listMarks('7', business, ['LIKE'], undefined, 10)).toEqual([{ oid: 'a', ...again.record }])
     expect(await countedOf(store(), { business, oid: 'a' })).toEqual([1, 0])
@@ -142,7 +148,12 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(transitionsOf(applied)).toEqual(['1 a LIKE→NONE', '2 a NONE→LIKE', '3 a NONE→DISLIKE', '4 a NONE→DISLIKE'])
     const after = await countsOf(store(), { business, oid: 'a' })
     expect(after).toMatchObject({ likes: 1, dislikes: 2 })
-    expect(applied.changes?.counts).toEqual([{ business, oid: 'a', counts: after }])
+    const again = await countsOf(store(), { business, oid: 'b' })
+    expect(applied.changes?.counts.toSorted((a, b) => (a.oid < b.oid ? -1 : 1))).toEqual([
+      { business, oid: 'a', counts: after },
+      { business, oid: 'b', counts: again },
+    ])
+    expect(again).toEqual({ likes: 1, dislikes: 0, version: 2 })
     expect(after.version).toBeGreaterThan(before.version)
   })
 

@@ -11,7 +11,15 @@ import { compareIds } from '../../core/keys.ts'
 import { transitionOf, winsOver } from '../../core/merge-mark.ts'
 import { keyText } from '../../core/progress-key.ts'
 import type { CountedSubject } from '../../stores/count-cache.ts'
-import type { AppliedMarks, MarkChanges, MarkRecords, MarkRow, MarkTransition, StreamOffset } from '../../stores/mark-records.ts'
+import type {
+  AppliedMarks,
+  BusinessSize,
+  MarkChanges,
+  MarkRecords,
+  MarkRow,
+  MarkTransition,
+  StreamOffset,
+} from '../../stores/mark-records.ts'
 
 type Owner = { business: number; owner: ViewerId }
 
@@ -60,25 +68,28 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
 
   function applyMarks(rows: readonly MarkRow[], moved: readonly StreamOffset[]): AppliedMarks {
     const transitions: MarkTransition[] = []
+    const likedAgain: Subject[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
       if ((old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
+      else if (record.mark === 'LIKE' && record.markedAt !== old?.markedAt) likedAgain.push(key)
       return record
     })
     for (const { stream, partition, offset } of moved) {
       const text = `${stream}:${partition}`
       offsets.set(text, { stream, partition, offset: Math.max(offset, offsets.get(text)?.offset ?? offset) })
     }
-    return { stored, changes: transitions.length === 0 ? undefined : countTransitions(transitions) }
+    return { stored, changes: transitions.length + likedAgain.length === 0 ? undefined : countTransitions(transitions, likedAgain) }
   }
 
-  function countTransitions(transitions: MarkTransition[]): MarkChanges {
-    const perSubject = Map.groupBy(transitions, ({ key }) => subjectText(key))
+  function countTransitions(transitions: MarkTransition[], likedAgain: readonly Subject[]): MarkChanges {
+    const perSubject = new Map<string, { subject: Subject; own: MarkTransition[] }>()
+    for (const subject of [...transitions.map(({ key }) => key), ...likedAgain]) perSubject.set(subjectText(subject), { subject, own: [] })
+    for (const transition of transitions) perSubject.get(subjectText(transition.key))?.own.push(transition)
     const received = new Map<string, Owner & { likes: number }>()
-    const counted = [...perSubject.values()].map((own): CountedSubject => {
-      const { business, oid } = (own[0] as MarkTransition).key
+    const counted = [...perSubject.values()].map(({ subject: { business, oid }, own }): CountedSubject => {
       const deltas = own.map(({ old, record }) => transitionOf(old, record.mark))
       const before = countsOf({ business, oid })
       const likes = deltas.reduce((sum, delta) => sum + delta.likes, 0)
@@ -192,6 +203,17 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     return { recent: live(recent).length, archived: uncovered.length, recentBytes: bytes(recent, 100), archivedBytes: bytes(archived, 12) }
   }
 
+  function measureBusiness(business: number): BusinessSize {
+    const own = (items: Iterable<{ business: number; oid?: string }>) => [...items].filter((item) => item.business === business)
+    const subjects = new Set([...own(counts.values()), ...own(owners.values())].map(({ oid }) => oid))
+    return {
+      rows: rowsOf(recent, business).size,
+      blocks: rowsOf(archived, business).size,
+      subjects: subjects.size,
+      owners: own(sums.values()).length,
+    }
+  }
+
   function byId<T extends { business: number }>(
     items: Iterable<T>,
     business: number,
@@ -237,6 +259,9 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     archiveMarks: (markedBefore, limit) => run('archiveMarks', [markedBefore, limit], () => archiveMarks(markedBefore, limit)),
     purgeUndone: (undoneBefore, limit) => run('purgeUndone', [undoneBefore, limit], () => purgeUndone(undoneBefore, limit)),
     exportMarks: (business, after, limit) => run('exportMarks', [business, after, limit], () => exportMarks(business, after, limit)),
+    listRegistrations: (business, after, limit) =>
+      run('listRegistrations', [business, after, limit], () => byId(owners.values(), business, ({ oid }) => oid, after, limit)),
+    measureBusiness: (business) => run('measureBusiness', [business], () => measureBusiness(business)),
     deleteBusiness: (business, limit) => run('deleteBusiness', [business, limit], () => deleteBusiness(business, limit)),
     measureMarks: () => run('measureMarks', [], measureMarks),
     check: () => run('check', [], () => undefined),

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Mark } from '../../core/domain.ts'
 import { winsOver } from '../../core/merge-mark.ts'
-import type { MarkRecords, MarkRow } from '../../stores/mark-records.ts'
+import type { AppliedMarks, MarkRecords, MarkRow } from '../../stores/mark-records.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from './mark-records-model.ts'
 import type { MarkRecordsSubject } from './mark-records.ts'
 import { archiveAll, freshBusiness, purgeAllUndone, readScene, transitionsOf, without } from './mark-rows.ts'
@@ -71,7 +71,7 @@ export function marksModelContract({ store }: MarkRecordsSubject): void {
     )
   })
 
-  it('any sequence of calls agrees with the model, and versions of counts grow with each transition', async () => {
+  it('any sequence of calls agrees with the model, and versions of counts grow with each transition, and each like that moves', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
         const business = freshBusiness()
@@ -105,12 +105,19 @@ function rowsOf(specs: readonly RowSpec[], business: number, base: number): Mark
   }))
 }
 
+/** Of a subject that was only liked again: "- oid". */
+function transitionsAndMoves(applied: AppliedMarks): string[] {
+  const changed = new Set(applied.changes?.transitions.map(({ key }) => key.oid))
+  const moved = applied.changes?.counts.filter(({ oid }) => !changed.has(oid)) ?? []
+  return [...transitionsOf(applied), ...moved.map(({ oid }) => `- ${oid}`).toSorted()]
+}
+
 /** The transitions, where the call makes some. */
 async function perform(target: MarkRecords, next: Step, rows: readonly MarkRow[], business: number, base: number): Promise<string[]> {
   switch (next.kind) {
     case 'apply':
     case 'again':
-      return transitionsOf(await target.applyMarks(rows, []))
+      return transitionsAndMoves(await target.applyMarks(rows, []))
     case 'register':
       await target.registerSubjects([{ business, oid: next.oid, owner: next.owner }])
       return []

@@ -107,6 +107,46 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     await repeat(1_000, () => store().deleteBusiness(before, 1_000))
   })
 
+  it('registrations are listed by oid, of subjects that nobody likes too, in pages of any size', async () => {
+    const business = freshBusiness()
+    await populate(store(), business)
+    await store().registerSubjects([
+      { business, oid: 'only-registered', owner: 'o' },
+      { business, oid: '3', owner: 'q' },
+      { business: freshBusiness(), oid: '3', owner: 'other' },
+    ])
+    const expected = [
+      { business, oid: '3', owner: 'q' },
+      { business, oid: 'c', owner: 'o' },
+      { business, oid: 'only-registered', owner: 'o' },
+      { business, oid: 'zz', owner: 'p' },
+    ].toSorted((a, b) => compareIds(a.oid, b.oid))
+    for (const limit of [1, 3, 100])
+      expect(await allPages<{ oid: string }>(limit, (last) => store().listRegistrations(business, last?.oid, limit))).toEqual(expected)
+  })
+
+  it('what is left of a business is measured in both tiers, until its deletion has left nothing', async () => {
+    const [business, other] = [freshBusiness(), freshBusiness()]
+    await populate(store(), other)
+    const nothing = { rows: 0, blocks: 0, subjects: 0, owners: 0 }
+    expect(await store().measureBusiness(business)).toEqual(nothing)
+    await populate(store(), business)
+    await store().registerSubjects([{ business, oid: 'only-registered', owner: 'o' }])
+    expect(await store().measureBusiness(business)).toEqual({
+      rows: VIEWERS.length * OIDS.length + 1,
+      blocks: 0,
+      subjects: OIDS.length + 1,
+      owners: 2,
+    })
+    await archiveAll(store(), later(1_000))
+    const archived = await store().measureBusiness(business)
+    expect(archived.blocks).toBeGreaterThan(0)
+    const kept = await store().measureBusiness(other)
+    await repeat(100, () => store().deleteBusiness(business, 3))
+    expect(await store().measureBusiness(business)).toEqual(nothing)
+    expect(await store().measureBusiness(other)).toEqual(kept)
+  })
+
   it('a business that was deleted may begin again', async () => {
     const business = freshBusiness()
     await populate(store(), business)

@@ -174,6 +174,7 @@ export function makeMarkStoreModel(regions: number): MarkStore {
       for (const [name] of found) shelves.delete(name)
       return found.reduce((gone, [, { shelf }]) => gone + 1 + shelf.entries.size, 0)
     },
+    countViewers: async (business) => [...shelves.values()].filter((held) => held.business === business).length,
     check: async () => {},
     close: async () => {},
   }

@@ -31,6 +31,23 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(await reopen(), viewer, '1')).toEqual(NOTHING)
   })
 
+  it('what is read while it is written is the mark before or the one after, which has its version', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    const before = await write(viewer, '1', 'DISLIKE', at)
+    await persist(store(), [keyOf(viewer, '1')])
+    for (let round = 1; round <= 20; round++) {
+      const [reading, put] = [store().readDirtyMarks([keyOf(viewer, '1')]), putMark(store(), markOf(viewer, '1', 'LIKE', at + 2 * round))]
+      const [[read], { record: after }] = [await reading, written(await put)]
+      expect([before.markedAt, after.markedAt]).toContain(read?.record?.markedAt)
+      if (read?.record?.markedAt === after.markedAt) expect(read.record).toEqual(after)
+      await clear(viewer, '1', after.version, after)
+      before.markedAt = at + 2 * round + 1
+      await write(viewer, '1', 'DISLIKE', before.markedAt)
+      await persist(store(), [keyOf(viewer, '1')])
+    }
+  })
+
   it('a version that has moved is not cleared: only what is counted is noted', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)

@@ -123,8 +123,11 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
       }
     }
     expect(await store().countDirtyMarks()).toBe(dirtyBefore + 18)
+    expect(await store().countViewers(gone)).toBe(viewers.length)
     let steps = 0
     while ((await store().forgetBusiness(gone, 1)) > 0) steps += 1
+    expect(await store().countViewers(gone)).toBe(0)
+    expect(await store().countViewers(kept)).toBe(viewers.length)
     expect(steps).toBeGreaterThanOrEqual(2)
     expect(await store().countDirtyMarks()).toBe(dirtyBefore + 9)
     const other = await another()

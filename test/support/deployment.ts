@@ -8,25 +8,42 @@ import { systemClock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { openStores, type OpenStores } from '../../stores/open.ts'
 import { migrateStores } from '../../stores/operate.ts'
-import { OWN_SERVERS, lowPorts, makeOwnServers, startOwnServers, type OwnServerName, type OwnServers } from './own-servers.ts'
+import {
+  OWN_SERVERS,
+  lowPorts,
+  makeOwnServers,
+  startOwnServers,
+  type MORE_SERVERS,
+  type OwnServerName,
+  type OwnServers,
+} from './own-servers.ts'
 import { makeRole, metricsOf, type Role } from './role.ts'
 import { makeTcpProxy, type TcpProxy } from './tcp-proxy.ts'
 
 export type DeploymentOptions = {
   /** Default 1. */
   gateways?: number
-  /** Default 1. */
+  /** `tidemark job history`. Default 1. */
   jobs?: number
   /** `tidemark job thumbup`. Default 0. */
-  thumbupJobs?: number
+  markJobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
   /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
   cluster?: readonly string[]
   /** Default false: nothing stands between roles and servers. */
   proxies?: boolean
-  /** Settings of all roles, without `stores` but for its `regions`. */
-  settings?: { history?: Record<string, unknown>; stores?: { regions?: number }; [section: string]: unknown }
+  /** Beside the three that every deployment has. */
+  moreServers?: readonly (typeof MORE_SERVERS)[number][]
+  /** Settings of all roles; of `stores` what is not the addresses of the three servers. */
+  settings?: DeploymentSettings | ((servers: OwnServers) => DeploymentSettings)
+}
+
+export type DeploymentSettings = {
+  history?: Record<string, unknown>
+  thumbup?: Record<string, unknown>
+  businesses?: readonly Record<string, unknown>[]
+  stores?: { regions?: number; redis?: Record<string, unknown> }
 }
 
 /** The network between a server and a role, or all roles. */
@@ -36,7 +53,7 @@ export type Deployment = {
   servers: OwnServers
   gateways: Role[]
   jobs: Role[]
-  thumbupJobs: Role[]
+  markJobs: Role[]
   subgraphs: Role[]
   roles: Role[]
   links: Link[]
@@ -68,24 +85,25 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   }
 
   function settingsOf(name: string, redisPort: number, mariadbPort: number): Record<string, unknown> {
+    const { stores, ...settings } = (typeof options.settings === 'function' ? options.settings(servers) : options.settings) ?? {}
+    const redis = options.cluster === undefined ? { urls: [`redis://127.0.0.1:${redisPort}`] } : { urls: options.cluster, cluster: true }
     return {
-      ...options.settings,
-      history: options.settings?.history ?? {},
+      ...settings,
       stores: {
-        ...options.settings?.stores,
+        ...stores,
         data: join(servers.folder, name, 'data'),
-        redis: options.cluster === undefined ? { urls: [`redis://127.0.0.1:${redisPort}`] } : { urls: options.cluster, cluster: true },
+        redis: { ...stores?.redis, ...redis },
         kafka: { brokers: [`127.0.0.1:${servers.kafka.port}`] },
         mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${mariadbPort}/tidemark` },
       },
     }
   }
 
-  async function makeRoles(command: readonly string[], count: number, kind = command[0]): Promise<Role[]> {
+  async function makeRoles(command: readonly string[], count: number): Promise<Role[]> {
     const ports = await lowPorts(count)
     return Promise.all(
       ports.map(async (port, index) => {
-        const name = `${kind}-${index + 1}`
+        const name = `${command.join('-')}-${index + 1}`
         const settings = settingsOf(name, await link('redis', name, servers.redis.port), await link('mariadb', name, servers.mariadb.port))
         const role = makeRole({ name, command, port, folder: join(servers.folder, name), settings })
         roles.push(role)
@@ -95,36 +113,49 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   }
 
   try {
-    await startOwnServers(servers, options.cluster === undefined ? OWN_SERVERS : ['kafka', 'mariadb'])
+    const common = options.cluster === undefined ? OWN_SERVERS : (['kafka', 'mariadb'] as const)
+    await startOwnServers(servers, [...common, ...(options.moreServers ?? [])])
     const config = makeConfig([{ name: 'deployment', values: settingsOf('direct', servers.redis.port, servers.mariadb.port) }])
     await migrateStores(config, systemClock, silent)
     const gateways = await makeRoles(['gateway'], options.gateways ?? 1)
     const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
-    const thumbupJobs = await makeRoles(['job', 'thumbup'], options.thumbupJobs ?? 0, 'thumbup-job')
+    const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
     const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
     await Promise.all(roles.map((role) => role.start()))
-    const open = () => openStores(config, systemClock, silent)
-    return { servers, gateways, jobs, thumbupJobs, subgraphs, roles, links, config, openStores: open, remove }
+    const stores = () => openStores(config, systemClock, silent)
+    return { servers, gateways, jobs, markJobs, subgraphs, roles, links, config, openStores: stores, remove }
   } catch (error) {
     await remove()
     throw error
   }
 }
 
+type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs'>>
+
 /** Is everything where it belongs? Undefined, or what is left to do. */
-export async function leftToDo({ gateways, jobs }: Pick<Deployment, 'gateways' | 'jobs'>): Promise<string | undefined> {
-  const [ofGateways, ofJobs] = await Promise.all([Promise.all(gateways.map(metricsOf)), Promise.all(jobs.map(metricsOf))])
-  const waiting = ofGateways.map((metrics) => metrics?.get('tidemark_journal_waiting_entries') ?? Number.NaN)
-  const dirty = ofJobs.map((metrics) => metrics?.get('tidemark_dirty_keys') ?? Number.NaN)
-  const lag = ofJobs.map((metrics) => metrics?.get('tidemark_log_lag_messages') ?? Number.NaN)
-  // A breaker looks again once a second: until then answers may do without a store that is back.
-  const down = ofGateways.map((metrics) => metrics?.get('tidemark_store_down') ?? Number.NaN)
-  if ([...waiting, ...dirty, ...lag, ...down].every((count) => count === 0)) return undefined
-  return `${down.join(' + ')} stores that count as down, ${waiting.join(' + ')} journaled calls, ${dirty.join(' or ')} dirty keys, ${lag.join(' or ')} log messages`
+export async function leftToDo({ gateways, jobs, markJobs = [] }: Watched): Promise<string | undefined> {
+  const [ofGateways, ofJobs, ofMarkJobs] = await Promise.all([gateways, jobs, markJobs].map((roles) => Promise.all(roles.map(metricsOf))))
+  const read = (of: typeof ofGateways, name: string): number[] => of?.map((metrics) => metrics?.get(name) ?? Number.NaN) ?? []
+  const figures = {
+    // A breaker looks again once a second: until then answers may do without a store that is back.
+    'stores that count as down': read(ofGateways, 'tidemark_store_down'),
+    'journaled calls': read(ofGateways, 'tidemark_journal_waiting_entries'),
+    'dirty keys': read(ofJobs, 'tidemark_dirty_keys'),
+    'log messages': read(ofJobs, 'tidemark_log_lag_messages'),
+    ...(markJobs.length > 0 && {
+      'stores of marks that count as down': read(ofGateways, 'tidemark_marks_store_down'),
+      'journaled marks': read(ofGateways, 'tidemark_marks_journal_waiting_entries'),
+      'dirty marks': read(ofMarkJobs, 'tidemark_dirty_marks'),
+      'log messages of marks': read(ofMarkJobs, 'tidemark_marks_log_lag_messages'),
+      'changes whose events wait': read(ofMarkJobs, 'tidemark_marks_outbox'),
+    }),
+  }
+  const left = Object.entries(figures).filter(([, counts]) => counts.some((count) => count !== 0))
+  return left.length === 0 ? undefined : left.map(([what, counts]) => `${counts.join(' + ')} ${what}`).join(', ')
 }
 
 /** Milliseconds until everything is where it belongs; rejects after `maxMs`. */
-export async function waitUntilConverged(deployment: Pick<Deployment, 'gateways' | 'jobs'>, maxMs: number): Promise<number> {
+export async function waitUntilConverged(deployment: Watched, maxMs: number): Promise<number> {
   const begun = performance.now()
   for (;;) {
     const left = await leftToDo(deployment)

@@ -50,8 +50,8 @@ async function startEmbedded(thumbup: object): Promise<MarkShape> {
 
 async function startDistributed(thumbup: object): Promise<MarkShape> {
   const settings = { thumbup: { ...thumbup } }
-  const deployment = await startDeployment({ jobs: 0, thumbupJobs: 1, settings })
-  const [[gateway], [job]] = [deployment.gateways, deployment.thumbupJobs]
+  const deployment = await startDeployment({ jobs: 0, markJobs: 1, settings })
+  const [[gateway], [job]] = [deployment.gateways, deployment.markJobs]
   if (gateway === undefined || job === undefined) throw new Error('a deployment has a gateway and a job')
   return {
     name: 'distributed',

@@ -1,6 +1,8 @@
 /**
  * Redis, Kafka and MariaDB of one's own, to be killed and cut off: on free ports, in a temporary folder, as the shipped
  * configuration sets them up (docker-compose.yml). They end with this process, whatever ends it but `kill -9`.
+ *
+ * A second Redis and a second MariaDB are there for those who start them: for counts, or for a tenant of its own.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -15,7 +17,9 @@ import type { Server } from '../../scripts/servers/server.ts'
 import { KAFKA_ARTIFACTS } from './services.ts'
 
 export const OWN_SERVERS = ['redis', 'kafka', 'mariadb'] as const
-export type OwnServerName = (typeof OWN_SERVERS)[number]
+export const MORE_SERVERS = ['redis2', 'mariadb2'] as const
+const ALL_SERVERS = [...OWN_SERVERS, ...MORE_SERVERS]
+export type OwnServerName = (typeof ALL_SERVERS)[number]
 
 export type OwnServer = {
   name: OwnServerName
@@ -25,6 +29,9 @@ export type OwnServer = {
   /** kill -9; resolves when it is gone. */
   kill(): Promise<void>
   isRunning(): boolean
+  /** It answers nobody, and ends no connection, until it is thawed. */
+  freeze(): void
+  thaw(): void
 }
 
 export type OwnServers = Record<OwnServerName, OwnServer> & {
@@ -45,7 +52,10 @@ const exitOnSignal = () => process.exit(1)
 /** None of them runs until it is started. */
 export async function makeOwnServers(options: OwnServersOptions = {}): Promise<OwnServers> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-servers-'))
-  const [redisPort, kafkaPort, controllerPort, mariadbPort] = (await lowPorts(4)) as [number, number, number, number]
+  const [redisPort, kafkaPort, controllerPort, mariadbPort, redis2Port, mariadb2Port] = (await lowPorts(6)) as [
+    ...[number, number, number],
+    ...[number, number, number],
+  ]
   const advertised = await options.kafkaAddress?.(kafkaPort)
   const folderOf = (name: OwnServerName) => join(folder, name)
   const redis = makeRedis(folderOf('redis'), redisPort, ['appendfsync always'])
@@ -53,6 +63,8 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
   mkdirSync(KAFKA_ARTIFACTS, { recursive: true })
   const kafka = makeKafka(folderOf('kafka'), { port: kafkaPort, controllerPort }, KAFKA_ARTIFACTS, kafkaSettings)
   const mariadb = makeMariadb(folderOf('mariadb'), mariadbPort)
+  const redis2 = makeRedis(folderOf('redis2'), redis2Port, ['appendfsync always'])
+  const mariadb2 = makeMariadb(folderOf('mariadb2'), mariadb2Port)
   let isRemoved = false
   const mayStart = () => {
     if (isRemoved) throw new Error('these servers were removed')
@@ -61,9 +73,11 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
     redis: ownServer('redis', redis, folderOf('redis'), redisPort, mayStart),
     kafka: ownServer('kafka', kafka, folderOf('kafka'), kafkaPort, mayStart),
     mariadb: ownServer('mariadb', mariadb, folderOf('mariadb'), mariadbPort, mayStart),
+    redis2: ownServer('redis2', redis2, folderOf('redis2'), redis2Port, mayStart),
+    mariadb2: ownServer('mariadb2', mariadb2, folderOf('mariadb2'), mariadb2Port, mayStart),
   }
   const killAll = () => {
-    for (const name of OWN_SERVERS) {
+    for (const name of ALL_SERVERS) {
       const pid = runningPid(folderOf(name))
       if (pid !== undefined) process.kill(pid, 'SIGKILL')
     }
@@ -76,7 +90,7 @@ export async function makeOwnServers(options: OwnServersOptions = {}): Promise<O
     folder,
     async remove() {
       isRemoved = true
-      await Promise.all(OWN_SERVERS.map((name) => own[name].kill()))
+      await Promise.all(ALL_SERVERS.map((name) => own[name].kill()))
       process.off('exit', killAll)
       for (const signal of SIGNALS) process.off(signal, exitOnSignal)
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 })
@@ -90,6 +104,11 @@ export async function startOwnServers(servers: OwnServers, names: readonly OwnSe
 }
 
 function ownServer(name: OwnServerName, server: Server, folder: string, port: number, mayStart: () => void): OwnServer {
+  function signal(kind: 'SIGSTOP' | 'SIGCONT'): void {
+    const pid = runningPid(folder)
+    if (pid !== undefined) process.kill(pid, kind)
+  }
+
   return {
     name,
     port,
@@ -109,6 +128,8 @@ function ownServer(name: OwnServerName, server: Server, folder: string, port: nu
       while (runningPid(folder) !== undefined) await sleep(5)
     },
     isRunning: () => runningPid(folder) !== undefined,
+    freeze: () => signal('SIGSTOP'),
+    thaw: () => signal('SIGCONT'),
   }
 }
 

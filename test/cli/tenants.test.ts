@@ -1,0 +1,203 @@
+/** Commands about businesses, on the embedded stores: recounting, export, deletion, and what is left. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { plainMarkKey } from '../../stores/lmdb/mark-keys.ts'
+import { openMarkTables } from '../../stores/lmdb/mark-tables.ts'
+import { decodeCounts, encodeCounts } from '../../stores/lmdb/mark-values.ts'
+import { ask, makeServiceFolder, startService } from '../support/service.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const { folder, remove } = makeServiceFolder()
+const MARK = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code newMark } }'
+const REGISTER = 'mutation ($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code } }'
+const VIEWERS = 7
+const IDS = 30
+
+/** `video` is on the common stores, `article` has a data folder of its own, `comic` shares that of `video`. */
+function settingsWith(deleted: readonly string[] = []) {
+  const thumbup = (name: string, more: object = {}) => ({ ...more, ...(deleted.includes(name) && { deleted: true }) })
+  return {
+    thumbup: { flushAgeMaxMs: 20, windowMs: 50, sweepAfterMs: 500, sweepEveryMs: 100, purgeEveryMs: 50, reconcileEveryMs: 20 },
+    stores: { regions: 4 },
+    businesses: [
+      { number: 1, name: 'video', entity: 'Video', thumbup: thumbup('video') },
+      { number: 2, name: 'article', entity: 'Article', thumbup: thumbup('article', { stores: { data: join(folder, 'article') } }) },
+      { number: 3, name: 'comic', entity: 'Comic', thumbup: thumbup('comic', { marksMax: 10 }) },
+    ],
+  }
+}
+
+const marksOf = (business: string) =>
+  Array.from({ length: VIEWERS * IDS }, (_, at) => ({
+    viewer: String(1 + (at % VIEWERS)),
+    business,
+    id: String(1 + Math.floor(at / VIEWERS)),
+    mark: at % 5 === 0 ? 'DISLIKE' : 'LIKE',
+    markedAt: 1_790_000_000_000 + at,
+  }))
+
+const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
+
+function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [COMMAND, ...args, ...flags], { cwd: folder }, (failure, out, error) =>
+      resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+    )
+  })
+}
+
+async function settled(url: string): Promise<void> {
+  for (const end = Date.now() + 20_000; ; await sleep(50)) {
+    const text = await (await fetch(new URL('/metrics', url))).text()
+    if (/^tidemark_dirty_marks 0$/m.test(text) && /^tidemark_marks_log_lag_messages 0$/m.test(text)) return
+    if (Date.now() > end) throw new Error('marks were left to persist for 20 s')
+  }
+}
+
+/** The lines of an export as inputs of the API. */
+const exported = (text: string) =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { kind: string; viewer?: string; id: string; mark?: string; markedAt?: number; owner?: string })
+
+beforeAll(async () => {
+  const service = await startService({ folder, settings: settingsWith() })
+  for (const business of ['video', 'article']) {
+    const marked = await ask(service.url, 'service', MARK, { inputs: marksOf(business) }, { 'x-viewer-scopes': 'marks:write-any' })
+    expect(marked.data.markBatch.every((each: { outcome: string }) => each.outcome === 'ACCEPTED')).toBe(true)
+    const inputs = Array.from({ length: IDS + 1 }, (_, at) => ({ business, id: String(1 + at), owner: `o${at % 3}` }))
+    await ask(service.url, 'service', REGISTER, { inputs }, { 'x-viewer-scopes': 'subjects:register' })
+  }
+  await settled(service.url)
+  await service.stop()
+})
+afterAll(remove)
+
+describe('beside no service', { timeout: 60_000 }, () => {
+  test('reconcile recounts every business where its records are, and finds no drift', async () => {
+    const { status, out, error } = await run('reconcile')
+    expect({ status, error }).toEqual({ status: 0, error: '' })
+    expect(out).toContain(`video: ${IDS} subjects and 3 owners recounted, 0 differ`)
+    expect(out).toContain(`article: ${IDS} subjects and 3 owners recounted, 0 differ`)
+    expect((await run('reconcile', '--business', 'article')).out).not.toContain('video')
+  })
+
+  test('an export has every live mark once, and every owner, of this business alone', async () => {
+    const { status, out, error } = await run('export-business', 'article')
+    expect({ status, error }).toEqual({ status: 0, error: `article: ${VIEWERS * IDS} marks and ${IDS + 1} owners of subjects\n` })
+    const lines = exported(out)
+    const marks = lines.filter(({ kind }) => kind === 'mark')
+    const byKey = (a: { viewer?: string; id: string }, b: { viewer?: string; id: string }) =>
+      Number(a.viewer) - Number(b.viewer) || Number(a.id) - Number(b.id)
+    expect(marks).toEqual(
+      marksOf('article')
+        .toSorted(byKey)
+        .map((mark) => ({ kind: 'mark', viewer: mark.viewer, id: mark.id, mark: mark.mark, markedAt: mark.markedAt })),
+    )
+    expect(lines.filter(({ kind }) => kind === 'owner')).toHaveLength(IDS + 1)
+    const path = join(folder, 'article.jsonl')
+    await run('export-business', 'article', '--out', path)
+    expect(readFileSync(path, 'utf8')).toBe(out)
+  })
+
+  test('a file that cannot be written, and a business that nobody configured, are told in a sentence', async () => {
+    const unwritable = await run('export-business', 'article', '--out', join(folder, 'nowhere', 'article.jsonl'))
+    expect(unwritable.status).toBe(1)
+    expect(unwritable.error).toMatch(/^CONFIG_INVALID: .*cannot be written/)
+    for (const command of ['export-business', 'business-left']) {
+      const { status, error } = await run(command, 'nobody')
+      expect({ command, status, error }).toEqual({
+        command,
+        status: 1,
+        error: expect.stringMatching(/^BUSINESS_UNKNOWN: business "nobody"/),
+      })
+    }
+    expect((await run('reconcile', '--business', 'nobody')).error).toMatch(/^BUSINESS_UNKNOWN/)
+  })
+
+  test('business-left says what a business has that is not deleted', async () => {
+    const { status, out } = await run('business-left', 'article')
+    expect(status).toBe(0)
+    expect(out).toContain(`record store    ${VIEWERS * IDS} rows, 0 blocks of the archive, ${IDS + 1} subjects, 3 owners`)
+    expect(out).toContain(`hot store       marks of ${VIEWERS} viewers`)
+    expect(out).toContain('is not deleted')
+  })
+})
+
+test('a business over its quota is told so, undoing goes on, and others are not concerned', { timeout: 60_000 }, async () => {
+  const service = await startService({ folder, settings: settingsWith() })
+  try {
+    const mark = (business: string, id: string, kind: string) =>
+      ask(service.url, '900', MARK, { inputs: [{ business, id, mark: kind }] }).then(({ data }) => data.markBatch[0])
+    for (let id = 1; id <= 10; id++) expect(await mark('comic', String(id), 'LIKE')).toMatchObject({ outcome: 'ACCEPTED' })
+    await settled(service.url)
+    // What is stored is summed up in the background.
+    let last
+    for (const end = Date.now() + 10_000; Date.now() < end && last?.code !== 'QUOTA_EXCEEDED'; await sleep(50)) {
+      last = await mark('comic', '11', 'LIKE')
+      if (last.code !== 'QUOTA_EXCEEDED') await mark('comic', '11', 'NONE')
+    }
+    expect(last).toMatchObject({ outcome: 'REJECTED', code: 'QUOTA_EXCEEDED' })
+    expect(await mark('comic', '1', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE' })
+    expect(await mark('video', '1', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED' })
+    expect(await mark('video', '1', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
+    await settled(service.url)
+  } finally {
+    await service.stop()
+  }
+})
+
+test.each(['article', 'comic'])(
+  'the deleted business %s says so to everybody, leaves nothing in any store, and others keep everything',
+  { timeout: 120_000 },
+  async (name) => {
+    const before = exported((await run('export-business', 'video')).out)
+    const service = await startService({ folder, settings: settingsWith([name]) })
+    try {
+      const marked = await ask(service.url, '7', MARK, { inputs: [{ business: name, id: '1', mark: 'LIKE' }] })
+      expect(marked.data.markBatch[0]).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
+      const read = await ask(service.url, '7', `{ thumbups(business: "${name}", ids: ["1"]) { likeCount } }`)
+      expect(read.errors?.[0]?.extensions.code).toBe('BUSINESS_DELETED')
+      const registered = await ask(
+        service.url,
+        's',
+        REGISTER,
+        { inputs: [{ business: name, id: '1', owner: 'o' }] },
+        { 'x-viewer-scopes': 'subjects:register' },
+      )
+      expect(registered.data.registerSubjects[0]).toEqual({ registered: false, code: 'BUSINESS_DELETED' })
+      for (const end = Date.now() + 15_000; (await run('business-left', name)).status !== 0; await sleep(200))
+        if (Date.now() > end) throw new Error((await run('business-left', name)).out)
+    } finally {
+      await service.stop()
+    }
+    const { out } = await run('business-left', name)
+    expect(out).toContain('record store    0 rows, 0 blocks of the archive, 0 subjects, 0 owners')
+    expect(out).toContain('hot store       marks of 0 viewers')
+    expect(out).toContain(`nothing is left of business "${name}"`)
+    expect((await run('export-business', name)).out).toBe('')
+    expect(exported((await run('export-business', 'video')).out)).toEqual(before)
+    expect((await run('reconcile')).status).toBe(0)
+  },
+)
+
+test('reconcile prints what differs and ends with status 1', async () => {
+  const environment = openEnvironment(join(folder, 'data'), { regions: 4, sizeMaxGb: 64 })
+  const { counts } = openMarkTables(environment)
+  await environment.write(() => {
+    const key = plainMarkKey(1, '5')
+    const held = decodeCounts(counts.getBinary(key) as Buffer)
+    void counts.put(key, encodeCounts({ ...held, counts: { ...held.counts, likes: held.counts.likes + 3 } }))
+  })
+  await environment.close()
+  const { status, out } = await run('reconcile', '--business', 'video')
+  expect(status).toBe(1)
+  expect(out).toMatch(/DRIFT {2}video\/5: \d+ likes and \d+ dislikes are counted, \d+ and \d+ are stored/)
+  expect(out).toMatch(/DRIFT {2}video, owner o1: \d+ likes received are counted, the subjects have \d+/)
+  expect(out).toContain('2 differ')
+})

@@ -1,0 +1,44 @@
+/**
+ * Each disaster of the ladder on real servers, under load: everybody is answered, nobody gets an error, the database is spared,
+ * and afterwards every mark is in its place. The figures are printed; `npm run bench -- outage-marks` is the long form.
+ */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DISASTERS, RECORD_READS_MAX, describeDisaster, runDisaster, startStage, type Stage } from '../../bench/chaos-marks/disasters.ts'
+import { service } from '../support/services.ts'
+
+const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
+
+describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
+  let stage: Stage
+  beforeAll(async () => {
+    stage = await startStage()
+  }, 120_000)
+  afterAll(async () => stage.remove())
+
+  test.each(DISASTERS.map((disaster, at) => ({ ...disaster, seed: 500 + 10 * at })))(
+    '$title: every call is answered without error, the database is spared, and every mark finds its place',
+    { timeout: 180_000 },
+    async (disaster) => {
+      const said: string[] = []
+      const figures = await runDisaster(stage, disaster, { seed: disaster.seed, beforeMs: 1_000, downMs: disaster.shortMs }, (text) =>
+        said.push(text),
+      )
+      console.log(describeDisaster(disaster, figures))
+      const { verification, errors, wrong } = figures
+      expect(errors).toEqual({})
+      expect(figures.answered).toBe(figures.calls)
+      expect(wrong.slice(0, 10)).toEqual([])
+      expect(verification.losses.slice(0, 10)).toEqual([])
+      expect(verification.drift.slice(0, 10)).toEqual([])
+      expect(verification.cache.slice(0, 10)).toEqual([])
+      expect(verification.gaps.slice(0, 10)).toEqual([])
+      expect(figures.calls).toBeGreaterThan(100)
+      if (disaster.names !== undefined) expect(figures.named.of).toBeGreaterThan(10)
+      if (disaster.servers.includes('redis') && figures.queriesMeanwhile !== undefined) {
+        // A second's worth is there at once; and what the job asks is no read of the service's.
+        const allowed = RECORD_READS_MAX * (1 + 1_000 / disaster.shortMs)
+        expect(figures.queriesMeanwhile).toBeLessThanOrEqual(allowed + figures.queriesBefore)
+      }
+    },
+  )
+})
