@@ -27,10 +27,20 @@ export type MarkRecordsState = {
   offsets: Map<string, StreamOffset>
   outbox: Map<number, MarkChanges>
   lastNumber: number
+  faults: MarkRecordsFaults
 }
 
-export function makeMarkRecordsState(): MarkRecordsState {
+/** Faults an adapter could have, for the simulator to find. */
+export type MarkRecordsFaults = {
+  /** Counts what is written without a look at what was there. */
+  increments?: boolean
+  /** Keeps nothing of what it changed for those who tell of it. */
+  forgetsOutbox?: boolean
+}
+
+export function makeMarkRecordsState(faults: MarkRecordsFaults = {}): MarkRecordsState {
   return {
+    faults,
     recent: new Map(),
     archived: new Map(),
     counts: new Map(),
@@ -62,9 +72,10 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     const transitions: MarkTransition[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
+      if (state.faults.increments === true) transitions.push({ key, old: 'NONE', record })
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
-      if ((old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
+      if (state.faults.increments !== true && (old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
       return record
     })
     for (const { stream, partition, offset } of moved) {
@@ -89,7 +100,7 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     })
     for (const item of counted) counts.set(subjectText(item), item)
     const changes = { number: ++state.lastNumber, transitions, counts: counted, owners: addReceived(received) }
-    outbox.set(changes.number, changes)
+    if (state.faults.forgetsOutbox !== true) outbox.set(changes.number, changes)
     return structuredClone(changes)
   }
 

@@ -125,6 +125,11 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
         if ((partition.owner === member) !== isOwned) return true
         return isOwned && (member.positions.get(number) ?? 0) < partition.first + partition.messages.length && partition.messages.length > 0
       }),
+    /** What is kept of a partition before this offset. */
+    before: (number: number, end: number): FlushMessage[] => {
+      const { first, messages } = partitions[number] as Partition
+      return messages.slice(0, Math.max(0, end - first)).filter((message) => message !== UNREADABLE)
+    },
     lag: () => partitions.reduce((sum, partition) => sum + partition.messages.length, 0),
     regionsOf: (owned: readonly number[]) =>
       Array.from({ length: options.regions }, (_, region) => region).filter((region) =>

@@ -17,7 +17,7 @@ const PLANTED: [string, PlantedFaults, RegExp][] = [
 
 for (const [name, faults, rule] of PLANTED) {
   it(`${name} is found within 10,000 seeds`, { timeout: 120_000 }, async () => {
-    const { failure, seeds } = await simulate({ first: 1, seeds: 10_000, faults })
+    const { failure, seeds } = await simulate('history', { first: 1, seeds: 10_000, faults })
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
     console.log(`${name}: found at seed ${seeds}`)

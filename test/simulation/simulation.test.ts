@@ -4,7 +4,7 @@ import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
 import { runWorld, START } from './world.ts'
 
 it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
-  const { failure, seeds } = await simulate({ first: 1, seeds: 2_000 })
+  const { failure, seeds } = await simulate('history', { first: 1, seeds: 2_000 })
   expect(failure).toBeUndefined()
   expect(seeds).toBe(2_000)
 })
@@ -24,8 +24,8 @@ it('a seed replays exactly: every event, in the same order, at the same time', a
 })
 
 it('a failure is told in the events of the viewer in question, the last of them next to it', async () => {
-  const { failure } = await simulate({ first: 1, seeds: 100, faults: { trimsDirty: true } })
+  const { failure } = await simulate('history', { first: 1, seeds: 100, faults: { trimsDirty: true } })
   expect(failure?.message).toMatch(/^line \d: .*viewer/)
   expect(failure?.history.length).toBeLessThanOrEqual(61)
-  expect(await explain(failure?.seed ?? 0, { trimsDirty: true })).toEqual(failure)
+  expect(await explain('history', failure?.seed ?? 0, { trimsDirty: true })).toEqual(failure)
 })
