@@ -35,7 +35,10 @@ export type MarkChanges = {
   number: number
   /** In no order. */
   transitions: MarkTransition[]
-  /** Each subject of a transition once, with a new version even if its transitions add up to nothing: its likers are others. */
+  /**
+   * Each subject of a transition, or of a like whose time moved, once: with a new version even if all of it adds up to nothing,
+   * because its likers are others, or stand elsewhere.
+   */
   counts: CountedSubject[]
   /** Those whose likes have changed. */
   owners: OwnerSum[]
@@ -44,7 +47,7 @@ export type MarkChanges = {
 export type AppliedMarks = {
   /** Per row, in order: the row as it is stored now, which may be newer than what was given. */
   stored: MarkRecord[]
-  /** Undefined if no row changed state. */
+  /** Undefined if no row changed state, and no like its time. */
   changes: MarkChanges | undefined
 }
 
@@ -84,7 +87,10 @@ export interface MarkRecords {
   /** In order; 0 with version 0 where nothing was ever received. */
   getOwnerSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<OwnerSum[]>
 
-  /** Says whose the subjects are (each once), and moves what they have received to the new owners' sums. One transaction. Returns the sums that it changed. */
+  /**
+   * Says whose the subjects are (each once), and moves what they have received to the new owners' sums, which are kept for the
+   * outbox as well. One transaction. Returns the sums that it changed.
+   */
   registerSubjects(registrations: readonly Registration[]): Promise<OwnerSum[]>
   getOwners(subjects: readonly Subject[]): Promise<(ViewerId | undefined)[]>
 

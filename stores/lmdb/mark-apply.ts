@@ -9,7 +9,8 @@ import { encodeCounts, encodeMark, encodeRow, encodeSum } from './mark-values.ts
 
 const NO_VALUE = Buffer.allocUnsafeSlow(0)
 
-export type AppliedRows = { stored: MarkRecord[]; transitions: MarkTransition[] }
+/** `moving`: subjects whose likers stay, but stand elsewhere. */
+export type AppliedRows = { stored: MarkRecord[]; transitions: MarkTransition[]; moving: Subject[] }
 
 export function applyRows(tables: MarkTables, rows: readonly MarkRow[]): AppliedRows {
   const olds = findMarks(
@@ -17,15 +18,17 @@ export function applyRows(tables: MarkTables, rows: readonly MarkRow[]): Applied
     rows.map(({ key }) => key),
   )
   const transitions: MarkTransition[] = []
+  const moving: Subject[] = []
   const stored = rows.map(({ key, record }, at) => {
     const old = olds[at]
     if (old !== undefined && !winsOver(record, old.record)) return old.record
     writeRow(tables, key, record, old?.covers ?? 'NONE', old?.isRecent === true ? old.record : undefined)
     const oldMark = old?.record.mark ?? 'NONE'
     if (oldMark !== record.mark) transitions.push({ key, old: oldMark, record })
+    else if (oldMark === 'LIKE' && old?.record.markedAt !== record.markedAt) moving.push(key)
     return record
   })
-  return { stored, transitions }
+  return { stored, transitions, moving }
 }
 
 /** `old`: the recent row that it replaces, if there is one, which covers the same. */
@@ -52,6 +55,7 @@ type Received = Map<string, { business: BusinessNumber; owner: ViewerId; likes: 
 export function countTransitions(
   tables: MarkTables,
   transitions: readonly MarkTransition[],
+  moving: readonly Subject[],
 ): { counts: CountedSubject[]; owners: OwnerSum[] } {
   const deltas = new Map<string, Subject & { likes: number; dislikes: number }>()
   for (const { key, old, record } of transitions) {
@@ -64,6 +68,10 @@ export function countTransitions(
       known.likes += likes
       known.dislikes += dislikes
     }
+  }
+  for (const { business, oid } of moving) {
+    const text = `${business}:${oid}`
+    if (!deltas.has(text)) deltas.set(text, { business, oid, likes: 0, dislikes: 0 })
   }
   const received: Received = new Map()
   const counted = [...deltas.values()].map(({ business, oid, likes, dislikes }): CountedSubject => {

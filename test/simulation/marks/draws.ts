@@ -39,7 +39,7 @@ export function drawCrowd(between: Between, chance: Chance): Crowd {
 
 export function drawPipelineOptions(businesses: readonly BusinessConfig[], between: Between, chance: Chance): PipelineOptions {
   const flushAgeMaxMs = between(10, 300)
-  const windowMs = chance(0.3) ? 0 : between(10, 400)
+  const windowMs = chance(0.4) ? 0 : between(10, 200)
   return {
     regions: REGIONS,
     businesses,
@@ -58,7 +58,7 @@ export function drawPipelineOptions(businesses: readonly BusinessConfig[], betwe
       tombstoneMs: TOMBSTONE_MS,
       purgeEveryMs: between(300, 1_500),
       archiveAfterDays: chance(0.6) ? between(200, 3_000) / DAY_MS : 'never',
-      reconcileEveryMs: between(300, 1_500),
+      reconcileEveryMs: between(100, 400),
       hotTtlMs: chance(0.5) ? 0 : between(20, 300),
       hotBytesMax: 16_384,
       recordReadsPerSecondMax: 1_000_000,

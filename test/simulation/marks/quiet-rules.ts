@@ -4,7 +4,7 @@
  */
 import { countEventId, markEventId } from '../../../core/mark-events.ts'
 import { transitionOf } from '../../../core/merge-mark.ts'
-import type { MarkRecord } from '../../../core/domain.ts'
+import type { MarkKey } from '../../../core/domain.ts'
 import type { JournalEntry } from '../../../stores/journal.ts'
 import type { MarkEvent } from '../../../stores/mark-events.ts'
 import type { MarkRecordsState } from '../../contracts/mark-records-model.ts'
@@ -22,7 +22,7 @@ export type QuietState = {
   events: MarkEventsState
   left: readonly JournalEntry[]
   lag: number
-  mayBeForgotten(record: MarkRecord): boolean
+  mayBeForgotten(key: MarkKey): boolean
 }
 
 export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState): void {
@@ -37,7 +37,7 @@ export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState
   function checkKey({ key, now, asked, ackedAt }: KeyTruth): void {
     const row = rowOf(records, key)
     const what = `quiet: ${nameOf(key)} is stored as ${textOf(row)}`
-    const isForgotten = row === undefined && now !== undefined && now.mark === 'NONE' && mayBeForgotten(now)
+    const isForgotten = row === undefined && mayBeForgotten(key)
     if (!isSame(row, now) && !isForgotten) fail(`${what}, not ${textOf(now)}`, key.viewer)
     if (!isForgotten && (row?.markedAt ?? 0) < ackedAt) fail(`${what}, but a mark of ${ackedAt} was acknowledged`, key.viewer)
     if (row !== undefined && !asked.has(askedText(row))) fail(`${what}, which nobody asked for`, key.viewer)

@@ -17,8 +17,8 @@ export type RecordRulesDeps = {
   fail(message: string, viewer: ViewerId | undefined): void
   /** What the hot store holds of a key. */
   heldOf(key: MarkKey): MarkRecord | undefined
-  /** Was it undone so long ago that it may have been forgotten? */
-  mayBeForgotten(record: MarkRecord): boolean
+  /** Was it ever undone, and so long ago that the row may have been forgotten? */
+  wasForgettable(key: MarkKey): boolean
 }
 
 export type RowCounts = { likes: number; dislikes: number }
@@ -46,7 +46,7 @@ export function recount({ recent, archived }: MarkRecordsState): Map<string, Row
   return counted
 }
 
-export function makeRecordRules({ records, fail, heldOf, mayBeForgotten }: RecordRulesDeps) {
+export function makeRecordRules({ records, fail, heldOf, wasForgettable }: RecordRulesDeps) {
   const versions = new Map<string, { likes: number; dislikes: number; version: number }>()
   const announced = new Map<FlushMessage, { key: MarkKey; record: MarkRecord }[]>()
 
@@ -81,7 +81,7 @@ export function makeRecordRules({ records, fail, heldOf, mayBeForgotten }: Recor
   function checkAnnounced(messages: readonly FlushMessage[], what: string): void {
     for (const { key, record } of messages.flatMap((message) => announced.get(message) ?? [])) {
       const row = rowOf(records, key)
-      if (isAsNewAs(row, record) || (row === undefined && mayBeForgotten(record))) continue
+      if (isAsNewAs(row, record) || (row === undefined && wasForgettable(key))) continue
       fail(`offsets: ${what} ${nameOf(key)}, announced as ${textOf(record)}, but the record store has ${textOf(row)}`, key.viewer)
     }
   }

@@ -3,7 +3,7 @@
  * cache that may lose everything, outgoing events, and an archive that is at work in between.
  */
 import { compareMarkPlaces } from '../../../core/places.ts'
-import type { MarkRecord, Subject } from '../../../core/domain.ts'
+import type { MarkKey, MarkRecord, Subject } from '../../../core/domain.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { JournalEntry } from '../../../stores/journal.ts'
 import type { MarkRow } from '../../../stores/mark-records.ts'
@@ -25,7 +25,7 @@ import type { MarkTransactionFaults } from './model-mark-records.ts'
 import { startMarkProcess, type MarkProcess, type MarkWorldStores } from './process.ts'
 import { checkMarksQuiet } from './quiet-rules.ts'
 import { makeRecordRules, rowOf } from './record-rules.ts'
-import { nameOf } from './truth.ts'
+import { nameOf, type Stood } from './truth.ts'
 
 export type MarkFaults = MarkStoreFaults & MarkRecordsFaults & MarkTransactionFaults & CountCacheFaults & LogFaults & JournalFaults
 
@@ -60,9 +60,20 @@ export async function runMarkWorld(
   const hot = makeMarkStoreState(REGIONS, faults, checker.hotObserver)
   checker.watch(hot)
   const records = makeMarkRecordsState(faults)
-  const mayBeForgotten = ({ mark, markedAt }: MarkRecord): boolean => mark === 'NONE' && markedAt < scheduler.now() - TOMBSTONE_MS + 1_000
-  const rules = makeRecordRules({ records, fail: checker.fail, heldOf: (key) => hot.heldOf(key)?.record, mayBeForgotten })
-  const logOptions = { regions: REGIONS, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), faults }
+  const isForgettable = (stood: Stood | undefined): boolean =>
+    stood === undefined || (stood.mark === 'NONE' && stood.markedAt < scheduler.now() - TOMBSTONE_MS + 1_000)
+  const mayBeForgotten = (key: MarkKey): boolean => isForgettable(checker.truths.of(key).now)
+  /** Now or before: what stands there since may wait to be persisted. */
+  const wasForgettable = (key: MarkKey): boolean => checker.truths.of(key).changes.some(({ tick, stood }) => tick > 0 && isForgettable(stood))
+  const rules = makeRecordRules({ records, fail: checker.fail, heldOf: (key) => hot.heldOf(key)?.record, wasForgettable })
+  const logOptions = {
+    regions: REGIONS,
+    partitions: between(1, 2),
+    batchMax: between(1, 4),
+    retryMs: between(20, 300),
+    sideBySide: true,
+    faults,
+  }
   const log = makeLogState(logOptions, rules.logObserver)
   const stores: MarkWorldStores = {
     hot,
@@ -94,6 +105,7 @@ export async function runMarkWorld(
   let quietUntil: number | undefined
   /** Nobody begins anything until nothing is under way; then a long time passes. */
   let isResting = false
+  let isExtended = false
 
   function start(place: Place, index: number): void {
     const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
@@ -201,9 +213,12 @@ export async function runMarkWorld(
     scheduler.calm()
     for (const store of ['hot', 'cache', 'log', 'records', 'events'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
-    const { sweepAfterMs, sweepEveryMs, publishEveryMs, windowMs } = thumbup
+    const { sweepAfterMs, sweepEveryMs, publishEveryMs, windowMs, reconcileEveryMs } = thumbup
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
-    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 2 * windowMs + 3 * publishEveryMs + 500
+    // What a cache that has lost everything was told too late, a walk of the reconciler mends: two pages per business.
+    const walkMs = 6 * reconcileEveryMs
+    const jobMs = sweepAfterMs + 3 * sweepEveryMs + 2 * windowMs + 3 * publishEveryMs
+    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + jobMs + walkMs + 500
   }
 
   function step(): boolean {
@@ -241,7 +256,13 @@ export async function runMarkWorld(
     for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
     if (scheduler.advanceOne()) return true
     const due = scheduler.nextDue()
-    if (due === undefined || due > until) return false
+    if (due === undefined) return false
+    if (due > until) {
+      if (isExtended || log.lag() === 0) return false
+      // A partition has a batch per window.
+      isExtended = true
+      quietUntil = until + log.lag() * (thumbup.windowMs + 50)
+    }
     scheduler.pass(Math.max(0, due - scheduler.now()))
     return true
   }
