@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { makeHistory } from './history-of-events.ts'
 import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
+import { runMarkWorld } from './marks/world.ts'
 import { runWorld, START } from './world.ts'
 
 it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
@@ -9,10 +10,19 @@ it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
   expect(seeds).toBe(2_000)
 })
 
-it('a seed replays exactly: every event, in the same order, at the same time', async () => {
+it('a thousand worlds of marks keep every promise', { timeout: 120_000 }, async () => {
+  const { failure, seeds } = await simulate('thumbup', { first: 1, seeds: 1_000 })
+  expect(failure).toBeUndefined()
+  expect(seeds).toBe(1_000)
+})
+
+it.each([
+  ['history', runWorld],
+  ['marks', runMarkWorld],
+])('a seed of %s replays exactly: every event, in the same order, at the same time', async (_, run) => {
   const lines = async (seed: number): Promise<string[]> => {
     const history = makeHistory(START)
-    await runWorld(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
+    await run(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
     return history.lines(undefined, Infinity)
   }
   for (const seed of [1, 2, 3]) {

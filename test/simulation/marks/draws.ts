@@ -37,7 +37,13 @@ export function drawCrowd(between: Between, chance: Chance): Crowd {
   return { viewers: names.slice(0, between(2, 4)), devices: between(1, 2), subjects: between(3, 7), hotShare: 0 }
 }
 
-export function drawPipelineOptions(businesses: readonly BusinessConfig[], between: Between, chance: Chance): PipelineOptions {
+/** `mends`: with a reconciler, which a cache needs that loses everything. Without it the outbox alone must do. */
+export function drawPipelineOptions(
+  businesses: readonly BusinessConfig[],
+  mends: boolean,
+  between: Between,
+  chance: Chance,
+): PipelineOptions {
   const flushAgeMaxMs = between(10, 300)
   const windowMs = chance(0.4) ? 0 : between(10, 200)
   return {
@@ -58,7 +64,7 @@ export function drawPipelineOptions(businesses: readonly BusinessConfig[], betwe
       tombstoneMs: TOMBSTONE_MS,
       purgeEveryMs: between(300, 1_500),
       archiveAfterDays: chance(0.6) ? between(200, 3_000) / DAY_MS : 'never',
-      reconcileEveryMs: between(100, 400),
+      reconcileEveryMs: mends ? between(100, 400) : 1_000_000,
       hotTtlMs: chance(0.5) ? 0 : between(20, 300),
       hotBytesMax: 16_384,
       recordReadsPerSecondMax: 1_000_000,

@@ -46,7 +46,8 @@ export async function runMarkWorld(
   const chance = (of: number): boolean => random() < of
 
   const businesses = drawBusinesses(between, chance)
-  const pipelineOptions = drawPipelineOptions(businesses, between, chance)
+  const mends = chance(0.5)
+  const pipelineOptions = drawPipelineOptions(businesses, mends, between, chance)
   const { thumbup, guard, journaling } = pipelineOptions
   const crowd = drawCrowd(between, chance)
   const stallMaxMs = between(100, 1_500)
@@ -168,7 +169,7 @@ export async function runMarkWorld(
     } else if (which < 0.86) {
       history?.note(scheduler.now(), '--- a message nobody can read')
       log.appendUnreadable(randomBelow(random, REGIONS))
-    } else if (which < 0.93) {
+    } else if (which < 0.93 && mends) {
       history?.note(scheduler.now(), '--- the count cache loses everything')
       stores.cache.lose()
     } else isResting = true
@@ -216,7 +217,7 @@ export async function runMarkWorld(
     const { sweepAfterMs, sweepEveryMs, publishEveryMs, windowMs, reconcileEveryMs } = thumbup
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
     // What a cache that has lost everything was told too late, a walk of the reconciler mends: two pages per business.
-    const walkMs = 6 * reconcileEveryMs
+    const walkMs = mends ? 6 * reconcileEveryMs : 0
     const jobMs = sweepAfterMs + 3 * sweepEveryMs + 2 * windowMs + 3 * publishEveryMs
     quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + jobMs + walkMs + 500
   }
