@@ -116,3 +116,15 @@ export type SubjectCounts = {
 
 /** Likes received by all subjects of an owner in a business. `version` as in `SubjectCounts`. */
 export type OwnerSum = { business: BusinessNumber; owner: ViewerId; likes: number; version: number }
+
+/** A viewer really watched a subject. Reported at least once, in any order. */
+export type Play = {
+  viewer: ViewerId
+  business: BusinessNumber
+  oid: string
+  /** Milliseconds since the epoch. Its month (UTC) says which filter it belongs to. */
+  playedAt: number
+}
+
+/** Months since January 1970, UTC. */
+export type Month = number

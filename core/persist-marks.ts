@@ -27,6 +27,8 @@ export type MarkPersistOptions = {
   capOf(business: BusinessNumber): number
   /** Keys one transaction takes. Minimum 1. */
   keysMax: number
+  /** Is a business these stores'? The hot store, or the record store, may be shared with one that has others of its own. */
+  isOurs(business: BusinessNumber): boolean
   /** Businesses whose data is removed: their keys are left out, and forgotten. */
   deleted: ReadonlySet<BusinessNumber>
 }
@@ -53,12 +55,15 @@ export async function persistMarks(
   options: MarkPersistOptions,
   onLate: (error: unknown) => void,
 ): Promise<MarkPersistReport> {
-  const distinct = distinctKeys(keys)
+  const distinct = distinctKeys(keys).filter(({ business }) => options.isOurs(business))
   const report: MarkPersistReport = { keys: distinct.length, rows: 0, missing: 0, transitions: 0, countUpdates: 0 }
   // Of a deleted business nothing may come back. Its dirty marks have to go, or they would be swept for ever.
   const gone = new Set(distinct.map(({ business }) => business).filter((business) => options.deleted.has(business)))
   for (const business of gone) while ((await stores.hot.forgetBusiness(business, FORGET_MAX)) > 0);
-  const live = distinct.filter(({ business }) => !options.deleted.has(business))
+  const live = bySubject(
+    distinct.filter(({ business }) => !options.deleted.has(business)),
+    options.keysMax,
+  )
   for (let start = 0; start === 0 || start < live.length; start += options.keysMax) {
     const chunk = live.slice(start, start + options.keysMax)
     // Only with the last chunk is everything up to the offsets there.
@@ -66,6 +71,11 @@ export async function persistMarks(
     await persistChunk(stores, chunk, isLast ? offsets : [], options, report, onLate)
   }
   return report
+}
+
+/** Keys of a subject side by side, so that it has one update of its counts, or two where a chunk ends, and not one per chunk. */
+function bySubject(keys: readonly MarkKey[], keysMax: number): readonly MarkKey[] {
+  return keys.length <= keysMax ? keys : [...Map.groupBy(keys, ({ business, oid }) => `${business}:${oid}`).values()].flat()
 }
 
 async function persistChunk(
@@ -158,10 +168,11 @@ async function succeeds(work: Promise<unknown>, onLate: (error: unknown) => void
 /**
  * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now. (What the
  * outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue` spares what a
- * step under way is about to tell by itself. Returns how many changes were told. Rejects with the code of the store that failed.
+ * step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up to `limit`.
+ * Rejects with the code of the store that failed.
  */
-export async function publishOutbox(stores: MarkPersistStores, limit: number, isDue: (number: number) => boolean): Promise<number> {
-  const due = (await stores.records.listOutbox(limit)).filter(({ number }) => isDue(number))
+export async function publishOutbox(stores: MarkPersistStores, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<number> {
+  const due = await listDue(stores.records, limit, isDue)
   if (due.length === 0) return 0
   await refreshCaches(stores.cache, [await current(stores.records, due)])
   await tell(stores, due)
@@ -186,3 +197,14 @@ async function current(records: MarkRecords, changes: readonly MarkChanges[]): P
     owners: owners.length === 0 ? [] : await records.getOwnerSums(owners),
   }
 }
+
+/** Changes that are not due, however many, must not hide those behind them. */
+async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
+  for (let listed = limit; ; listed *= 4) {
+    const all = await records.listOutbox(listed)
+    const due = all.filter(isDue)
+    if (due.length > 0 || all.length < listed || listed >= OUTBOX_LISTED_MAX) return due.slice(0, limit)
+  }
+}
+
+const OUTBOX_LISTED_MAX = 10_000

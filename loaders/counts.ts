@@ -14,7 +14,7 @@ import { makeHotKeys, type HotKey } from '../core/hot-keys.ts'
 import type { LocalCacheFigures } from '../core/local-cache.ts'
 import type { Random } from '../core/random.ts'
 import { makeSieveCache } from '../core/sieve-cache.ts'
-import type { CountCache } from '../stores/count-cache.ts'
+import type { CountCache, CountedSubject } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
 
@@ -30,8 +30,8 @@ export type CountReadsOptions = {
 export type CountReads = {
   /** In order; null where no store that answers knows. Rejects, without a collector, with the code of the store that is down. */
   getMany(subjects: readonly Subject[], degraded?: Degraded): Promise<(SubjectCounts | null)[]>
-  /** This process changed them: what it keeps is old. */
-  invalidate(subject: Subject): void
+  /** This process changed these counts, or heard of it: what it keeps is old. They are the last known ones from now on. */
+  learn(counted: readonly CountedSubject[]): void
   /** Asks the record store, and keeps what it says if it is newer. */
   reload(subjects: readonly Subject[]): Promise<SubjectCounts[]>
   figures(): CountReadsFigures
@@ -62,8 +62,10 @@ export function makeCountReads(
   options: CountReadsOptions,
 ): CountReads {
   const hotKeys = makeHotKeys(clock, random)
-  const entriesMax = Math.max(16, Math.floor(options.hotBytesMax / BYTES_PER_ENTRY))
-  const local = makeSieveCache<Loaded<Found>>(clock, { entriesMax, bytesMax: options.hotBytesMax })
+  const entriesMax = Math.max(16, Math.floor(options.hotBytesMax / 2 / BYTES_PER_ENTRY))
+  const local = makeSieveCache<Loaded<Found>>(clock, { entriesMax, bytesMax: options.hotBytesMax / 2 })
+  /** Invalidating makes the lookup forget what it knew; what was learnt instead is here. */
+  const learnt = makeSieveCache<SubjectCounts>(clock, { entriesMax, bytesMax: options.hotBytesMax / 2 })
   const figures = { fromRecords: 0, lastKnown: 0 }
   const fromRecords = makeSharedLookup<Subject, SubjectCounts>(reload, textOf)
   const lookup = makeCachedLookup<Subject, Found>(clock, local, load, {
@@ -98,7 +100,9 @@ export function makeCountReads(
   }
 
   function lastKnown(subject: Subject, without: readonly StoreName[]): Found {
-    const known = lookup.lastKnown(subject)?.value.counts ?? null
+    const read = lookup.lastKnown(subject)?.value.counts ?? null
+    const heard = learnt.getStale(textOf(subject)) ?? null
+    const known = read === null || (heard !== null && heard.version > read.version) ? heard : read
     if (known !== null) figures.lastKnown++
     return { counts: known, without }
   }
@@ -111,7 +115,12 @@ export function makeCountReads(
         return counts
       })
     },
-    invalidate: lookup.invalidate,
+    learn(counted) {
+      for (const { business, oid, counts } of counted) {
+        lookup.invalidate({ business, oid })
+        learnt.set(textOf({ business, oid }), counts, BYTES_PER_COUNTS)
+      }
+    },
     reload,
     figures() {
       const { bytes, entries, evictions } = local.figures()

@@ -696,4 +696,150 @@ export namespace tidemark {
         /** Shape of a CountEvent. */
         type $Shape = tidemark.CountEvent.$Properties;
     }
+
+    /**
+     * Properties of a Plays.
+     * @deprecated Use tidemark.Plays.$Properties instead.
+     */
+    interface IPlays extends tidemark.Plays.$Properties {
+    }
+
+    /** Represents a Plays. */
+    class Plays {
+
+        /**
+         * Constructs a new Plays.
+         * @param [properties] Properties to set
+         */
+        constructor(properties?: tidemark.Plays.$Properties);
+
+        /** Unknown fields preserved while decoding when enabled */
+        $unknowns?: Uint8Array[];
+
+        /** Plays plays. */
+        plays: tidemark.Plays.Play.$Properties[];
+
+        /**
+         * Encodes the specified Plays message. Does not implicitly {@link tidemark.Plays.verify|verify} messages.
+         * @param message Plays message or plain object to encode
+         * @param [writer] Writer to encode to
+         * @returns Writer
+         */
+        static encode(message: tidemark.Plays.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+        /**
+         * Decodes a Plays message from the specified reader or buffer.
+         * @param reader Reader or buffer to decode from
+         * @param [length] Message length if known beforehand
+         * @returns {tidemark.Plays & tidemark.Plays.$Shape} Plays
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Plays & tidemark.Plays.$Shape;
+
+        /**
+         * Gets the type url for Plays
+         * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns The type url
+         */
+        static getTypeUrl(prefix?: string): string;
+    }
+
+    namespace Plays {
+
+        /** Properties of a Plays. */
+        interface $Properties {
+
+            /** Plays plays */
+            plays?: (tidemark.Plays.Play.$Properties[]|null);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+        }
+
+        /** Shape of a Plays. */
+        type $Shape = tidemark.Plays.$Properties;
+
+        /**
+         * Properties of a Play.
+         * @deprecated Use tidemark.Plays.Play.$Properties instead.
+         */
+        interface IPlay extends tidemark.Plays.Play.$Properties {
+        }
+
+        /** Represents a Play. */
+        class Play {
+
+            /**
+             * Constructs a new Play.
+             * @param [properties] Properties to set
+             */
+            constructor(properties?: tidemark.Plays.Play.$Properties);
+
+            /** Unknown fields preserved while decoding when enabled */
+            $unknowns?: Uint8Array[];
+
+            /** Play viewer. */
+            viewer: string;
+
+            /** Play business. */
+            business: number;
+
+            /** Play oid. */
+            oid: string;
+
+            /** Play playedAt. */
+            playedAt: number;
+
+            /**
+             * Encodes the specified Play message. Does not implicitly {@link tidemark.Plays.Play.verify|verify} messages.
+             * @param message Play message or plain object to encode
+             * @param [writer] Writer to encode to
+             * @returns Writer
+             */
+            static encode(message: tidemark.Plays.Play.$Properties, writer?: $protobuf.Writer): $protobuf.Writer;
+
+            /**
+             * Decodes a Play message from the specified reader or buffer.
+             * @param reader Reader or buffer to decode from
+             * @param [length] Message length if known beforehand
+             * @returns {tidemark.Plays.Play & tidemark.Plays.Play.$Shape} Play
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            static decode(reader: ($protobuf.Reader|Uint8Array), length?: number): tidemark.Plays.Play & tidemark.Plays.Play.$Shape;
+
+            /**
+             * Gets the type url for Play
+             * @param [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns The type url
+             */
+            static getTypeUrl(prefix?: string): string;
+        }
+
+        namespace Play {
+
+            /** Properties of a Play. */
+            interface $Properties {
+
+                /** Play viewer */
+                viewer?: (string|null);
+
+                /** Play business */
+                business?: (number|null);
+
+                /** Play oid */
+                oid?: (string|null);
+
+                /** Play playedAt */
+                playedAt?: (number|null);
+
+                /** Unknown fields preserved while decoding when enabled */
+                $unknowns?: Uint8Array[];
+            }
+
+            /** Shape of a Play. */
+            type $Shape = tidemark.Plays.Play.$Properties;
+        }
+    }
 }

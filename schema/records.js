@@ -1823,10 +1823,371 @@ export const tidemark = $root.tidemark = (() => {
         return CountEvent;
     })();
 
+    tidemark.Plays = (function() {
+
+        /**
+         * Properties of a Plays.
+         * @typedef {Object} tidemark.Plays.$Properties
+         * @property {Array.<tidemark.Plays.Play.$Properties>|null} [plays] Plays plays
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+
+        /**
+         * Properties of a Plays.
+         * @memberof tidemark
+         * @interface IPlays
+         * @augments tidemark.Plays.$Properties
+         * @deprecated Use tidemark.Plays.$Properties instead.
+         */
+
+        /**
+         * Shape of a Plays.
+         * @typedef {tidemark.Plays.$Properties} tidemark.Plays.$Shape
+         */
+
+        /**
+         * Constructs a new Plays.
+         * @memberof tidemark
+         * @classdesc Represents a Plays.
+         * @constructor
+         * @param {tidemark.Plays.$Properties=} [properties] Properties to set
+         * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+         */
+        const Plays = function (properties) {
+            this.plays = [];
+            if (properties)
+                for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                    if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                        this[keys[i]] = properties[keys[i]];
+        };
+
+        /**
+         * Plays plays.
+         * @member {Array.<tidemark.Plays.Play.$Properties>} plays
+         * @memberof tidemark.Plays
+         * @instance
+         */
+        Plays.prototype.plays = $util.emptyArray;
+
+        /**
+         * Encodes the specified Plays message. Does not implicitly {@link tidemark.Plays.verify|verify} messages.
+         * @function encode
+         * @memberof tidemark.Plays
+         * @static
+         * @param {tidemark.Plays.$Properties} message Plays message or plain object to encode
+         * @param {$protobuf.Writer} [writer] Writer to encode to
+         * @returns {$protobuf.Writer} Writer
+         */
+        Plays.encode = function (message, writer, _depth) {
+            if (!writer)
+                writer = $Writer.create();
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $util.recursionLimit)
+                throw $Error("max depth exceeded");
+            if (message.plays != null && message.plays.length)
+                for (let i = 0; i < message.plays.length; ++i)
+                    $root.tidemark.Plays.Play.encode(message.plays[i], writer.uint32(/* id 1, wireType 2 =*/10).fork(), _depth + 1).ldelim();
+            if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                for (let i = 0; i < message.$unknowns.length; ++i)
+                    writer.raw(message.$unknowns[i]);
+            return writer;
+        };
+
+        /**
+         * Decodes a Plays message from the specified reader or buffer.
+         * @function decode
+         * @memberof tidemark.Plays
+         * @static
+         * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+         * @param {number} [length] Message length if known beforehand
+         * @returns {tidemark.Plays & tidemark.Plays.$Shape} Plays
+         * @throws {Error} If the payload is not a reader or valid buffer
+         * @throws {$protobuf.util.ProtocolError} If required fields are missing
+         */
+        Plays.decode = function (reader, length, _end, _depth, _target) {
+            if (!(reader instanceof $Reader))
+                reader = $Reader.create(reader);
+            if (_depth === $undefined)
+                _depth = 0;
+            if (_depth > $Reader.recursionLimit)
+                throw $Error("max depth exceeded");
+            let end, message;
+            if (length === $undefined)
+                end = reader.len;
+            else {
+                end = reader.pos + length;
+                if (end > reader.len)
+                    throw $RangeError("index out of range");
+                length = reader.len;
+                reader.len = end;
+            }
+            message = _target || new $root.tidemark.Plays();
+            while (reader.pos < end) {
+                let start = reader.pos;
+                let tag = reader.tag();
+                if (tag === _end) {
+                    _end = $undefined;
+                    break;
+                }
+                let wireType = tag & 7;
+                switch (tag >>>= 3) {
+                case 1: {
+                        if (wireType !== 2)
+                            break;
+                        if (!(message.plays && message.plays.length))
+                            message.plays = [];
+                        message.plays.push($root.tidemark.Plays.Play.decode(reader, reader.size(), $undefined, _depth + 1));
+                        continue;
+                    }
+                }
+                reader.skipType(wireType, _depth, tag);
+                if (!reader.discardUnknown) {
+                    $util.makeProp(message, "$unknowns", false);
+                    (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                }
+            }
+            if (length !== $undefined) {
+                if (reader.pos !== end)
+                    throw $RangeError("index out of range");
+                reader.len = length;
+            }
+            if (_end !== $undefined)
+                throw $Error("missing end group");
+            return message;
+        };
+
+        /**
+         * Gets the type url for Plays
+         * @function getTypeUrl
+         * @memberof tidemark.Plays
+         * @static
+         * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+         * @returns {string} The type url
+         */
+        Plays.getTypeUrl = function(prefix) {
+            if (prefix === $undefined)
+                prefix = "type.googleapis.com";
+            return prefix + "/tidemark.Plays";
+        };
+
+        Plays.Play = (function() {
+
+            /**
+             * Properties of a Play.
+             * @typedef {Object} tidemark.Plays.Play.$Properties
+             * @property {string|null} [viewer] Play viewer
+             * @property {number|null} [business] Play business
+             * @property {string|null} [oid] Play oid
+             * @property {number|null} [playedAt] Play playedAt
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+
+            /**
+             * Properties of a Play.
+             * @memberof tidemark.Plays
+             * @interface IPlay
+             * @augments tidemark.Plays.Play.$Properties
+             * @deprecated Use tidemark.Plays.Play.$Properties instead.
+             */
+
+            /**
+             * Shape of a Play.
+             * @typedef {tidemark.Plays.Play.$Properties} tidemark.Plays.Play.$Shape
+             */
+
+            /**
+             * Constructs a new Play.
+             * @memberof tidemark.Plays
+             * @classdesc Represents a Play.
+             * @constructor
+             * @param {tidemark.Plays.Play.$Properties=} [properties] Properties to set
+             * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
+             */
+            const Play = function (properties) {
+                if (properties)
+                    for (let keys = $Object.keys(properties), i = 0; i < keys.length; ++i)
+                        if (properties[keys[i]] != null && keys[i] !== "__proto__")
+                            this[keys[i]] = properties[keys[i]];
+            };
+
+            /**
+             * Play viewer.
+             * @member {string} viewer
+             * @memberof tidemark.Plays.Play
+             * @instance
+             */
+            Play.prototype.viewer = "";
+
+            /**
+             * Play business.
+             * @member {number} business
+             * @memberof tidemark.Plays.Play
+             * @instance
+             */
+            Play.prototype.business = 0;
+
+            /**
+             * Play oid.
+             * @member {string} oid
+             * @memberof tidemark.Plays.Play
+             * @instance
+             */
+            Play.prototype.oid = "";
+
+            /**
+             * Play playedAt.
+             * @member {number} playedAt
+             * @memberof tidemark.Plays.Play
+             * @instance
+             */
+            Play.prototype.playedAt = $util.Long ? $util.Long.fromBits(0,0,true) : 0;
+
+            /**
+             * Encodes the specified Play message. Does not implicitly {@link tidemark.Plays.Play.verify|verify} messages.
+             * @function encode
+             * @memberof tidemark.Plays.Play
+             * @static
+             * @param {tidemark.Plays.Play.$Properties} message Play message or plain object to encode
+             * @param {$protobuf.Writer} [writer] Writer to encode to
+             * @returns {$protobuf.Writer} Writer
+             */
+            Play.encode = function (message, writer, _depth) {
+                if (!writer)
+                    writer = $Writer.create();
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $util.recursionLimit)
+                    throw $Error("max depth exceeded");
+                if (message.viewer != null && $Object.hasOwnProperty.call(message, "viewer") && message.viewer !== "")
+                    writer.uint32(/* id 1, wireType 2 =*/10).string(message.viewer);
+                if (message.business != null && $Object.hasOwnProperty.call(message, "business") && message.business !== 0)
+                    writer.uint32(/* id 2, wireType 0 =*/16).uint32(message.business);
+                if (message.oid != null && $Object.hasOwnProperty.call(message, "oid") && message.oid !== "")
+                    writer.uint32(/* id 3, wireType 2 =*/26).string(message.oid);
+                if (message.playedAt != null && $Object.hasOwnProperty.call(message, "playedAt") && (typeof message.playedAt === "object" ? message.playedAt.low || message.playedAt.high : message.playedAt !== 0))
+                    writer.uint32(/* id 4, wireType 0 =*/32).uint64(message.playedAt);
+                if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
+                    for (let i = 0; i < message.$unknowns.length; ++i)
+                        writer.raw(message.$unknowns[i]);
+                return writer;
+            };
+
+            /**
+             * Decodes a Play message from the specified reader or buffer.
+             * @function decode
+             * @memberof tidemark.Plays.Play
+             * @static
+             * @param {$protobuf.Reader|Uint8Array} reader Reader or buffer to decode from
+             * @param {number} [length] Message length if known beforehand
+             * @returns {tidemark.Plays.Play & tidemark.Plays.Play.$Shape} Play
+             * @throws {Error} If the payload is not a reader or valid buffer
+             * @throws {$protobuf.util.ProtocolError} If required fields are missing
+             */
+            Play.decode = function (reader, length, _end, _depth, _target) {
+                if (!(reader instanceof $Reader))
+                    reader = $Reader.create(reader);
+                if (_depth === $undefined)
+                    _depth = 0;
+                if (_depth > $Reader.recursionLimit)
+                    throw $Error("max depth exceeded");
+                let end, message, value;
+                if (length === $undefined)
+                    end = reader.len;
+                else {
+                    end = reader.pos + length;
+                    if (end > reader.len)
+                        throw $RangeError("index out of range");
+                    length = reader.len;
+                    reader.len = end;
+                }
+                message = _target || new $root.tidemark.Plays.Play();
+                while (reader.pos < end) {
+                    let start = reader.pos;
+                    let tag = reader.tag();
+                    if (tag === _end) {
+                        _end = $undefined;
+                        break;
+                    }
+                    let wireType = tag & 7;
+                    switch (tag >>>= 3) {
+                    case 1: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.viewer = value;
+                            else
+                                delete message.viewer;
+                            continue;
+                        }
+                    case 2: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.uint32())
+                                message.business = value;
+                            else
+                                delete message.business;
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 2)
+                                break;
+                            if ((value = reader.stringVerify()).length)
+                                message.oid = value;
+                            else
+                                delete message.oid;
+                            continue;
+                        }
+                    case 4: {
+                            if (wireType !== 0)
+                                break;
+                            if (typeof (value = reader.uint64()) === "object" ? value.low || value.high : value !== 0)
+                                message.playedAt = value;
+                            else
+                                delete message.playedAt;
+                            continue;
+                        }
+                    }
+                    reader.skipType(wireType, _depth, tag);
+                    if (!reader.discardUnknown) {
+                        $util.makeProp(message, "$unknowns", false);
+                        (message.$unknowns || (message.$unknowns = [])).push(reader.raw(start, reader.pos));
+                    }
+                }
+                if (length !== $undefined) {
+                    if (reader.pos !== end)
+                        throw $RangeError("index out of range");
+                    reader.len = length;
+                }
+                if (_end !== $undefined)
+                    throw $Error("missing end group");
+                return message;
+            };
+
+            /**
+             * Gets the type url for Play
+             * @function getTypeUrl
+             * @memberof tidemark.Plays.Play
+             * @static
+             * @param {string} [prefix] Custom type url prefix, defaults to `"type.googleapis.com"`
+             * @returns {string} The type url
+             */
+            Play.getTypeUrl = function(prefix) {
+                if (prefix === $undefined)
+                    prefix = "type.googleapis.com";
+                return prefix + "/tidemark.Plays.Play";
+            };
+
+            return Play;
+        })();
+
+        return Plays;
+    })();
+
     return tidemark;
 })();
 
 export {
   $root as default
 };
-// records.proto 7e0c89877b5a772766310ab15f614a2ad7043c284bb804f254141ad7917ae555
+// records.proto b772d96d6608f38366a56e4ee331bfa9bb810f54e0502c9901b46b5951c90e3e

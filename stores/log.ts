@@ -6,8 +6,8 @@
  */
 import type { ProgressKey, RewardEvent } from '../core/domain.ts'
 
-/** What flows through a log of its own: keys of progress, keys of marks. */
-export type Stream = 'history' | 'marks'
+/** What flows through a log of its own: keys of progress, keys of marks, plays (`play-log.ts`). */
+export type Stream = 'history' | 'marks' | 'plays'
 
 export type FlushMessage = {
   region: number

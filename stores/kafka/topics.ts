@@ -6,6 +6,7 @@
  * | .flushes | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
  * | .rewards | 12         | 30 days | first views of a day, for whoever pays them out                        |
  * | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes                               |
+ * | .plays   | 12         | 7 days  | what viewers watched, from whoever reports it (Plays)                  |
  * | .mark    | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |
  * | .count   | 12         | 30 days | every change of a subject's counts (CountEvent)                        |
  * | .dead    | 1          | 30 days | messages nobody could read, each with its reason in a header           |
@@ -25,8 +26,10 @@ import { MISSING_MAX_MS, isUnsettled } from './errors.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 
+const SUFFIX = { marks: 'mark-flushes', plays: 'plays' } as const
+
 export function topicNames(prefix: string, stream: Stream = 'history'): TopicNames {
-  if (stream === 'marks') return { ...topicNames(prefix), flushes: `${prefix}.mark-flushes` }
+  if (stream !== 'history') return { ...topicNames(prefix), flushes: `${prefix}.${SUFFIX[stream]}` }
   return { flushes: `${prefix}.flushes`, rewards: `${prefix}.rewards`, dead: `${prefix}.dead` }
 }
 
@@ -77,6 +80,7 @@ function wantedTopics(settings: TopicSettings): Wanted[] {
     { topic: names.flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: names.rewards, partitions, config: keptFor(rewardsDays) },
     { topic: topicNames(prefix, 'marks').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
+    { topic: topicNames(prefix, 'plays').flushes, partitions, config: keptFor(settings.flushesDays ?? 7) },
     { topic: events.marks, partitions, config: keptFor(rewardsDays) },
     { topic: events.counts, partitions, config: keptFor(rewardsDays) },
     { topic: names.dead, partitions: 1, config: keptFor(rewardsDays, DEAD_BYTES_MAX) },

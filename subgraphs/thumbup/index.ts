@@ -90,7 +90,7 @@ export function makeThumbupSubgraph(
       clock,
       random,
       { ...partStores, journals },
-      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), thumbup, guard },
+      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), isOurs, thumbup, guard },
       outages.failed,
       outages.opened,
     )

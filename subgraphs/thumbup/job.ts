@@ -11,6 +11,7 @@ import { makeSweeper } from '../../core/sweeper.ts'
 import { makeWindows } from '../../core/window.ts'
 import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
 import type { StreamOffset } from '../../stores/mark-records.ts'
+import type { MarkStore } from '../../stores/mark-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
 import { startRounds } from './rounds.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
@@ -27,6 +28,8 @@ export type ThumbupJobOptions = {
   /** Milliseconds after which a mark is archived; undefined = never. */
   archiveAfterMs: number | undefined
   reconcileEveryMs: number
+  /** Whose marks these stores are for. */
+  isOurs(business: BusinessNumber): boolean
   /** Those that are recounted. */
   businesses: readonly BusinessNumber[]
   /** Those whose data is removed. */
@@ -60,6 +63,7 @@ export type ThumbupJob = {
 export const STREAM = 'marks'
 /** Whichever job owns this region does what needs to be done once. */
 const WHOLE_REGION = 0
+const LISTED_MAX = 1_000_000
 
 export async function startThumbupJob(
   clock: Clock,
@@ -110,7 +114,7 @@ export async function startThumbupJob(
   const ownedRegions = (): readonly number[] => consumer.ownedRegions()
   const ownsWhole = (): boolean => ownedRegions().includes(WHOLE_REGION)
 
-  const sweeper = makeSweeper(clock, { listDirty: stores.hot.listDirtyMarks }, log, ownedRegions, (keys) => persistCounted(keys), {
+  const sweeper = makeSweeper(clock, { listDirty: oursOf(stores.hot, options.isOurs) }, log, ownedRegions, (keys) => persistCounted(keys), {
     afterMs: options.sweepAfterMs,
     everyMs: options.sweepEveryMs,
     keysMax: options.persistKeysMax,
@@ -119,7 +123,7 @@ export async function startThumbupJob(
     figures.swept += report.keys
   }, onError)
 
-  const publish = makePublisher(stores)
+  const publish = makePublisher(stores, options.isOurs)
   const publisher = startRounds(
     clock,
     options.publishEveryMs,
@@ -138,5 +142,16 @@ export async function startThumbupJob(
       await Promise.all([publisher.stop(), keeper.stop(), reconciler.stop(), sweeper.stop(), windows.stop()])
       await consumer.stop()
     },
+  }
+}
+
+/** Dirty marks of others, however many wait for a database that is down, must not hide ours behind them. */
+function oursOf(hot: MarkStore, isOurs: (business: BusinessNumber) => boolean): MarkStore['listDirtyMarks'] {
+  return async (regions, dirtyBefore, limit) => {
+    for (let listed = limit; ; listed *= 4) {
+      const all = await hot.listDirtyMarks(regions, dirtyBefore, listed)
+      const ours = all.filter(({ business }) => isOurs(business))
+      if (ours.length >= limit || all.length < listed || listed >= LISTED_MAX) return ours.slice(0, limit)
+    }
   }
 }

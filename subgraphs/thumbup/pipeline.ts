@@ -28,8 +28,10 @@ export type ThumbupStores = MarkStores & { journals?: Journals | undefined }
 
 export type PipelineOptions = {
   regions: number
-  /** All that are configured; which of them are these stores' is the caller's to know. */
+  /** Those of the configuration that are these stores'. */
   businesses: readonly BusinessConfig[]
+  /** Whose marks these stores are for; of the common ones, also what has left the configuration. */
+  isOurs(business: BusinessNumber): boolean
   thumbup: ThumbupConfig
   guard: MarkGuardOptions
   journaling?: JournalingOptions
@@ -91,11 +93,11 @@ export function makePipeline(
     ...stores.cache,
     async putCounts(counted: Parameters<MarkStores['cache']['putCounts']>[0]) {
       await stores.cache.putCounts(counted)
-      counted.forEach(counts.invalidate)
+      counts.learn(counted)
     },
   }
   const persistStores = { ...stores, cache }
-  const persistOptions = { capOf, keysMax: thumbup.persistKeysMax, deleted }
+  const persistOptions = { isOurs: options.isOurs, capOf, keysMax: thumbup.persistKeysMax, deleted }
   const persist = (keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []) =>
     persistMarks(persistStores, keys, offsets, persistOptions, onError)
 
@@ -166,9 +168,10 @@ export function makePipeline(
 const NO_REWARDS = { confirmRewards: () => Promise.resolve() }
 const DAY_MS = 86_400_000
 
-function jobOptions({ thumbup, businesses }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
+function jobOptions({ thumbup, businesses, isOurs }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
   return {
     ...thumbup,
+    isOurs,
     archiveAfterMs: thumbup.archiveAfterDays === 'never' ? undefined : thumbup.archiveAfterDays * DAY_MS,
     businesses: businesses.map(({ number }) => number).filter((number) => !deleted.has(number)),
     deleted: [...deleted],

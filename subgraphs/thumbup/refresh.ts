@@ -20,7 +20,7 @@ export type CountRefresh = {
 export function makeCountRefresh(
   cache: Pick<CountCache, 'putCounts'>,
   records: Pick<MarkRecords, 'getCountsMany'>,
-  local: Pick<CountReads, 'invalidate'>,
+  local: Pick<CountReads, 'learn'>,
 ): CountRefresh {
   let refreshed = 0
 
@@ -34,7 +34,7 @@ export function makeCountRefresh(
     if (newest.size === 0) return
     const counted = [...newest.values()]
     await cache.putCounts(counted)
-    counted.forEach(local.invalidate)
+    local.learn(counted)
     refreshed += counted.length
   }
 

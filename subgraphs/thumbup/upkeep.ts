@@ -4,6 +4,8 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { publishOutbox, type MarkPersistStores } from '../../core/persist-marks.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import type { MarkChanges } from '../../stores/mark-records.ts'
 import type { ThumbupJobOptions } from './job.ts'
 
 export type UpkeepFigures = {
@@ -15,23 +17,28 @@ export type UpkeepFigures = {
 }
 
 const OUTBOX_MAX = 100
+const OUTBOX_SEEN_MAX = 1_000
 const CHUNK = 1_000
 
 /**
- * One round tells what was in the outbox a round before already: what is newer, the step that made it is about to tell by
- * itself. Returns how many changes were told.
+ * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
+ * by itself. Returns how many changes were told.
  */
-export function makePublisher(stores: MarkPersistStores): (mayGoOn: () => boolean) => Promise<number> {
-  let seen = 0
+export function makePublisher(
+  stores: MarkPersistStores,
+  isOurs: (business: BusinessNumber) => boolean,
+): (mayGoOn: () => boolean) => Promise<number> {
+  let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
     let told = 0
-    const upTo = seen
-    while (mayGoOn()) {
-      const some = await publishOutbox(stores, OUTBOX_MAX, (number) => number <= upTo)
+    const isDue = ({ number, counts, owners }: MarkChanges): boolean =>
+      seen.has(number) && [...counts, ...owners].every(({ business }) => isOurs(business))
+    while (mayGoOn() && seen.size > 0) {
+      const some = await publishOutbox(stores, OUTBOX_MAX, isDue)
       told += some
       if (some < OUTBOX_MAX) break
     }
-    seen = Math.max(0, ...(await stores.records.listOutbox(OUTBOX_MAX)).map(({ number }) => number))
+    seen = new Set((await stores.records.listOutbox(OUTBOX_SEEN_MAX)).map(({ number }) => number))
     return told
   }
 }

@@ -49,6 +49,7 @@ export function drawPipelineOptions(
   return {
     regions: REGIONS,
     businesses,
+    isOurs: () => true,
     thumbup: {
       ...THUMBUP_DEFAULTS,
       flushAgeMaxMs,

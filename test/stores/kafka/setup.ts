@@ -77,7 +77,12 @@ export async function makeTopics(connection: KafkaConnection, partitions = 12) {
     await Promise.all(logs.map((log) => log.close()))
     const admin = client.admin()
     await admin.connect()
-    const all = [...Object.values(names), topicNames(topicPrefix, 'marks').flushes, ...Object.values(eventTopicNames(topicPrefix))]
+    const all = [
+      ...Object.values(names),
+      topicNames(topicPrefix, 'marks').flushes,
+      topicNames(topicPrefix, 'plays').flushes,
+      ...Object.values(eventTopicNames(topicPrefix)),
+    ]
     await admin.deleteTopics({ topics: all })
     await admin.deleteGroups([groupId]).catch(() => undefined)
     await admin.disconnect()

@@ -1,0 +1,115 @@
+/**
+ * The log of plays on LMDB: what one call appends is one entry of a table, by number; staging removes it. Any process of the
+ * deployment appends; one consumes, the one that runs the job, and owns all regions.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Play } from '../../core/domain.ts'
+import { decodePlays, encodePlays } from '../../core/play-codec.ts'
+import type { LogConsumer } from '../log.ts'
+import type { PlayHooks, PlayLog } from '../play-log.ts'
+import type { Environment } from './environment.ts'
+import { failingAs } from './failures.ts'
+import { openLogTables } from './log-tables.ts'
+import { countEntries } from './scan.ts'
+import { appendAll } from './sequences.ts'
+
+export type LmdbPlayLogOptions = {
+  /** Entries one call of `stage` gets at most. Minimum 1. Default 200. */
+  batchMax?: number
+  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  pollMs?: number
+}
+
+const RETRY_MIN_MS = 100
+const RETRY_MAX_MS = 5_000
+/** Entries that could not be decoded, the newest that are kept. */
+const PARKED_MAX = 10_000
+
+/** The environment stays open when the log is closed: others may use it. */
+export function openLmdbPlayLog(environment: Environment, clock: Clock, options: LmdbPlayLogOptions = {}): PlayLog {
+  const { batchMax = 200, pollMs = 500 } = options
+  const tables = openLogTables(environment, 'plays')
+  const consumers = new Set<LogConsumer & { wake(): void }>()
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
+
+  async function appendPlays(plays: readonly Play[]): Promise<void> {
+    if (plays.length === 0) return
+    const value = encodePlays(plays)
+    await environment.write(() => appendAll(tables.flushes, tables.counters, 'plays', [value]))
+    for (const consumer of consumers) consumer.wake()
+  }
+
+  function consume(hooks: PlayHooks): LogConsumer {
+    let isStopped = false
+    let wake: () => void = () => undefined
+
+    async function run(): Promise<void> {
+      for (let failures = 0; !isStopped;) {
+        try {
+          const entries = environment.read(() => [...tables.flushes.getRange({ limit: batchMax })])
+          if (entries.length === 0) await pause(pollMs)
+          else await take(entries)
+          failures = 0
+        } catch {
+          // The hook knows why; the same entries come again.
+          await pause(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures++, 10)))
+        }
+      }
+    }
+
+    async function take(entries: readonly { key: Buffer; value: Buffer }[]): Promise<void> {
+      const decoded = entries.map(({ value }) => decodeOrReason(value))
+      const plays = decoded.flatMap((each) => (typeof each === 'string' ? [] : each))
+      if (plays.length > 0) await hooks.stage(plays)
+      const unreadable = entries.flatMap(({ value }, at) => (typeof decoded[at] === 'string' ? [value] : []))
+      await environment.writeToFree(() => {
+        if (unreadable.length > 0) appendAll(tables.dead, tables.counters, 'dead', unreadable, PARKED_MAX)
+        for (const { key } of entries) void tables.flushes.remove(key)
+      })
+      for (const each of decoded) if (typeof each === 'string') hooks.parked?.(each, { table: 'plays', folder: 'the data folder' })
+    }
+
+    function pause(ms: number): Promise<void> {
+      if (isStopped) return Promise.resolve()
+      return new Promise((resolve) => {
+        const timer = clock.after(ms, resolve)
+        wake = () => {
+          timer.cancel()
+          resolve()
+        }
+      })
+    }
+
+    const running = run()
+    const consumer = {
+      ownedRegions: () => (isStopped ? [] : Array.from({ length: environment.regions }, (_, region) => region)),
+      wake: () => wake(),
+      async stop() {
+        isStopped = true
+        consumers.delete(consumer)
+        wake()
+        await running
+      },
+    }
+    consumers.add(consumer)
+    return consumer
+  }
+
+  return {
+    appendPlays: (plays) => calling(() => appendPlays(plays)),
+    consumePlays: (hooks) => calling(() => consume(hooks)),
+    lag: () => calling(() => environment.read(() => countEntries(tables.flushes))),
+    check: () => calling(() => environment.read(() => undefined)),
+    async close() {
+      await Promise.all([...consumers].map((consumer) => consumer.stop()))
+    },
+  }
+}
+
+function decodeOrReason(bytes: Buffer): Play[] | string {
+  try {
+    return decodePlays(bytes)
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
+}

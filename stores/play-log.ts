@@ -1,0 +1,26 @@
+/**
+ * Port: the log of plays, from whoever reports them (the players' heartbeats, other services): at least once, in any order. The
+ * job stages what comes. A member of the consuming group owns the regions of its partitions, and with them their shards of the
+ * ring.
+ *
+ * Every adapter passes `test/contracts/play-log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
+ */
+import type { Play } from '../core/domain.ts'
+import type { LogConsumer } from './log.ts'
+
+export type PlayHooks = {
+  /** Stage these plays. When it resolves they are committed; when it rejects, the same come again, later. */
+  stage(plays: readonly Play[]): Promise<void>
+  /** A message that is no play was set aside with this reason. The rest goes on. */
+  parked?(reason: string, where?: Record<string, string | number>): void
+}
+
+export interface PlayLog {
+  /** Durable when it resolves. */
+  appendPlays(plays: readonly Play[]): Promise<void>
+  consumePlays(hooks: PlayHooks): Promise<LogConsumer>
+  /** Messages appended and not yet staged. */
+  lag(): Promise<number>
+  check(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,109 @@
+/**
+ * The contract of the log of plays, run unchanged by every adapter:
+ *
+ *     playLogContract('kafka', async () => ({ log, regions: 100, appendUndecodable, reopen, dispose }))
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import type { Play } from '../../core/domain.ts'
+import type { LogConsumer } from '../../stores/log.ts'
+import type { PlayLog } from '../../stores/play-log.ts'
+import { freshNamedViewer, freshViewer, until } from './reports.ts'
+
+export type OpenedPlayLog = {
+  log: PlayLog
+  regions: number
+  /** Appends a message that no decoder can read. */
+  appendUndecodable(): Promise<void>
+  reopen(): Promise<PlayLog>
+  dispose(): Promise<void>
+}
+
+const playOf = (viewer: string, oid: string, playedAt = 1_700_000_000_000): Play => ({ viewer, business: 3, oid, playedAt })
+
+export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>): void {
+  describe(`play log contract: ${name}`, { timeout: 120_000 }, () => {
+    let opened: OpenedPlayLog
+    let log: PlayLog
+    const consumers: LogConsumer[] = []
+    beforeAll(async () => {
+      opened = await open()
+      log = opened.log
+    }, 120_000)
+    afterEach(async () => {
+      for (const consumer of consumers.splice(0)) await consumer.stop()
+    })
+    afterAll(() => opened.dispose(), 120_000)
+
+    async function consume(failures = 0) {
+      const seen: Play[] = []
+      const parked: string[] = []
+      let left = failures
+      const consumer = await log.consumePlays({
+        async stage(plays) {
+          if (left-- > 0) throw new Error('not now')
+          seen.push(...plays)
+        },
+        parked: (reason) => void parked.push(reason),
+      })
+      consumers.push(consumer)
+      const of = (viewer: string): Play[] => seen.filter((play) => play.viewer === viewer)
+      return { consumer, of, parked }
+    }
+
+    it('plays come as they were appended, whoever the viewers are', async () => {
+      const [one, other] = [freshViewer(), freshNamedViewer()]
+      const plays = [playOf(one, '1'), playOf(other, 'ä/7', 1), playOf(one, '2', 2 ** 52)]
+      await log.appendPlays(plays)
+      const { of } = await consume()
+      await until('all came', () => of(one).length + of(other).length >= 3, 30_000)
+      expect(of(one)).toEqual([plays[0], plays[2]])
+      expect(of(other)).toEqual([plays[1]])
+    })
+
+    it('what could not be staged comes again, and nothing is skipped', async () => {
+      const viewer = freshViewer()
+      const { of } = await consume(2)
+      for (const oid of ['1', '2', '3']) await log.appendPlays([playOf(viewer, oid)])
+      await until('all came', () => new Set(of(viewer).map(({ oid }) => oid)).size === 3, 30_000)
+    })
+
+    it('what was staged does not come again, also after the log was opened again', async () => {
+      const [before, after] = [freshViewer(), freshViewer()]
+      const first = await consume()
+      await log.appendPlays([playOf(before, '1')])
+      await until('it came', () => first.of(before).length === 1, 30_000)
+      await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
+      for (const consumer of consumers.splice(0)) await consumer.stop()
+      await log.appendPlays([playOf(after, '1')])
+      expect(await log.lag()).toBe(1)
+      log = await opened.reopen()
+      const second = await consume()
+      await until('the new one came', () => second.of(after).length === 1, 30_000)
+      expect(second.of(before)).toEqual([])
+    })
+
+    it('a message that cannot be read is set aside with its reason, and the rest goes on', async () => {
+      const viewer = freshViewer()
+      await opened.appendUndecodable()
+      await log.appendPlays([playOf(viewer, '1')])
+      const { of, parked } = await consume()
+      await until('both are dealt with', () => of(viewer).length === 1 && parked.length === 1, 30_000)
+    })
+
+    it('thousands of plays of a call come whole', async () => {
+      const viewer = freshViewer()
+      const plays = Array.from({ length: 5_000 }, (_, at) => playOf(viewer, String(at)))
+      await log.appendPlays(plays)
+      const { of } = await consume()
+      await until('all came', () => of(viewer).length >= 5_000, 30_000)
+      expect(of(viewer)).toEqual(plays)
+    })
+
+    it('a consumer that is alone comes to own every region, and none once it has stopped', async () => {
+      const { consumer } = await consume()
+      await until('it owns all', () => consumer.ownedRegions().length === opened.regions, 30_000)
+      await consumer.stop()
+      expect(consumer.ownedRegions()).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { makeTokenBucket } from '../../core/token-bucket.ts'
+import { makeSteppedClock } from '../support/stepped-clock.ts'
+
+test('a bucket gives a second’s worth at once, and so many a second after that', () => {
+  const clock = makeSteppedClock()
+  const bucket = makeTokenBucket(clock, 10)
+  const taken = () => {
+    let count = 0
+    while (bucket.take(1)) count++
+    return count
+  }
+  expect(taken()).toBe(10)
+  clock.advance(99)
+  expect(taken()).toBe(0)
+  clock.advance(1)
+  expect(taken()).toBe(1)
+  clock.advance(60_000)
+  expect(taken()).toBe(10)
+  expect(bucket.take(11)).toBe(false)
+})
+
+test('a clock that was set back fills nothing and takes nothing', () => {
+  let now = 10_000
+  const bucket = makeTokenBucket({ now: () => now, after: () => ({ cancel() {} }) }, 2)
+  bucket.take(1)
+  now = 0
+  expect([bucket.take(1), bucket.take(1)]).toEqual([true, false])
+})

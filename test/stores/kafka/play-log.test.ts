@@ -1,0 +1,36 @@
+import { describe } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import { openKafkaPlayLog } from '../../../stores/kafka/play-log.ts'
+import { topicNames } from '../../../stores/kafka/topics.ts'
+import { playLogContract } from '../../contracts/play-log.ts'
+import { service } from '../../support/services.ts'
+import { REGIONS, makeTopics } from './setup.ts'
+
+const address = await service('kafka')
+
+describe.skipIf(address === undefined)('the log of plays on Kafka', () => {
+  playLogContract('kafka', async () => {
+    const connection = { brokers: [address as string] }
+    const topics = await makeTopics(connection)
+    const open = () =>
+      openKafkaPlayLog(
+        { connection, regions: REGIONS, topicPrefix: topics.topicPrefix, sessionMaxMs: 3_000 },
+        { clock: systemClock, logger: topics.logger },
+      )
+    let log = open()
+    return {
+      log,
+      regions: REGIONS,
+      appendUndecodable: () => topics.appendRaw(topicNames(topics.topicPrefix, 'plays').flushes, 3, Buffer.from('no plays')),
+      async reopen() {
+        await log.close()
+        log = open()
+        return log
+      },
+      async dispose() {
+        await log.close()
+        await topics.dispose()
+      },
+    }
+  })
+})

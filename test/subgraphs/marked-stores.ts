@@ -1,0 +1,176 @@
+/**
+ * The thumbup subgraph on real embedded stores; each of them can be switched off or made to hang, and what is called is counted.
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { graphql } from 'graphql'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig, type Config } from '../../core/config.ts'
+import { UNAVAILABLE, type Degraded } from '../../core/degraded.ts'
+import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
+import { seededRandom } from '../../core/random.ts'
+import type { Journals } from '../../stores/journal.ts'
+import { openLmdbCountCache } from '../../stores/lmdb/count-cache.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
+import { openLmdbLog } from '../../stores/lmdb/log.ts'
+import { openLmdbMarkEvents } from '../../stores/lmdb/mark-events.ts'
+import { openLmdbMarkRecords } from '../../stores/lmdb/mark-records.ts'
+import { openLmdbMarkStore } from '../../stores/lmdb/mark-store.ts'
+import { makeThumbupSubgraph, type ThumbupOptions, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
+import { makeMarkRecordsState, openModelMarkRecords } from '../contracts/mark-records-model.ts'
+
+export const REGIONS = 4
+export type Switch = 'up' | 'down' | 'hangs'
+type Name = 'hot' | 'cache' | 'log' | 'records' | 'events'
+const CODES: Record<Name, ErrorCode> = {
+  hot: UNAVAILABLE.hotStore,
+  cache: UNAVAILABLE.hotStore,
+  log: UNAVAILABLE.log,
+  records: UNAVAILABLE.recordStore,
+  events: UNAVAILABLE.log,
+}
+
+export type MarkedStores = ReturnType<typeof openMarkedStores>
+
+/** `records`: the contract's model, which a test can look into, or the real one. */
+export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-marks-'))
+  const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb: 1 })
+  const switches: Record<Name, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up' }
+  const calls: string[] = []
+  const refused = new Map<string, ErrorCode>()
+  const held = new Map<string, () => Promise<void>>()
+
+  function switched<T extends object>(name: Name, store: T): T {
+    const entries = Object.entries(store).map(([method, value]: [string, unknown]) => {
+      if (typeof value !== 'function' || method === 'close' || method === 'partOf' || method.startsWith('consume')) return [method, value]
+      return [
+        method,
+        async (...args: unknown[]): Promise<unknown> => {
+          calls.push(`${name}.${method}`)
+          if (switches[name] === 'hangs') return new Promise(() => undefined)
+          const code = switches[name] === 'down' ? CODES[name] : refused.get(`${name}.${method}`)
+          if (code !== undefined) throw new TidemarkError(code, `the ${name} of the test is down`)
+          await held.get(`${name}.${method}`)?.()
+          return (value as (...args: unknown[]) => unknown)(...args)
+        },
+      ]
+    })
+    return Object.fromEntries(entries) as T
+  }
+
+  const rows = makeMarkRecordsState()
+  const log = openLmdbLog(environment, systemClock, { stream: 'marks', pollMs: 20, retryMinMs: 10, retryMaxMs: 20 })
+  const events = openLmdbMarkEvents(environment, systemClock, { pollMs: 20 })
+  const plain = {
+    hot: openLmdbMarkStore(environment),
+    cache: openLmdbCountCache(environment),
+    log,
+    records: options.records === 'lmdb' ? openLmdbMarkRecords(environment) : openModelMarkRecords(rows),
+    events,
+  }
+  const stores = {
+    hot: switched('hot', plain.hot),
+    cache: switched('cache', plain.cache),
+    log: switched('log', plain.log),
+    records: switched('records', plain.records),
+    events: switched('events', plain.events),
+  }
+  return {
+    folder,
+    plain,
+    stores,
+    rows,
+    calls,
+    set(name: Name | 'redis', to: Switch): void {
+      if (name === 'redis') switches.hot = switches.cache = to
+      else switches[name] = to
+    },
+    /** A single call such as `cache.putCounts` fails until it is undefined again. */
+    refuse(call: string, code: ErrorCode | undefined): void {
+      if (code === undefined) refused.delete(call)
+      else refused.set(call, code)
+    },
+    /** Runs before a single call, which waits for it. */
+    before(call: string, task: (() => Promise<void>) | undefined): void {
+      if (task === undefined) held.delete(call)
+      else held.set(call, task)
+    },
+    count: (call: string): number => calls.filter((each) => each === call).length,
+    async close() {
+      await Promise.all([log.close(), events.close()])
+      await environment.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export const thumbupConfig = (over: { thumbup?: object; businesses?: object[] } = {}): Config =>
+  makeConfig([
+    {
+      name: 'test',
+      values: {
+        stores: { regions: REGIONS },
+        businesses: [
+          { number: 1, name: 'video', entity: 'Video', thumbup: { likesCap: 10 } },
+          { number: 2, name: 'article', entity: 'Article', thumbup: { dislikes: false } },
+          { number: 3, name: 'gone', entity: 'Gone', thumbup: { deleted: true } },
+          { number: 4, name: 'plain', entity: 'Plain', thumbup: { enabled: false } },
+        ],
+        thumbup: {
+          flushAgeMaxMs: 5,
+          windowMs: 20,
+          sweepAfterMs: 200,
+          sweepEveryMs: 50,
+          publishEveryMs: 30,
+          countsWindowMs: 20,
+          hotTtlMs: 50,
+          reconcileEveryMs: 60_000,
+        },
+        ...over,
+      },
+    },
+  ])
+
+export const viewerOf = (id: string, ...scopes: string[]) => ({ id, scopes })
+
+export type Answer = { data: any; errors: { code: unknown; path: unknown; message: string }[]; degraded: string[] }
+
+/** A process that serves on these stores, with a journal of its own. */
+export function serveThumbup(opened: MarkedStores, config: Config = thumbupConfig(), options: ThumbupOptions & { journal?: boolean } = {}) {
+  const errors: unknown[] = []
+  const journals: Journals | undefined = options.journal === false ? undefined : openLmdbJournals(opened.folder)
+  const subgraph: ThumbupSubgraph = makeThumbupSubgraph(
+    systemClock,
+    { ...opened.stores, journals },
+    config,
+    (error) => errors.push(error),
+    { guard: { checkEveryMs: 10, recordPatienceMs: 100, logPatienceMs: 100 }, random: seededRandom(1), ...options },
+  )
+  return {
+    subgraph,
+    errors,
+    async ask(source: string, viewer?: ReturnType<typeof viewerOf>, variables: Record<string, unknown> = {}): Promise<Answer> {
+      const degraded: Degraded = new Set()
+      const result = await graphql({
+        schema: subgraph.schema,
+        source,
+        variableValues: variables,
+        contextValue: { viewer, degraded, loaders: subgraph.makeLoaders(degraded) },
+      })
+      return {
+        data: result.data,
+        errors: (result.errors ?? []).map(({ message, path, extensions }) => ({ code: extensions['code'], path, message })),
+        degraded: [...degraded].sort(),
+      }
+    },
+    async stop() {
+      await subgraph.drain()
+      await journals?.close()
+    },
+  }
+}
+
+export type ServedThumbup = ReturnType<typeof serveThumbup>

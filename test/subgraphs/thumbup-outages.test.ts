@@ -1,0 +1,308 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
+import { until } from './switched-stores.ts'
+
+const READ = `query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
+const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
+
+describe('with a store down, thumbup', () => {
+  let stores: MarkedStores
+  let served: ServedThumbup
+  let job: ThumbupJob
+  beforeEach(async () => {
+    stores = openMarkedStores({ records: 'lmdb' })
+    served = serveThumbup(stores)
+    job = await served.subgraph.startJob()
+  })
+  afterEach(async () => {
+    for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) stores.set(name, 'up')
+    await served.stop()
+    await job.stop()
+    await stores.close()
+  })
+
+  async function mark(viewer: string, id: string, mark: string, more: Record<string, unknown> = {}) {
+    const answer = await served.ask(
+      `mutation ($id: ID!, $mark: Mark!, $markedAt: Timestamp) { mark(business: "video", id: $id, mark: $mark, markedAt: $markedAt) {
+        outcome code oldMark newMark changed state likeCount } }`,
+      viewerOf(viewer),
+      { id, mark, ...more },
+    )
+    expect(answer.errors).toEqual([])
+    return { ...answer.data.mark, degraded: answer.degraded }
+  }
+  async function read(viewer: string, ...ids: string[]) {
+    const { data, errors, degraded } = await served.ask(READ, viewerOf(viewer), { ids })
+    expect(errors).toEqual([])
+    return { subjects: data.thumbups, degraded }
+  }
+  const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
+  const likers = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
+
+  test('the hot tier: reads come from the record store, marks wait in the journal and are applied when it is back', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    stores.set('redis', 'down')
+    expect(await read('7', 'a', 'b')).toEqual({
+      subjects: [
+        { likeCount: 1, viewerMark: 'LIKE', likers: likers('7') },
+        { likeCount: 0, viewerMark: 'NONE', likers: likers() },
+      ],
+      degraded: ['hotStore'],
+    })
+    expect(await mark('8', 'a', 'LIKE')).toMatchObject({
+      outcome: 'ACCEPTED',
+      oldMark: null,
+      newMark: 'LIKE',
+      changed: null,
+      state: 'PENDING',
+      degraded: ['hotStore'],
+    })
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE' })
+    const { data, errors } = await served.ask(LIKES, viewerOf('7'))
+    expect([data.thumbupUser, errors]).toEqual([{ likes: { edges: [{ node: { oid: 'a' } }] }, likesReceived: 0 }, []])
+    stores.set('redis', 'up')
+    await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 2)
+    await settled()
+    await until(
+      'it is seen',
+      async () =>
+        JSON.stringify((await read('8', 'a')).subjects) === JSON.stringify([{ likeCount: 1, viewerMark: 'LIKE', likers: likers('8') }]),
+    )
+    expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
+  })
+
+  test('the hot tier, many readers: the record store gets what its limit allows, and no answer is an error', async () => {
+    await restart({ recordReadsPerSecondMax: 20 })
+    await read('1', 's0', 's1', 's2', 's3')
+    stores.set('redis', 'down')
+    stores.calls.length = 0
+    const began = Date.now()
+    for (let round = 0; round < 10; round++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => read(`v${at}`, `s${at % 4}`)))
+      for (const { degraded } of answers) expect(degraded).toContain('hotStore')
+    }
+    const seconds = 1 + (Date.now() - began) / 1_000
+    expect(stores.calls.filter((call) => call.startsWith('records.') && call !== 'records.check').length).toBeLessThanOrEqual(
+      20 * seconds + backgroundReads(),
+    )
+  })
+
+  test('the hot tier, one subject asked for again and again: the process serves it by itself', async () => {
+    stores.set('redis', 'down')
+    const ask = () => served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
+    await ask()
+    stores.calls.length = 0
+    const began = Date.now()
+    for (let at = 0; at < 100; at++) expect((await ask()).data.thumbups).toEqual([{ likeCount: 0 }])
+    expect(stores.count('records.getCountsMany')).toBeLessThanOrEqual(2 + (Date.now() - began) / 50)
+  })
+
+  test('hot tier and record store: counts are the last known ones, what is not known is null, and nothing is an error', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    await until('it is seen', async () => (await read('8', 'a')).subjects[0].likeCount === 1)
+    // Persisted by this process, and read by nobody since.
+    await mark('7', 'z', 'LIKE')
+    await settled()
+    await until('the outbox is empty', async () => (await stores.plain.records.listOutbox(10)).length === 0)
+    stores.set('redis', 'down')
+    stores.set('records', 'down')
+    await read('8', 'x')
+    await sleep(100)
+    expect((await read('8', 'z')).subjects[0].likeCount).toBe(1)
+    expect(await read('8', 'a', 'unknown')).toEqual({
+      subjects: [
+        { likeCount: 1, viewerMark: null, likers: likers('7') },
+        { likeCount: null, viewerMark: null, likers: null },
+      ],
+      degraded: ['hotStore', 'recordStore'],
+    })
+    const { data, errors } = await served.ask(LIKES, viewerOf('7'))
+    expect([data.thumbupUser, errors]).toEqual([{ likes: null, likesReceived: null }, []])
+    expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
+  })
+
+  test('the record store: marks of unknown viewers are taken blindly, and are exact in the end', async () => {
+    await mark('7', 'a', 'LIKE', { markedAt: Date.now() - 10_000 })
+    await settled()
+    await stores.plain.hot.forgetBusiness(1, 1_000)
+    stores.set('records', 'down')
+    await read('7', 'a')
+    // He liked it before, which nobody can tell now.
+    const answer = await mark('7', 'a', 'DISLIKE')
+    expect(answer).toMatchObject({ outcome: 'ACCEPTED', oldMark: null, newMark: 'DISLIKE', changed: null, state: 'PENDING' })
+    expect(answer.degraded).toContain('recordStore')
+    expect((await read('7', 'a')).subjects[0].viewerMark).toBe('DISLIKE')
+    stores.set('records', 'up')
+    await settled()
+    expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 0, dislikes: 1 }])
+    await until('it is seen', async () => (await read('7', 'a')).subjects[0].likeCount === 0)
+  })
+
+  test('the record store: known viewers lose nothing, counts come from the cache, unknown marks are null', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    await until('it is seen', async () => (await read('7', 'a')).subjects[0].likeCount === 1)
+    stores.set('records', 'down')
+    expect((await read('7', 'a')).subjects[0]).toMatchObject({ likeCount: 1, viewerMark: 'LIKE' })
+    expect((await read('stranger', 'a', 'never')).subjects).toEqual([
+      { likeCount: 1, viewerMark: null, likers: likers('7') },
+      { likeCount: null, viewerMark: null, likers: null },
+    ])
+    expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'NONE', changed: true })
+  })
+
+  test('the log: flushes are persisted directly, and the answer names it', async () => {
+    stores.set('log', 'down')
+    await mark('7', 'x', 'LIKE')
+    await settled()
+    await until('the log is known to be down', async () => (await mark('7', 'a', 'LIKE')).degraded.includes('log'))
+    await settled()
+    expect(served.subgraph.figures().flushes.direct).toBeGreaterThan(0)
+    await until('it is seen', async () => (await read('8', 'a')).subjects[0].likeCount === 1)
+  })
+
+  test('the events: nothing waits for them, and each comes when they are back', async () => {
+    stores.set('events', 'down')
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    await mark('7', 'a', 'NONE')
+    await settled()
+    expect(await stores.plain.records.listOutbox(10)).toHaveLength(2)
+    const seen: number[] = []
+    const consumer = await stores.plain.events.consumeCounts(
+      'test',
+      async (events) => void seen.push(...events.map(({ counts }) => counts.version)),
+    )
+    stores.set('events', 'up')
+    await until('the outbox is empty', async () => (await stores.plain.records.listOutbox(10)).length === 0)
+    await until('the events came', () => seen.length === 2)
+    await consumer.stop()
+    expect(job.figures().published).toBeGreaterThan(0)
+  })
+
+  test('a refresh of the caches that failed is made up for, and no older value comes back', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    stores.refuse('cache.putCounts', 'HOT_STORE_UNAVAILABLE')
+    await mark('8', 'a', 'LIKE')
+    await settled()
+    stores.refuse('cache.putCounts', undefined)
+    await until('the cache has followed', async () => (await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }]))[0]?.likes === 2)
+    const old = { business: 1, oid: 'a', counts: { likes: 1, dislikes: 0, version: 1 } }
+    await served.subgraph.refreshOf(1).apply([old])
+    expect(await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 2 }])
+  })
+
+  test('a step that dies between any two of its lines is repeated, and counts nothing twice', async () => {
+    for (const call of [
+      'cache.putCounts',
+      'hot.clearDirtyMarks',
+      'events.appendEvents',
+      'records.dropOutbox',
+      'hot.readDirtyMarks',
+      'records.applyMarks',
+    ]) {
+      const before = (await stores.plain.records.getCountsMany([{ business: 1, oid: 'a' }]))[0]?.likes ?? 0
+      stores.refuse(call, 'RECORD_STORE_UNAVAILABLE')
+      await mark(`v-${call}`, 'a', 'LIKE')
+      await until('it was tried', () => stores.count(call) > 1)
+      stores.refuse(call, undefined)
+      await settled()
+      await until('it is told', async () => (await stores.plain.records.listOutbox(10)).length === 0)
+      expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: before + 1 }])
+    }
+    expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
+    await until('the cache has followed', async () => (await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }]))[0]?.likes === 6)
+  })
+
+  test('a process that died with marks in its aggregator loses none: they are swept', async () => {
+    const now = Date.now()
+    await stores.plain.hot.putMarks([{ viewer: '7', business: 1, oid: 'a', mark: 'LIKE', markedAt: now, base: null, blind: true }], {
+      now,
+      cap: 10,
+    })
+    await settled()
+    await until('the sweep has ended', () => job.figures().swept === 1)
+    expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 1 }])
+  })
+
+  async function restart(thumbup: object): Promise<void> {
+    await served.stop()
+    await job.stop()
+    served = serveThumbup(
+      stores,
+      thumbupConfig({
+        thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 60_000, reconcileEveryMs: 60_000, publishEveryMs: 60_000, ...thumbup },
+      }),
+    )
+    job = await served.subgraph.startJob()
+  }
+  /** The job reads as it likes. */
+  function backgroundReads(): number {
+    return stores.calls.filter((call) =>
+      ['records.listOutbox', 'records.listSubjects', 'records.recount', 'records.listOwners', 'records.purgeUndone'].includes(call),
+    ).length
+  }
+})
+
+describe('a tenant with stores of its own', () => {
+  test('is alone with its outage: what others ask and mark goes on', async () => {
+    const [common, own] = [openMarkedStores(), openMarkedStores()]
+    const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
+    const job = await served.subgraph.startJob()
+    for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'down')
+    const inputs = ['video', 'article'].map((business) => ({ business, id: 'a', mark: 'LIKE' }))
+    const marked = await served.ask('mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }', viewerOf('7'), {
+      inputs,
+    })
+    expect(marked.data.markBatch).toEqual([
+      { outcome: 'ACCEPTED', code: null },
+      { outcome: 'REJECTED', code: 'HOT_STORE_UNAVAILABLE' },
+    ])
+    const both = await served.ask(
+      '{ a: thumbups(business: "video", ids: ["a"]) { likeCount viewerMark } b: thumbups(business: "article", ids: ["a"]) { likeCount viewerMark } }',
+      viewerOf('7'),
+    )
+    expect(both.errors).toEqual([])
+    expect(both.data).toEqual({ a: [{ likeCount: 1, viewerMark: 'LIKE' }], b: [{ likeCount: null, viewerMark: null }] })
+    await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
+    for (const name of ['hot', 'cache', 'log', 'records', 'events'] as const) own.set(name, 'up')
+    await served.stop()
+    await job.stop()
+    await Promise.all([common.close(), own.close()])
+  })
+
+  test('that share the hot store persists its own marks only, and those of others do not hide them', async () => {
+    const [common, own] = [openMarkedStores(), openMarkedStores()]
+    const config = thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 50, sweepEveryMs: 20, persistKeysMax: 3 } })
+    const shared = { ...own.stores, hot: common.stores.hot }
+    const served = serveThumbup(common, config, { tenants: new Map([[2, shared]]) })
+    own.set('records', 'down')
+    const now = Date.now()
+    const writes = (business: number, count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        viewer: '4',
+        business,
+        oid: `s${at}`,
+        mark: 'LIKE' as const,
+        markedAt: now,
+        blind: true as const,
+      }))
+    await common.plain.hot.putMarks(writes(2, 50), { now: now - 1_000, cap: 100 })
+    await common.plain.hot.putMarks(writes(1, 5), { now, cap: 100 })
+    const job = await served.subgraph.startJob()
+    await until('the others are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 50)
+    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
+    own.set('records', 'up')
+    await until('all are persisted', async () => (await common.plain.hot.countDirtyMarks()) === 0)
+    expect(await common.plain.records.exportMarks(2, undefined, 100)).toEqual([])
+    expect(await own.plain.records.exportMarks(2, undefined, 100)).toHaveLength(50)
+    await served.stop()
+    await job.stop()
+    await Promise.all([common.close(), own.close()])
+  })
+})
