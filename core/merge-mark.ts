@@ -13,6 +13,11 @@ export function winsOver(incoming: MarkRecord, stored: MarkRecord | undefined): 
   return incoming.markedAt === stored.markedAt && incoming.version > stored.version
 }
 
+/** True if a subject's list of likers has another order though the mark is the same: it was liked again, at another time. */
+export function movesLike(incoming: MarkRecord, stored: MarkRecord | undefined): boolean {
+  return stored?.mark === 'LIKE' && incoming.mark === 'LIKE' && incoming.markedAt !== stored.markedAt
+}
+
 /** What a transition does to a subject's counts. */
 export function transitionOf(old: Mark, mark: Mark): Pick<SubjectCounts, 'likes' | 'dislikes'> {
   return {

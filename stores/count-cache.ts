@@ -38,6 +38,8 @@ export interface CountCache {
   followCounts(subjects: readonly Subject[], listener: (changed: CountedSubject) => void, onGap?: () => void): Promise<() => void>
   /** Removes everything of a business that is deleted; at most about `limit` keys. Returns how many went; 0 = done. */
   forgetCounts(business: BusinessNumber, limit: number): Promise<number>
+  /** Caches behind this one, which may be behind in what they hold: the reconciler brings them up to date. */
+  readonly others?: readonly Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>[]
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -36,8 +36,8 @@ export type MarkChanges = {
   /** In no order. */
   transitions: MarkTransition[]
   /**
-   * Each subject of a transition, or of a like whose time moved, once: with a new version even if all of it adds up to nothing,
-   * because its likers are others, or stand elsewhere.
+   * Each subject of a transition once, with a new version even if its transitions add up to nothing: its likers are others.
+   * So are those of a subject that was liked again at a later time, which is no transition: its version is new as well.
    */
   counts: CountedSubject[]
   /** Those whose likes have changed. */
@@ -47,7 +47,7 @@ export type MarkChanges = {
 export type AppliedMarks = {
   /** Per row, in order: the row as it is stored now, which may be newer than what was given. */
   stored: MarkRecord[]
-  /** Undefined if no row changed state, and no like its time. */
+  /** Undefined if no row changed state, and none was liked again. */
   changes: MarkChanges | undefined
 }
 

@@ -1,6 +1,6 @@
 /** Rows are written, transitions found and counted: what `applyMarks` and `registerSubjects` do inside their transaction. */
 import type { BusinessNumber, Mark, MarkKey, MarkRecord, OwnerSum, Subject, ViewerId } from '../../core/domain.ts'
-import { transitionOf, winsOver } from '../../core/merge-mark.ts'
+import { movesLike, transitionOf, winsOver } from '../../core/merge-mark.ts'
 import type { CountedSubject } from '../count-cache.ts'
 import type { MarkRow, MarkTransition, Registration } from '../mark-records.ts'
 import { COVERED, ROW, listedKey, makeMarkShelf, otherKey, plainMarkKey } from './mark-keys.ts'
@@ -9,8 +9,8 @@ import { encodeCounts, encodeMark, encodeRow, encodeSum } from './mark-values.ts
 
 const NO_VALUE = Buffer.allocUnsafeSlow(0)
 
-/** `moving`: subjects whose likers stay, but stand elsewhere. */
-export type AppliedRows = { stored: MarkRecord[]; transitions: MarkTransition[]; moving: Subject[] }
+/** `moved`: subjects that were liked again. */
+export type AppliedRows = { stored: MarkRecord[]; transitions: MarkTransition[]; moved: Subject[] }
 
 export function applyRows(tables: MarkTables, rows: readonly MarkRow[]): AppliedRows {
   const olds = findMarks(
@@ -18,17 +18,17 @@ export function applyRows(tables: MarkTables, rows: readonly MarkRow[]): Applied
     rows.map(({ key }) => key),
   )
   const transitions: MarkTransition[] = []
-  const moving: Subject[] = []
+  const moved: Subject[] = []
   const stored = rows.map(({ key, record }, at) => {
     const old = olds[at]
     if (old !== undefined && !winsOver(record, old.record)) return old.record
     writeRow(tables, key, record, old?.covers ?? 'NONE', old?.isRecent === true ? old.record : undefined)
     const oldMark = old?.record.mark ?? 'NONE'
     if (oldMark !== record.mark) transitions.push({ key, old: oldMark, record })
-    else if (oldMark === 'LIKE' && old?.record.markedAt !== record.markedAt) moving.push(key)
+    else if (movesLike(record, old?.record)) moved.push({ business: key.business, oid: key.oid })
     return record
   })
-  return { stored, transitions, moving }
+  return { stored, transitions, moved }
 }
 
 /** `old`: the recent row that it replaces, if there is one, which covers the same. */
@@ -51,11 +51,11 @@ export function unlist(tables: MarkTables, { viewer, business, oid }: MarkKey, {
 
 type Received = Map<string, { business: BusinessNumber; owner: ViewerId; likes: number }>
 
-/** One change of counts per subject, one of the sum per owner. */
+/** One change of counts per subject, though it be of its version alone; one of the sum per owner. */
 export function countTransitions(
   tables: MarkTables,
   transitions: readonly MarkTransition[],
-  moving: readonly Subject[],
+  moved: readonly Subject[],
 ): { counts: CountedSubject[]; owners: OwnerSum[] } {
   const deltas = new Map<string, Subject & { likes: number; dislikes: number }>()
   for (const { key, old, record } of transitions) {
@@ -69,7 +69,7 @@ export function countTransitions(
       known.dislikes += dislikes
     }
   }
-  for (const { business, oid } of moving) {
+  for (const { business, oid } of moved) {
     const text = `${business}:${oid}`
     if (!deltas.has(text)) deltas.set(text, { business, oid, likes: 0, dislikes: 0 })
   }

@@ -31,10 +31,10 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   const purge = makeWalk(tables.likes, isToPurge, purgeRows)
 
   function applyMarks(rows: readonly MarkRow[], offsets: readonly StreamOffset[]): AppliedMarks {
-    const { stored, transitions, moving } = applyRows(tables, rows)
+    const { stored, transitions, moved } = applyRows(tables, rows)
     moveOffsets(tables, offsets)
-    if (transitions.length + moving.length === 0) return { stored, changes: undefined }
-    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions, moving) }) }
+    if (transitions.length + moved.length === 0) return { stored, changes: undefined }
+    return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions, moved) }) }
   }
 
   function registerSubjects(registrations: readonly Registration[]): OwnerSum[] {

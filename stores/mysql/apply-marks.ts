@@ -16,7 +16,7 @@
  * no transition, and what the first changed is in the outbox.
  */
 import type { MarkRecord, OwnerSum } from '../../core/domain.ts'
-import { transitionOf, winsOver } from '../../core/merge-mark.ts'
+import { movesLike, transitionOf, winsOver } from '../../core/merge-mark.ts'
 import type { AppliedMarks, MarkTransition, StreamOffset } from '../mark-records.ts'
 import type { Row, Session } from './database.ts'
 import { bytesLiteral, numberLiteral, signedLiteral } from './literals.ts'
@@ -125,35 +125,37 @@ async function countTransitions(
   stored: readonly MarkRecord[],
   rowsMax: number,
 ): Promise<UnnumberedChanges | undefined> {
-  const changed: { row: PackedRow; transition: MarkTransition }[] = []
-  /** Likes that stay, but stand elsewhere. */
-  const moving: PackedRow[] = []
-  rows.forEach((row, place) => {
+  const changed = rows.flatMap((row, place): { row: PackedRow; transition: MarkTransition }[] => {
     const before = old[place]?.mark ?? 'NONE'
     const record = stored[place] as MarkRecord
-    if (record.mark !== before) changed.push({ row, transition: { key: row.key, old: before, record } })
-    else if (before === 'LIKE' && old[place]?.markedAt !== record.markedAt) moving.push(row)
+    return record.mark === before ? [] : [{ row, transition: { key: row.key, old: before, record } }]
   })
-  if (changed.length + moving.length === 0) return undefined
+  const moved = rows.filter((row, place) => stored[place] === row.record && movesLike(row.record, old[place]))
+  if (changed.length + moved.length === 0) return undefined
   changed.sort((a, b) => a.row.index - b.row.index)
   const deltas = new Map<string, Delta>()
-  for (const { row, transition } of changed) addDelta(deltas, row, transitionOf(transition.old, transition.record.mark))
-  for (const row of moving) addDelta(deltas, row, { likes: 0, dislikes: 0 })
+  for (const { row, transition } of changed) {
+    const [business = '', , oid = ''] = row.tuple
+    const { likes, dislikes } = transitionOf(transition.old, transition.record.mark)
+    const delta = deltas.get(row.subjectOrder)
+    if (delta === undefined) {
+      const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
+      deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes, dislikes })
+    } else {
+      delta.likes += likes
+      delta.dislikes += dislikes
+    }
+  }
+  // Their versions alone are new.
+  for (const row of moved) {
+    if (deltas.has(row.subjectOrder)) continue
+    const [business = '', , oid = ''] = row.tuple
+    const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
+    deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes: 0, dislikes: 0 })
+  }
   const { counts, received } = await addToCounts(session, [...deltas.values()].sort(byOrder), rowsMax)
   const owners = await addToOwners(session, received)
   return { transitions: changed.map(({ transition }) => transition), counts, owners }
-}
-
-function addDelta(deltas: Map<string, Delta>, row: PackedRow, { likes, dislikes }: ReturnType<typeof transitionOf>): void {
-  const [business = '', , oid = ''] = row.tuple
-  const delta = deltas.get(row.subjectOrder)
-  if (delta === undefined) {
-    const subject = { order: row.subjectOrder, tuple: [business, oid], business: row.key.business, id: row.key.oid }
-    deltas.set(row.subjectOrder, { ...subject, place: deltas.size, likes, dislikes })
-  } else {
-    delta.likes += likes
-    delta.dislikes += dislikes
-  }
 }
 
 async function addToCounts(session: Session, deltas: readonly Delta[], rowsMax: number) {

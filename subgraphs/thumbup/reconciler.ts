@@ -3,11 +3,11 @@
  * owners by their subjects. It finds nothing, or there is a bug. A page at a time, so it costs the same whether there are a
  * thousand subjects or a thousand million; a whole walk takes as long as it takes.
  *
- * On its way it looks whether the count cache has an older value than the record store, and gives it the newer one: that is
- * no drift but a refresh that was lost.
+ * On its way it looks whether the count cache, or one behind it, has an older value than the record store, and gives it the
+ * newer one: that is no drift but a refresh that was lost.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { BusinessNumber, Subject, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, OwnerSum, Subject } from '../../core/domain.ts'
 import type { CountCache } from '../../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../../stores/mark-records.ts'
 import { startRounds } from './rounds.ts'
@@ -19,9 +19,11 @@ export type ReconcilerFigures = {
   drift: number
   /** Whole walks over all businesses. */
   walks: number
-  /** Cached counts and sums that were older than the record store's, and were replaced. */
+  /** Cached counts that were older than the record store's, and were replaced. */
   cacheRefreshed: number
 }
+
+type Refreshed = Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>
 
 const PAGE = 200
 
@@ -61,7 +63,11 @@ export function startReconciler(
     const page = await records.listSubjects(business, after, PAGE)
     if (page.length === 0) return undefined
     note(page.length, await records.recount(page.map(({ oid }) => ({ business, oid }))))
-    await refreshCache(page.map(({ oid }) => ({ business, oid })))
+    for (const each of [cache, ...(cache.others ?? [])])
+      await refreshCounts(
+        each,
+        page.map(({ oid }) => ({ business, oid })),
+      )
     return page.length < PAGE ? undefined : page.at(-1)?.oid
   }
 
@@ -69,7 +75,7 @@ export function startReconciler(
     const page = await records.listOwners(business, after, PAGE)
     if (page.length === 0) return undefined
     note(page.length, await records.recountOwners(page.map(({ owner }) => ({ business, owner }))))
-    await refreshSums(page.map(({ owner }) => ({ business, owner })))
+    for (const each of [cache, ...(cache.others ?? [])]) await refreshSums(each, page)
     return page.length < PAGE ? undefined : page.at(-1)?.owner
   }
 
@@ -80,8 +86,8 @@ export function startReconciler(
   }
 
   /** The record store is read after the cache: it is the cache that may be behind. */
-  async function refreshCache(subjects: readonly Subject[]): Promise<void> {
-    const cached = await cache.getCountsMany(subjects)
+  async function refreshCounts(into: Refreshed, subjects: readonly Subject[]): Promise<void> {
+    const cached = await into.getCountsMany(subjects)
     const held = subjects.filter((_, index) => cached[index] !== undefined)
     if (held.length === 0) return
     const counts = await records.getCountsMany(held)
@@ -90,18 +96,15 @@ export function startReconciler(
       const stored = counts[index]
       return stored !== undefined && (cachedOf.get(subject.oid) ?? 0) < stored.version ? [{ ...subject, counts: stored }] : []
     })
-    if (older.length > 0) await cache.putCounts(older)
+    if (older.length > 0) await into.putCounts(older)
     figures.cacheRefreshed += older.length
   }
 
-  async function refreshSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<void> {
-    const cached = await cache.getOwnerSums(owners)
-    const held = owners.flatMap((owner, index) => (cached[index] === undefined ? [] : [{ owner, version: cached[index].version }]))
-    if (held.length === 0) return
-    const sums = await records.getOwnerSums(held.map(({ owner }) => owner))
-    const newer = sums.filter((sum, index) => sum.version > (held[index]?.version ?? 0))
-    if (newer.length > 0) await cache.putOwnerSums(newer)
-    figures.cacheRefreshed += newer.length
+  async function refreshSums(into: Refreshed, owners: readonly OwnerSum[]): Promise<void> {
+    const cached = await into.getOwnerSums(owners)
+    const older = owners.filter(({ version }, index) => (cached[index]?.version ?? version) < version)
+    if (older.length > 0) await into.putOwnerSums(older)
+    figures.cacheRefreshed += older.length
   }
 
   const rounds = startRounds(clock, options.reconcileEveryMs, round, onError)

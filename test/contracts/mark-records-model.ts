@@ -70,29 +70,31 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
 
   function applyMarks(rows: readonly MarkRow[], moved: readonly StreamOffset[]): AppliedMarks {
     const transitions: MarkTransition[] = []
-    const moving: Subject[] = []
+    const likedAgain: Subject[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
       if (state.faults.increments === true) transitions.push({ key, old: 'NONE', record })
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
-      if (state.faults.increments !== true && (old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
-      else if (record.mark === 'LIKE' && old?.markedAt !== record.markedAt) moving.push(key)
+      if (state.faults.increments === true) return record
+      if ((old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
+      else if (record.mark === 'LIKE' && record.markedAt !== old?.markedAt) likedAgain.push(key)
       return record
     })
     for (const { stream, partition, offset } of moved) {
       const text = `${stream}:${partition}`
       offsets.set(text, { stream, partition, offset: Math.max(offset, offsets.get(text)?.offset ?? offset) })
     }
-    return { stored, changes: transitions.length + moving.length === 0 ? undefined : countTransitions(transitions, moving) }
+    return { stored, changes: transitions.length + likedAgain.length === 0 ? undefined : countTransitions(transitions, likedAgain) }
   }
 
-  function countTransitions(transitions: MarkTransition[], moving: readonly Subject[]): MarkChanges {
-    const perSubject = Map.groupBy(transitions, ({ key }) => subjectText(key))
-    const subjects = new Map([...transitions.map(({ key }) => key), ...moving].map((subject) => [subjectText(subject), subject]))
+  function countTransitions(transitions: MarkTransition[], likedAgain: readonly Subject[]): MarkChanges {
+    const perSubject = new Map<string, { subject: Subject; own: MarkTransition[] }>()
+    for (const subject of [...transitions.map(({ key }) => key), ...likedAgain]) perSubject.set(subjectText(subject), { subject, own: [] })
+    for (const transition of transitions) perSubject.get(subjectText(transition.key))?.own.push(transition)
     const received = new Map<string, Owner & { likes: number }>()
-    const counted = Array.from(subjects, ([text, { business, oid }]): CountedSubject => {
-      const deltas = (perSubject.get(text) ?? []).map(({ old, record }) => transitionOf(old, record.mark))
+    const counted = [...perSubject.values()].map(({ subject: { business, oid }, own }): CountedSubject => {
+      const deltas = own.map(({ old, record }) => transitionOf(old, record.mark))
       const before = countsOf({ business, oid })
       const likes = deltas.reduce((sum, delta) => sum + delta.likes, 0)
       const dislikes = deltas.reduce((sum, delta) => sum + delta.dislikes, 0)
