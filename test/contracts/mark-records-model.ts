@@ -109,7 +109,7 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
   function keep(changed: Omit<MarkChanges, 'number'>): MarkChanges {
     const changes = { number: ++state.lastNumber, ...changed }
     if (state.faults.forgetsOutbox !== true) outbox.set(changes.number, changes)
-    return structuredClone(changes)
+    return copyOf(changes)
   }
 
   function addReceived(received: Map<string, Owner & { likes: number }>): OwnerSum[] {
@@ -227,7 +227,7 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
   return {
     applyMarks: (rows, moved) => run('applyMarks', [rows, moved], () => applyMarks(rows, moved)),
     getOffsets: (stream) => run('getOffsets', [stream], () => [...offsets.values()].filter((item) => item.stream === stream)),
-    listOutbox: (limit) => run('listOutbox', [limit], () => structuredClone([...outbox.values()].slice(0, limit))),
+    listOutbox: (limit) => run('listOutbox', [limit], () => [...outbox.values()].slice(0, limit).map(copyOf)),
     dropOutbox: (numbers) => run('dropOutbox', [numbers], () => numbers.forEach((number) => outbox.delete(number))),
     getMarkMany: (keys) => run('getMarkMany', [keys], () => keys.map((key) => find(key)?.record)),
     listMarks: (viewer, business, marks, before, limit) =>
@@ -262,6 +262,16 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     measureMarks: () => run('measureMarks', [], measureMarks),
     check: () => run('check', [], () => undefined),
     close: () => Promise.resolve(),
+  }
+}
+
+/** As a store would read it back: nobody who changes it changes the store. */
+function copyOf({ number, transitions, counts, owners }: MarkChanges): MarkChanges {
+  return {
+    number,
+    transitions: transitions.map(({ key, old, record }) => ({ key: { ...key }, old, record: { ...record } })),
+    counts: counts.map((item) => ({ ...item, counts: { ...item.counts } })),
+    owners: owners.map((sum) => ({ ...sum })),
   }
 }
 

@@ -58,12 +58,12 @@ export function drawPipelineOptions(
       windowMs,
       windowKeysMax: between(1, 30),
       persistKeysMax: between(1, 8),
-      sweepAfterMs: flushAgeMaxMs + 2 * windowMs + between(1, 800),
-      sweepEveryMs: between(200, 700),
-      publishEveryMs: between(100, 700),
+      sweepAfterMs: flushAgeMaxMs + 2 * windowMs + between(1, 500),
+      sweepEveryMs: between(200, 500),
+      publishEveryMs: between(150, 500),
       futureMaxMs: 500,
       tombstoneMs: TOMBSTONE_MS,
-      purgeEveryMs: between(300, 1_500),
+      purgeEveryMs: between(400, 2_500),
       archiveAfterDays: chance(0.6) ? between(200, 3_000) / DAY_MS : 'never',
       reconcileEveryMs: mends ? between(100, 400) : 1_000_000,
       hotTtlMs: chance(0.5) ? 0 : between(20, 300),
@@ -71,7 +71,7 @@ export function drawPipelineOptions(
       recordReadsPerSecondMax: 1_000_000,
     },
     guard: { checkEveryMs: between(20, 200), recordPatienceMs: PATIENCE_MS, logPatienceMs: PATIENCE_MS, recordReadsMax: between(1, 4) },
-    journaling: { lookEveryMs: between(200, 600), entriesMax: between(1, 4), retryMinMs: between(10, 50), retryMaxMs: 200 },
+    journaling: { lookEveryMs: between(150, 400), entriesMax: between(1, 4), retryMinMs: between(10, 50), retryMaxMs: 200 },
   }
 }
 

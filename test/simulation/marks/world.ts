@@ -50,7 +50,7 @@ export async function runMarkWorld(
   const pipelineOptions = drawPipelineOptions(businesses, mends, between, chance)
   const { thumbup, guard, journaling } = pipelineOptions
   const crowd = drawCrowd(between, chance)
-  const stallMaxMs = between(100, 1_500)
+  const stallMaxMs = between(100, chance(0.3) ? 1_500 : 400)
   const scheduler = makeScheduler(random, { start: START, stallChance: chance(0.5) ? 0 : 0.04, stallMaxMs }, history)
   const faultChance = chance(0.2) ? 0 : 0.025
   const actChance = between(10, 50) / 100
@@ -218,8 +218,8 @@ export async function runMarkWorld(
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
     // What a cache that has lost everything was told too late, a walk of the reconciler mends: two pages per business.
     const walkMs = mends ? 6 * reconcileEveryMs : 0
-    const jobMs = sweepAfterMs + 3 * sweepEveryMs + 2 * windowMs + 3 * publishEveryMs
-    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + jobMs + walkMs + 500
+    const jobMs = sweepAfterMs + Math.max(3 * sweepEveryMs, 3 * publishEveryMs) + 2 * windowMs
+    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + Math.max(jobMs, walkMs) + 300
   }
 
   function step(): boolean {
