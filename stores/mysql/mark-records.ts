@@ -128,7 +128,8 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
 
     getOwnerSums: (owners) => readOwnerSums(database, owners),
 
-    registerSubjects: (registrations) => transactions.change(async (session) => {
+    registerSubjects: (registrations) =>
+      transactions.change(async (session) => {
         const owners = await registerSome(session, registrations)
         if (owners.length > 0) await putChanges(session, { transitions: [], counts: [], owners })
         return owners

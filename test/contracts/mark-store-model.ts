@@ -143,7 +143,8 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
   function fillShelf(shelf: Shelf, rows: readonly (MarkRecord & { oid: string })[], { cap, asOf, whole }: FillOptions): void {
     if (shelf.known || shelf.leftAt > asOf || (!whole && rows.length === 0)) return
     for (const { oid, ...record } of rows) {
-      if (!shelf.entries.has(oid) || faults.fillOverwrites === true) shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
+      if (!shelf.entries.has(oid) || faults.fillOverwrites === true)
+        shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
     }
     shelf.known = true
     if (!whole)

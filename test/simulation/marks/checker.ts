@@ -51,7 +51,10 @@ export function makeMarkChecker() {
       if (!isNewer && !wasDoubtful && !isGuess)
         fail(`last write wins: ${nameOf(write)} was written as ${textOf(record)} over ${textOf(truth.now)}`, write.viewer)
       if (!wasDoubtful && !isGuess && outcome.old !== markOf(truth.now))
-        fail(`transitions: ${nameOf(write)} was ${outcome.old} before ${textOf(record)}, but there stood ${textOf(truth.now)}`, write.viewer)
+        fail(
+          `transitions: ${nameOf(write)} was ${outcome.old} before ${textOf(record)}, but there stood ${textOf(truth.now)}`,
+          write.viewer,
+        )
       truth.asked.add(askedText(record))
       if (isNewer) truths.change(truth, record)
       noteDoubt(truth, isGuess || wasDoubtful)

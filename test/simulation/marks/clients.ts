@@ -290,11 +290,14 @@ export function makeMarkClients(
     }
     const keys = Array.from(truths.all(), ({ key }) => key)
     for (const some of Map.groupBy(keys, ({ viewer }) => viewer).values()) await lookUpKeys(some, process, 'a lookup after quiet')
-    for (const subject of distinct(keys, ({ business, oid }) => nameOf({ business, oid })).map(({ business, oid }) => ({ business, oid }))) {
+    for (const subject of distinct(keys, ({ business, oid }) => nameOf({ business, oid })).map(({ business, oid }) => ({
+      business,
+      oid,
+    }))) {
       const degraded: Degraded = new Set()
       const [counts] = await process.getCounts([subject], degraded)
       const likers: MarkPlace[] = []
-      for (let page: Awaited<ReturnType<MarkProcess['likers']>> | undefined; page === undefined || page?.hasNextPage === true; ) {
+      for (let page: Awaited<ReturnType<MarkProcess['likers']>> | undefined; page === undefined || page?.hasNextPage === true;) {
         page = await process.likers(subject, undefined, likers.at(-1), 3, degraded)
         likers.push(...(page?.entries ?? []))
       }

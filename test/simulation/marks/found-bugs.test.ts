@@ -93,7 +93,13 @@ it('the reconciler finds a sum of likes received in the cache that is older than
   cacheState.lose()
   const late: OwnerSum = { ...OWNER, likes: 1, version: 1 }
   await stores.cache.putOwnerSums([late])
-  const reconciler = startReconciler(systemClock, stores, () => true, { reconcileEveryMs: 1, businesses: [1] }, () => undefined)
+  const reconciler = startReconciler(
+    systemClock,
+    stores,
+    () => true,
+    { reconcileEveryMs: 1, businesses: [1] },
+    () => undefined,
+  )
   await expect.poll(() => ownerSum(stores)).toBe(2)
   await reconciler.stop()
 })

@@ -89,4 +89,3 @@ export function checkMarksQuiet({ truths, fail }: MarkChecker, state: QuietState
     }
   }
 }
-

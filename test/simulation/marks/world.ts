@@ -7,7 +7,12 @@ import type { MarkKey, MarkRecord, Subject } from '../../../core/domain.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { JournalEntry } from '../../../stores/journal.ts'
 import type { MarkRow } from '../../../stores/mark-records.ts'
-import { makeMarkRecordsState, openModelMarkRecords, type MarkRecordsFaults, type MarkRecordsState } from '../../contracts/mark-records-model.ts'
+import {
+  makeMarkRecordsState,
+  openModelMarkRecords,
+  type MarkRecordsFaults,
+  type MarkRecordsState,
+} from '../../contracts/mark-records-model.ts'
 import { makeMarkStoreState, type MarkStoreFaults } from '../../contracts/mark-store-model.ts'
 import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
@@ -65,7 +70,8 @@ export async function runMarkWorld(
     stood === undefined || (stood.mark === 'NONE' && stood.markedAt < scheduler.now() - TOMBSTONE_MS + 1_000)
   const mayBeForgotten = (key: MarkKey): boolean => isForgettable(checker.truths.of(key).now)
   /** Now or before: what stands there since may wait to be persisted. */
-  const wasForgettable = (key: MarkKey): boolean => checker.truths.of(key).changes.some(({ tick, stood }) => tick > 0 && isForgettable(stood))
+  const wasForgettable = (key: MarkKey): boolean =>
+    checker.truths.of(key).changes.some(({ tick, stood }) => tick > 0 && isForgettable(stood))
   const rules = makeRecordRules({ records, fail: checker.fail, heldOf: (key) => hot.heldOf(key)?.record, wasForgettable })
   const logOptions = {
     regions: REGIONS,
@@ -100,9 +106,13 @@ export async function runMarkWorld(
   const clients = makeMarkClients(random, scheduler, checker, clientOptions, history)
   const newMachine = (): Machine => makeMachine(faults, checker.journalObserver)
   const shared = chance(0.5) ? newMachine() : undefined
-  const places = drawRoles(between, chance).map(
-    (role): Place => ({ role, machine: shared ?? newMachine(), process: undefined, starts: 0, stopping: '' }),
-  )
+  const places = drawRoles(between, chance).map((role): Place => ({
+    role,
+    machine: shared ?? newMachine(),
+    process: undefined,
+    starts: 0,
+    stopping: '',
+  }))
   let quietUntil: number | undefined
   /** Nobody begins anything until nothing is under way; then a long time passes. */
   let isResting = false
@@ -112,16 +122,8 @@ export async function runMarkWorld(
     const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
     const life: Life = { name: `${kind} ${index + 1}.${++place.starts}`, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
     history?.note(scheduler.now(), `--- ${life.name} starts`)
-    place.process = startMarkProcess(
-      scheduler,
-      random,
-      stores,
-      place.machine,
-      businesses,
-      life,
-      place.role,
-      pipelineOptions,
-      (error) => history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
+    place.process = startMarkProcess(scheduler, random, stores, place.machine, businesses, life, place.role, pipelineOptions, (error) =>
+      history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
     )
   }
 
@@ -161,7 +163,8 @@ export async function runMarkWorld(
     } else if (which < 0.33) {
       if (place.process !== undefined) place.stopping ||= 'asked'
     } else if (which < 0.5) restartOne()
-    else if (which < 0.7) breakOrMend((['hot', 'cache', 'log', 'records', 'records', 'events'] as const)[randomBelow(random, 6)] as StoreName)
+    else if (which < 0.7)
+      breakOrMend((['hot', 'cache', 'log', 'records', 'records', 'events'] as const)[randomBelow(random, 6)] as StoreName)
     else if (which < 0.8) rebalance()
     else if (which < 0.84 && canLose) {
       history?.note(scheduler.now(), '--- the log loses what nobody committed')
@@ -310,7 +313,8 @@ function fillRecords(state: MarkRecordsState, rows: readonly MarkRow[], owners: 
   state.faults = {}
   const records = openModelMarkRecords(state)
   const subjects = ['1', '2', '3'].flatMap((oid) => [1, 2].map((business) => ({ business, oid })))
-  const registered = owners.length === 0 ? [] : subjects.map((subject, index) => ({ ...subject, owner: owners[index % owners.length] ?? '' }))
+  const registered =
+    owners.length === 0 ? [] : subjects.map((subject, index) => ({ ...subject, owner: owners[index % owners.length] ?? '' }))
   // The model does what it is asked before it returns.
   void records.applyMarks(rows, [])
   void records.registerSubjects(registered)
