@@ -11,12 +11,17 @@
  *   a call whose four filters came from a store: opened, then asked for 2,000 candidates.
  * - Bytes are compared with the raw ids (25 bytes each, and a sorted set of Redis takes more).
  */
+import assert from 'node:assert/strict'
+import { openSet } from '../core/golomb-probe.ts'
 import { addToFilter, openFilter, rateOfEach } from '../core/seen-filter.ts'
 import type { Probe } from '../core/seen-filter.ts'
 import { hashSeen } from '../core/seen-hash.ts'
 import type { SeenHashes } from '../core/seen-hash.ts'
+import { VALUE_BITS, narrowed, sortedValues } from '../core/seen-values.ts'
 import { cpuMs } from './cache-policy/cpu.ts'
 import { addToBloom, openBloom } from './filters/bloom-filter.ts'
+import { openIndexed, openSorted } from './filters/other-probes.ts'
+import type { OtherProbe } from './filters/other-probes.ts'
 import type { BenchOptions, Measure } from './report.ts'
 
 const BUDGET = 0.01
@@ -71,6 +76,8 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       measures.push(...ofKind(kind, records, quick))
     }
   }
+  progress('other ways to ask')
+  measures.push(...waysToAsk(quick))
   progress('ids')
   measures.push(...hashing(quick))
   for (const [viewer, records] of [
@@ -151,6 +158,33 @@ function best(rounds: number, recordsPerRound: number, records: number, run: () 
 
 function randomPairs(count: number): SeenHashes {
   return Uint32Array.from({ length: count * 2 }, () => Math.random() * 2 ** 32)
+}
+
+/** The same four closed sets, opened in three ways, asked for 2,000 candidates; all must find the same. */
+function waysToAsk(quick: boolean): Measure[] {
+  const ways: [string, (values: Float64Array, width: number) => OtherProbe][] = [
+    ['bitmap and buckets (ours)', openSet],
+    ['sorted Uint32Array', openSorted],
+    ['index into the code', openIndexed],
+  ]
+  const [records, width, candidates] = [10_000, 22, 2_000]
+  const sets = Array.from({ length: FILTERS }, () => narrowed(sortedValues(hashSeen(1, freshIds(records))), VALUE_BITS, width))
+  const calls = Array.from({ length: quick ? 20 : 100 }, () => randomPairs(candidates))
+  const answers: string[] = []
+  const measures = ways.flatMap(([way, open]) => {
+    const opened = sets.map((values) => open(values, width))
+    const found = new Uint32Array(Math.ceil(candidates / 32))
+    const ms = best(5, 1, 1, () => {
+      for (const call of calls) for (const probe of opened) probe.hasMany(call, found)
+    })
+    answers.push(found.join())
+    return [
+      { metric: `4 x ${records} records, ${way}`, value: (ms * 1e6) / (calls.length * candidates), unit: 'ns CPU/candidate' },
+      { metric: `4 x ${records} records, ${way}: memory`, value: (opened[0]?.bytes ?? 0) / records, unit: 'bytes/record' },
+    ]
+  })
+  assert(new Set(answers).size === 1, 'all ways find the same')
+  return measures
 }
 
 /** What a call costs besides probing: from strings to hashes. */
