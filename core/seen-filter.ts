@@ -5,9 +5,9 @@
  *
  * The set is that of the first w bits of each record's hash, sorted and Golomb-coded (`core/golomb-code.ts`). n records at w bits
  * answer falsely n / 2^w of the time and take w - log2(n) + 1.5 bits each. Bits can be dropped later, never won back. So
- * a filter begins with room for `recordsMax` records (1,000,000 where nobody says; 29 bits at the default rate), and whoever folds
- * gives a smaller number as soon as it is known: 18 bits a record while the month goes on, 10 to 11 once it has ended and the
- * records are counted. Dropping bits is exact: the set is what it would be had it begun so. Folding is decode, merge, encode.
+ * a filter begins with room for `recordsMax` records (50,000 where nobody says: 25 bits at the default rate), and is closed when
+ * its month has ended and the records are counted: 13 bits for each of 10,000 at first, 10 to 11 of any number at the end. Dropping
+ * bits is exact: the set is what it would be had it begun so. Folding is decode, merge, encode.
  *
  * What if more came than there was room for? Set one is never filled beyond 31/32 of the rate. What finds no room goes into a
  * second set of 40 bits, where 86 million records take the 32nd that is left: a wrong guess, and a late record of a month that
@@ -48,7 +48,7 @@ export type FilterOptions = {
   /** The share of keys never seen that are answered "probably", 0.0005 to 0.5. Four live filters share one budget: `rateOfEach`. */
   rate: number
   /**
-   * The records that the filter shall have room for, those it has included. Default: 1,000,000 for a new filter, and what it has
+   * The records that the filter shall have room for, those it has included. Default: 50,000 for a new filter, and what it has
    * room for already for another one. 0 closes a filter: it keeps room for what it holds and no more.
    */
   recordsMax?: number | undefined
@@ -85,7 +85,7 @@ const FORMAT = 1
 const CHECKED_FROM = 5
 const KIND = 1
 const RATE_UNIT = 1e6
-const RECORDS_MAX_DEFAULT = 1_000_000
+const RECORDS_MAX_DEFAULT = 50_000
 /** Of the rate, the share that set one may take. */
 const FIRST_SHARE = 31 / 32
 const HEADER_BYTES_MAX = CHECKED_FROM + 1 + 2 * VARINT_BYTES_MAX
@@ -134,7 +134,7 @@ export function openFilter(blob: Buffer): Probe {
   return {
     records,
     bytes: probes.reduce((sum, probe) => sum + probe.bytes, 0),
-    has: (hash1) => probes.some((probe) => probe.has(hash1)),
+    has: (hash1, hash2) => probes.some((probe) => probe.has(hash1, hash2)),
     hasMany: (hashes, found) => {
       for (const probe of probes) probe.hasMany(hashes, found)
     },

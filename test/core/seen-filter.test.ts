@@ -184,13 +184,13 @@ describe('a filter of what was seen', () => {
     expect(grown(6, 10, 10, () => ({ rate: RATE, recordsMax: 0 })).length).toBeLessThanOrEqual(30)
   })
 
-  it('takes near the floor of bits when it is closed, and 8 more while a thousand may become a million', () => {
+  it('takes near the floor of bits when it is closed, and 5 more while a thousand may become 50,000', () => {
     for (const records of [1_000, 3_000, 10_000]) {
       const open = grown(7, records, 50, () => ({ rate: RATE }))
       const closed = addToFilter(open, new Uint32Array(0), { rate: RATE, recordsMax: 0 })
       const floor = Math.log2(1 / RATE) + 1.5
       expect((closed.length * 8) / records).toBeLessThan(floor + 1.2)
-      expect((open.length * 8) / records).toBeLessThan(29 - Math.log2(records) + 1.7)
+      expect((open.length * 8) / records).toBeLessThan(25 - Math.log2(records) + 1.7)
     }
   })
 
@@ -234,6 +234,49 @@ describe('a filter of what was seen', () => {
     const late = addToFilter(closed, randomHashes(14, room + 20), { rate: RATE })
     expect(late.length).toBeLessThan(closed.length + (room + 20) * 5 + 20)
     expect(measureFilter(late).expectedRate).toBeLessThanOrEqual(RATE)
+  })
+
+  it('counts the keys that were new, by 40 bits of both hashes', () => {
+    const hashes = randomHashes(15, 3_000)
+    let blob = addToFilter(undefined, hashes.subarray(0, 4_000), { rate: 0.0005 })
+    blob = addToFilter(blob, hashes.subarray(2_000), { rate: 0.0005 })
+    blob = addToFilter(blob, Uint32Array.from([...hashes.subarray(0, 2_000), ...hashes.subarray(0, 2_000)]), { rate: 0.0005 })
+    const { records, expectedRate } = measureFilter(blob)
+    expect(records).toBeGreaterThan(3_000 * (1 - 3 * expectedRate) - 3)
+    expect(records).toBeLessThanOrEqual(3_000)
+    expect(measureFilter(addToFilter(undefined, Uint32Array.of(5, 0, 5, 0x01000000, 5, 0xff), { rate: RATE })).records).toBe(2)
+  })
+
+  it('compares the second hash too, where 40 bits are kept of late records', () => {
+    const closed = addToFilter(undefined, randomHashes(16, 4), { rate: RATE, recordsMax: 0 })
+    const { room } = measureFilter(closed)
+    const late = randomHashes(17, room + 5_000)
+    const probe = openFilter(addToFilter(closed, late, { rate: RATE }))
+    const lowered = late.map((word, i) => (i % 2 === 0 ? word : word ^ 0xff000000))
+    const found = new Uint32Array(Math.ceil(lowered.length / 64))
+    probe.hasMany(lowered, found)
+    let hits = 0
+    for (let i = 0; i < lowered.length / 2; i++) if (isIn(found, i)) hits++
+    expect(hits / (lowered.length / 2)).toBeLessThan(2 * RATE)
+  })
+
+  it('whose sets are not of so many values as they say is refused, though its sum fits', () => {
+    const blob = addToFilter(undefined, randomHashes(18, 100), { rate: RATE })
+    for (const wrong of [99, 98, 90]) {
+      const changed = Buffer.from(blob)
+      expect(changed[11]).toBe(100)
+      changed[11] = wrong
+      for (const reader of [readers(summed(changed))[0], readers(changed)[2]]) expect(codeOf(reader as () => unknown)).toBe('DATA_DAMAGED')
+    }
+  })
+
+  it('holds its rate for any number of late records, open as well as stored', () => {
+    for (const rate of [0.0005, RATE]) {
+      let blob = addToFilter(undefined, randomHashes(19, 3_000), { rate, recordsMax: 0 })
+      blob = addToFilter(blob, randomHashes(20, 150_000), { rate })
+      expect(measureFilter(blob).expectedRate).toBeLessThanOrEqual(rate)
+      expect(falseShare([blob], 21, 1_000_000)).toBeLessThan(rate + 5 * Math.sqrt(rate / 1_000_000))
+    }
   })
 
   it('has a rate from 0.0005 to 0.5', () => {
