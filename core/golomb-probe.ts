@@ -75,7 +75,8 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
   starts.fill(values.length, bucket)
 
   function has(hash1: number, hash2: number): boolean {
-    const own = (hash1 & mask) >>> bucketShift
+    // Never more bits than a hash keeps: there are fewer buckets than values.
+    const own = hash1 >>> bucketShift
     const rest = restOf(hash1, hash2)
     const end = starts[own + 1] as number
     for (let i = starts[own] as number; i < end; i++) if (rests[i] === rest) return true
