@@ -1,7 +1,7 @@
 /**
  * A Golomb-coded set of hashes, opened: made once when a filter is read, asked for thousands of candidates afterwards.
  *
- * Decoding finds nothing in less than the whole, and a small index into the bits costs 80 to 130 ns a candidate (`npm run
+ * Decoding finds nothing in less than the whole, and a small index into the bits costs over 100 ns a candidate (`npm run
  * bench -- filters`), so the set is decoded once into what answers at once, 3.5 to 5 bytes a record, or
  * 2 more where they have room to grow:
  *
