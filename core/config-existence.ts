@@ -5,7 +5,7 @@ import { count, DAY, MINUTE } from './config-values.ts'
 /** The section `existence`. */
 export const existenceSchema = z
   .object({
-    slots: count(3, 168)
+    slots: count(3, 255)
       .default(6)
       .describe('Hours the ring goes round in: how long what is played may wait for a job before its slot is used again.'),
     shards: count(1, 1_000_000)
@@ -14,7 +14,7 @@ export const existenceSchema = z
     monthsBefore: count(0, 4).default(3).describe('Months before the current one in which what was played is not shown again.'),
     rate: z
       .number()
-      .min(0.0001)
+      .min(0.003)
       .max(0.2)
       .default(0.01)
       .describe('The share of what was never played that is hidden all the same: of all filters that are read, together.'),
@@ -30,7 +30,7 @@ export const existenceSchema = z
       .default(5 * MINUTE)
       .describe('How far playedAt may lie ahead of the clock of the server, in milliseconds.'),
     cacheBytesMax: count(65_536, 68_719_476_736).default(134_217_728).describe('Bytes of memory for filters that a process keeps.'),
-    cacheTtlMs: count(0, DAY)
+    cacheTtlMs: count(0, 3_600_000)
       .default(3_600_000)
       .describe('Milliseconds for which a kept filter is used at most; a fold of its viewer ends that at once.'),
     idleFromHour: count(0, 23).default(0).describe('The local hour at which few are awake: filters expire from then on.'),
@@ -65,11 +65,6 @@ export function ringOf({ existence, stores }: { existence: ExistenceConfig; stor
 } {
   const { regions } = stores
   return { slots: existence.slots, shards: existence.shards ?? Math.max(1, Math.round(SHARDS / regions)) * regions }
-}
-
-/** What each of the filters that are read together may hide wrongly, so that all of them stay within the one rate. */
-export function rateOfFilter({ rate, monthsBefore }: Pick<ExistenceConfig, 'rate' | 'monthsBefore'>): number {
-  return 1 - (1 - rate) ** (1 / (monthsBefore + 1))
 }
 
 /** Relations between values, each with its reason. */
