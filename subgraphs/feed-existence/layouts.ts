@@ -22,7 +22,7 @@ export async function announceShape(
   now: number,
 ): Promise<void> {
   const last = (await hot.getRingLayouts()).at(-1)
-  if (last?.slots === slots && last.shards === shards) return
+  if (last !== undefined && last.slots === slots && last.shards === shards) return
   // Never before the one it follows, whatever this server's clock says.
   await hot.putRingLayout({ slots, shards, since: Math.max(now, (last?.since ?? 0) + 1) })
 }

@@ -105,7 +105,7 @@ export function makeExistenceService(
       checkIds(ids)
       const distinct = [...new Set(ids)]
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap } = options
-      return orWithoutHot(
+      return orWithoutHot<{ recorded: boolean }>(
         async () => {
           if (distinct.length > 0) await hot.putIssued(viewer.id, number, distinct, { now: clock.now(), cap, minAgeMs, hardCap })
           figures.issued += distinct.length
@@ -124,7 +124,7 @@ export function makeExistenceService(
       const now = clock.now()
       const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)
       const plays: Play[] = [...new Set(ids)].map((oid) => ({ viewer: viewer.id, business: number, oid, playedAt: at }))
-      const visible = await orWithoutHot(
+      const visible = await orWithoutHot<boolean>(
         async () => {
           await staging.stage(plays)
           return true
