@@ -7,8 +7,7 @@
  * Rice Coding", 2004), and a number takes log2(2^w / n) + 1.5 bits. It is written beside the code, so that readers need no
  * logarithm.
  *
- * Reading looks at 32 bits at a time, of which 25 are surely there wherever a code begins: enough for nearly all codes of a filter
- * that is near its rate. The others go a byte at a time.
+ * Reading looks at the next 32 bits at once, which hold nearly every code of a filter that is near its rate.
  */
 
 /** Which k to take for so many numbers below 2^width. */
@@ -54,25 +53,27 @@ function putBits(bytes: Buffer, at: number, bits: number, count: number): void {
 /** Undefined if the bytes are not exactly the code of `count` numbers below 2^width. */
 export function decodeSet(bytes: Buffer, count: number, k: number, width: number): Float64Array | undefined {
   const values = new Float64Array(count)
+  const words = wordsOf(bytes)
   const end = bytes.length * 8
   const unit = 2 ** k
   // A shift by 32 is none.
   const restShift = 31 - k
-  const quotientMax = 24 - k
   let at = 0
   let next = 0
   for (let i = 0; i < count; i++) {
-    const window = windowAt(bytes, at)
+    const window = windowAt(words, at)
     let quotient = Math.clz32(window)
     let rest: number
-    if (quotient <= quotientMax) {
+    if (quotient < restShift) {
       rest = ((window << (quotient + 1)) >>> restShift) >>> 1
       at += quotient + 1 + k
     } else {
-      const one = nextOne(bytes, at, end)
+      const one = nextOne(words, at, end)
       quotient = one - at
-      rest = restAt(bytes, one + 1, k)
+      rest = restAt(words, one + 1, k)
       at = one + 1 + k
+      // The code ends before its numbers do.
+      if (at > end) return undefined
     }
     const value = next + quotient * unit + rest
     values[i] = value
@@ -81,29 +82,34 @@ export function decodeSet(bytes: Buffer, count: number, k: number, width: number
   return Math.ceil(at / 8) === bytes.length && next <= 2 ** width ? values : undefined
 }
 
-/** 32 bits, of which the first 25 are there; beyond the end they are zeros. */
-function windowAt(bytes: Buffer, at: number): number {
-  const first = at >>> 3
-  const word =
-    ((bytes[first] as number) << 24) |
-    ((bytes[first + 1] as number) << 16) |
-    ((bytes[first + 2] as number) << 8) |
-    (bytes[first + 3] as number)
-  return word << (at & 7)
+/** Aligned, in the machine's order (little endian on all that Node runs on but one), and with two words of zeros behind. */
+function wordsOf(bytes: Buffer): Uint32Array {
+  const words = new Uint32Array((bytes.length >>> 2) + 3)
+  const copy = Buffer.from(words.buffer)
+  bytes.copy(copy)
+  if (IS_LITTLE_ENDIAN) copy.swap32()
+  return words
 }
 
-function nextOne(bytes: Buffer, from: number, end: number): number {
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1
+
+function windowAt(words: Uint32Array, at: number): number {
+  const first = at >>> 5
+  const used = at & 31
+  return ((words[first] as number) << used) | (((words[first + 1] as number) >>> 1) >>> (31 - used))
+}
+
+function nextOne(words: Uint32Array, from: number, end: number): number {
   let at = from
   while (at < end) {
-    const zeros = Math.clz32(windowAt(bytes, at))
-    if (zeros < 25) return at + zeros
-    at += 25
+    const zeros = Math.clz32(windowAt(words, at))
+    if (zeros < 32) return at + zeros
+    at += 32
   }
   return end
 }
 
-function restAt(bytes: Buffer, at: number, k: number): number {
-  if (k <= 20) return (windowAt(bytes, at) >>> (31 - k)) >>> 1
-  const upper = windowAt(bytes, at) >>> (32 - (k - 20))
-  return upper * 2 ** 20 + (windowAt(bytes, at + k - 20) >>> 12)
+function restAt(words: Uint32Array, at: number, k: number): number {
+  if (k <= 31) return (windowAt(words, at) >>> (31 - k)) >>> 1
+  return ((windowAt(words, at) >>> (63 - k)) >>> 1) * 2 ** 32 + (windowAt(words, at + k - 32) >>> 0)
 }

@@ -1,6 +1,7 @@
 /**
  * A growing Bloom filter, the peer of `core/seen-filter.ts`: what the sources use, over the same hashes and in the same kind of
- * blob. Classic: position i of a key is (h1 + i * h2) mod m (Kirsch and Mitzenmacher).
+ * blob. Classic: position i of a key is h1 + i * h2 (Kirsch and Mitzenmacher), scaled
+ * from 32 bits to m by a multiplication: a division takes five times as long.
  *
  * A Bloom filter cannot be resized, for its keys are gone. So it is a chain of segments (Almeida, "Scalable Bloom Filters"),
  * each for four times as many records as the one before, the first for 32, or for what comes at once. Eight of them hold 700,000
@@ -48,20 +49,21 @@ function emptySegment(capacity: number, rate: number): Segment {
 }
 
 function setBits({ bits, positions, words }: Segment, hash1: number, hash2: number): void {
-  let at = hash1
-  for (let i = 0; i < positions; i++) {
-    const place = (at >>> 0) % bits
+  const scale = bits / 2 ** 32
+  for (let i = 0, at = hash1; i < positions; i++, at = (at + hash2) >>> 0) {
+    const place = (at * scale) | 0
     words[place >>> 5] = (words[place >>> 5] as number) | (1 << (place & 31))
-    at = (at + hash2) | 0
   }
 }
 
 function isInSegment({ bits, positions, words }: Segment, hash1: number, hash2: number): boolean {
-  let at = hash1
-  for (let i = 0; i < positions; i++) {
-    const place = (at >>> 0) % bits
+  return isIn(words, bits / 2 ** 32, positions, hash1, hash2)
+}
+
+function isIn(words: Uint32Array, scale: number, positions: number, hash1: number, hash2: number): boolean {
+  for (let i = 0, at = hash1; i < positions; i++, at = (at + hash2) >>> 0) {
+    const place = (at * scale) | 0
     if ((((words[place >>> 5] as number) >>> (place & 31)) & 1) === 0) return false
-    at = (at + hash2) | 0
   }
   return true
 }
@@ -104,9 +106,10 @@ export function openBloom(blob: Buffer): Probe & { segments: number } {
     bytes: blob.length,
     has: (hash1, hash2) => segments.some((segment) => isInSegment(segment, hash1, hash2)),
     hasMany(hashes, found) {
-      for (const segment of segments) {
+      for (const { bits, positions, words } of segments) {
+        const scale = bits / 2 ** 32
         for (let i = 0; i < hashes.length; i += 2) {
-          if (isInSegment(segment, hashes[i] as number, hashes[i + 1] as number)) {
+          if (isIn(words, scale, positions, hashes[i] as number, hashes[i + 1] as number)) {
             found[i >>> 6] = (found[i >>> 6] as number) | (1 << ((i >>> 1) & 31))
           }
         }

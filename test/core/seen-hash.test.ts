@@ -61,7 +61,7 @@ describe('the hash of what was seen', () => {
       fc.bigInt({ min: 0n, max: 2n ** 63n + 9n }).map(String),
       fc.nat().map(String),
       fc.string({ minLength: 1, maxLength: 16, unit: 'grapheme' }).filter((id) => Buffer.byteLength(id) <= 64),
-      fc.string({ minLength: 1, maxLength: 64, unit: fc.constantFrom(...'0123456789a') }),
+      fc.string({ minLength: 1, maxLength: 64, unit: fc.constantFrom('0', '1', '2', '9', 'a') }),
     )
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 65_535 }), anyId, (business, oid) => {
