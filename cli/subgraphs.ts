@@ -13,6 +13,7 @@ import { openMarkJournals, tenantsOf } from '../stores/open-marks.ts'
 import { openJournals, type OpenStores } from '../stores/open.ts'
 import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
 import { hasThumbup, makeThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
+import { startCountFeeds } from './count-feeds.ts'
 import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
@@ -84,12 +85,13 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   )
   const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
   const job = purpose.persists ? await subgraph.startJob() : undefined
+  const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
   if (purpose.serves) addMarkMetrics(registry, subgraph)
   if (job !== undefined) addMarkJobMetrics(registry, job, [stores.marks, ...stores.tenants.values()])
   return {
     name: 'thumbup',
     subgraph,
-    job,
+    job: job && { stop: () => stopBoth(feeds, job) },
     async closeJournals() {
       await Promise.all(opened.map((journals) => journals.close()))
     },
@@ -107,6 +109,12 @@ export function drainSteps(parts: readonly Part[]): DrainStep[] {
 
 export function subgraphsOf(parts: readonly Part[]): Part['subgraph'][] {
   return parts.map(({ subgraph }) => subgraph)
+}
+
+/** What refreshes caches first, then what makes it necessary. */
+async function stopBoth(feeds: Job | undefined, job: Job): Promise<void> {
+  await feeds?.stop()
+  await job.stop()
 }
 
 async function forAll(parts: readonly Part[], run: (part: Part) => Promise<void>): Promise<void> {

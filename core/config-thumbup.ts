@@ -1,5 +1,6 @@
 /** What thumbup can be told: per business, and for all of them. A part of config.ts. */
 import { z } from 'zod'
+import { feedSchema } from './config-feed.ts'
 import { mysqlSchema, redisSchema } from './config-stores.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
@@ -71,6 +72,7 @@ export const thumbupSchema = z
       .default(1_000)
       .describe('Milliseconds for which a process serves the counts of a hot subject by itself; 0: never.'),
     hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Bytes of memory for counts a process keeps by itself.'),
+    changes: feedSchema.default({}),
     countsWindowMs: count(10, 600_000).default(1_000).describe('Milliseconds between two events of a subscription to counts.'),
     recordReadsPerSecondMax: count(1, 1_000_000)
       .default(2_000)

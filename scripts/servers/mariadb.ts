@@ -1,6 +1,6 @@
 /**
  * MariaDB from Debian's packages: root without a password on a socket, and the user tidemark (password tidemark) on TCP,
- * who may do everything in databases whose names begin with tidemark. With the default
+ * who may do everything in databases whose names begin with tidemark, and read the binary log. With the default
  * `innodb_flush_log_at_trx_commit=1`, so what was committed survives any kill.
  */
 import { createHash } from 'node:crypto'
@@ -22,6 +22,8 @@ CREATE USER IF NOT EXISTS 'tidemark'@'127.0.0.1' IDENTIFIED BY 'tidemark';
 CREATE USER IF NOT EXISTS 'tidemark'@'localhost' IDENTIFIED BY 'tidemark';
 GRANT ALL PRIVILEGES ON \`tidemark%\`.* TO 'tidemark'@'127.0.0.1';
 GRANT ALL PRIVILEGES ON \`tidemark%\`.* TO 'tidemark'@'localhost';
+GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO 'tidemark'@'127.0.0.1';
+GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO 'tidemark'@'localhost';
 `
 
 /** Where root may connect without a password. */
@@ -30,6 +32,20 @@ export function mariadbSocket(folder: string): string {
   if (Buffer.byteLength(beside) <= SOCKET_PATH_BYTES_MAX) return beside
   return join(tmpdir(), `tidemark-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.sock`)
 }
+
+/**
+ * Whole rows with their columns' names, for the change feed. The system writes the files out when it likes: a killed server
+ * loses nothing by that, only a machine that loses its power does. Files go after an hour.
+ */
+const BINLOG = [
+  '--log-bin=binlog',
+  '--binlog-format=ROW',
+  '--binlog-row-metadata=FULL',
+  '--server-id=1',
+  '--sync-binlog=0',
+  '--max-binlog-size=32M',
+  '--binlog-expire-logs-seconds=3600',
+]
 
 const INSTALL_TRIES_MAX = 3
 
@@ -63,7 +79,7 @@ function argsOf(folder: string, port: number): string[] {
     `--init-file=${join(folder, 'users.sql')}`,
     `--user=${userInfo().username}`,
     '--character-set-server=utf8mb4',
-    '--skip-log-bin',
+    ...BINLOG,
     '--innodb-buffer-pool-size=256M',
     '--max-connections=300',
   ]

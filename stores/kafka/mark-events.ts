@@ -141,7 +141,7 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
 }
 
 /** A group that never committed gets its places now: a consumer would find them only with its first fetch, and miss what came before. */
-async function beginNow(admin: Admin, groupId: string, topic: string): Promise<void> {
+export async function beginNow(admin: Admin, groupId: string, topic: string): Promise<void> {
   const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
   if (committed?.partitions.some(({ offset }) => Number(offset) >= 0) === true) return
   const ends = await admin.fetchTopicOffsets(topic)

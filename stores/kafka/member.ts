@@ -45,6 +45,8 @@ export type Member = {
 /** Milliseconds a fetch waits at a broker for something new. A stop waits for the fetch under way. */
 const FETCH_WAIT_MS = 500
 const FETCH_BYTES_MAX = 1_048_576
+/** Of all partitions together: what kafkajs asks for is 10 MiB, headers included. */
+const FETCH_ROOM_BYTES = 5 * 1_048_576
 const RETRY_MIN_MS = 100
 const RETRY_MAX_MS = 5_000
 const LEAVE_MAX_MS = 5_000
@@ -79,7 +81,8 @@ export function makeMember<M>(
   const persisting = new Set<Promise<unknown>>()
   const ending = Promise.withResolvers<void>()
   let isEnding = false
-  let batchTakenAt = 0
+  /** When a batch was taken that was not all there was. */
+  let behindAt = 0
   let owned: ReadonlySet<number> = new Set()
 
   followAssignment()
@@ -104,14 +107,17 @@ export function makeMember<M>(
     }
   }
 
-  /** A fetch that brought nothing from its broker says that all it had before is here. kafkajs does not tell, so it is concluded. */
+  /**
+   * A fetch whose batches reach the ends of their partitions, or that brought none, says that all its broker had before is here.
+   * kafkajs does not tell, so it is concluded when the next one begins, for which it waits until the batches are done.
+   */
   function followFetches(caughtUp: (until: number) => void): void {
     const begun = new Map<string, number>()
     const quiet = new Map<string, number>()
     consumer.on(consumer.events.FETCH_START, ({ payload }) => {
       const node = String(payload.nodeId)
       const before = begun.get(node)
-      if (before !== undefined && persisting.size === 0 && batchTakenAt < before) quiet.set(node, before)
+      if (before !== undefined && persisting.size === 0 && behindAt < before) quiet.set(node, before)
       begun.set(node, clock.now())
       if (quiet.size === begun.size) caughtUp(Math.min(...quiet.values()))
     })
@@ -133,8 +139,8 @@ export function makeMember<M>(
   }
 
   async function takeBatch(payload: EachBatchPayload): Promise<void> {
-    batchTakenAt = clock.now()
     const { partition, messages } = payload.batch
+    if (isBehind(payload.batch)) behindAt = clock.now()
     const mayGoOn = () => !isEnding && payload.isRunning() && !payload.isStale()
     // A consumer that was given up and wakes again must not fetch the same messages for ever: this ends it.
     if (isEnding && payload.isRunning()) throw new Replaced('this consumer was replaced')
@@ -144,6 +150,13 @@ export function makeMember<M>(
       payload.resolveOffset(String(BigInt(part.nextOffset) - 1n))
       await payload.heartbeat()
     }
+  }
+
+  /** Is there more in its partition, or could there be no room left for another partition in the fetch? */
+  function isBehind(batch: EachBatchPayload['batch']): boolean {
+    if (BigInt(batch.lastOffset()) + 1n < BigInt(batch.highWatermark)) return true
+    const bytes = batch.messages.reduce((sum, { value }) => sum + (value?.length ?? 0), 0)
+    return bytes > FETCH_ROOM_BYTES / Math.max(1, owned.size)
   }
 
   /** False if it was told to stop before the part was done. */

@@ -74,6 +74,7 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
           const next = sequenceOf(last.key)
           await environment.write(() => void groups.put(placeKey, numberBytes(next)))
           place = next
+          if (found.length < batchMax) readUntil = lookedAt
         } catch {
           // The listener knows why; the same events come again.
           await pause(RETRY_MS)

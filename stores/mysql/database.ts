@@ -5,7 +5,7 @@
  * A statement that timed out may still run on the server; all of ours may be repeated.
  */
 import { isIP } from 'node:net'
-import { createPool, type PoolConnection, type PoolOptions, type SslOptions } from 'mysql2'
+import { type ConnectionOptions, type PoolConnection, type SslOptions, createPool } from 'mysql2'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { endsConnection, wrapFailure } from './failures.ts'
@@ -60,7 +60,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const server = `${address.host}:${address.port}/${address.database}`
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
   const waitTimeoutMs = options.waitTimeoutMs ?? 10_000
-  const pool = createPool({ ...address, ...poolOptions(options) })
+  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: options.connectionsMax ?? 8 })
   const prepared = new WeakSet<PoolConnection>()
   let closing: Promise<void> | undefined
 
@@ -172,14 +172,18 @@ function parseUrl(options: MysqlOptions): Address {
   }
 }
 
-function poolOptions(options: MysqlOptions): PoolOptions {
+/** What the driver is told for one connection outside of a pool: the address, who we are, TLS. Throws CONFIG_INVALID. */
+export function connectionOptions(options: MysqlOptions): Address & ConnectionOptions {
+  return { ...parseUrl(options), ...connectionSettings(options) }
+}
+
+function connectionSettings(options: MysqlOptions): ConnectionOptions {
   const connectTimeout = options.connectTimeoutMs ?? 5_000
   const ssl: SslOptions | undefined =
     options.tls === undefined || options.tls === false
       ? undefined
       : { ...(options.tls === true ? {} : options.tls), rejectUnauthorized: true, verifyIdentity: true, minVersion: 'TLSv1.2' }
   return {
-    connectionLimit: options.connectionsMax ?? 8,
     connectTimeout,
     keepAliveInitialDelay: 30_000,
     supportBigNumbers: true,

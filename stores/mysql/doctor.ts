@@ -1,8 +1,9 @@
 /** What `tidemark doctor` asks a MySQL, MariaDB or TiDB: is it the right one, will it keep what it acknowledged, and what to do if not. */
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { Database } from './database.ts'
+import { binlogObstacle, readBinlogFacts } from './feed-places.ts'
 import { codeSchemaVersion, storedSchemaVersion } from './schema-version.ts'
-import { SELECT_FACTS, SHOW_VARIABLES } from './statements.ts'
+import { SELECT_FACTS, SHOW_GRANTS, SHOW_VARIABLES } from './statements.ts'
 
 export type Finding = {
   /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
@@ -29,6 +30,7 @@ export async function checkMysql(database: Database, clock: Clock = systemClock)
     schemaFinding(await storedSchemaVersion(database)),
     durabilityFinding(variables.get('innodb_flush_log_at_trx_commit')),
     binlogFinding(variables),
+    await feedFinding(database),
     finding(
       sqlMode.includes('STRICT'),
       'wrong',
@@ -94,6 +96,24 @@ function binlogFinding(variables: ReadonlyMap<string, string>): Finding {
     'binary log',
     `binlog_format is ${format}, sync_binlog ${synced}`,
     'set sync_binlog to 1, or replicas may differ after a crash',
+  )
+}
+
+const MAY_REPLICATE = /GRANT ALL PRIVILEGES ON \*\.\*|REPLICATION SLAVE/i
+
+/** Without one the service's own events are followed, so this is never wrong. */
+async function feedFinding(database: Database): Promise<Finding> {
+  const subject = 'change feed'
+  const obstacle = binlogObstacle(await readBinlogFacts(database))
+  if (obstacle !== undefined) return { level: 'good', subject, sentence: `of events only: ${obstacle}` }
+  const grants = (await database.send(SHOW_GRANTS)).rows.map((row) => String(row[0])).join('\n')
+  const found = MAY_REPLICATE.test(grants) ? 'the binary log can be followed' : 'this account lacks the right REPLICATION SLAVE'
+  return finding(
+    MAY_REPLICATE.test(grants),
+    'doubtful',
+    subject,
+    found,
+    'GRANT REPLICATION SLAVE, REPLICATION CLIENT ON *.* to it, or set feed to events',
   )
 }
 

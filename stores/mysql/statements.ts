@@ -132,6 +132,7 @@ export function insertSchemaVersion(version: number, appliedAt: number): string 
 }
 
 export const SELECT_FACTS = 'SELECT VERSION(), @@SESSION.sql_mode, UNIX_TIMESTAMP(NOW(3))'
+export const SHOW_GRANTS = 'SHOW GRANTS'
 export const SHOW_VARIABLES = `SHOW VARIABLES WHERE Variable_name IN
 ('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'max_allowed_packet', 'read_only')`
 

@@ -109,6 +109,17 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(seen.map(({ counts }) => counts.version)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
     })
 
+    it('says how far it has read also while events keep coming', async () => {
+      const { consumer } = await takeCounts(`g${fresh()}`)
+      await until('it has begun', () => consumer.readUntil() > 0, 30_000)
+      const oid = `busy${fresh()}`
+      for (let version = 1, end = Date.now() + 3_000; Date.now() < end; version++) {
+        await events.appendEvents([], [countEvent(oid, version)])
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      expect(consumer.readUntil()).toBeGreaterThan(Date.now() - 2_000)
+    })
+
     it('says how far it has read, and does not while a listener rejects', async () => {
       const { consumer } = await takeCounts(`g${fresh()}`)
       const begun = Date.now()

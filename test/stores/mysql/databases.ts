@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'
-import { makeMariadb } from '../../../scripts/servers/mariadb.ts'
+import { makeMariadb, mariadbSocket } from '../../../scripts/servers/mariadb.ts'
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
 import { freePorts, service } from '../../support/services.ts'
@@ -36,6 +36,8 @@ export async function makeDatabase(server = mariadb): Promise<TestDatabase> {
 
 export type OwnServer = {
   url: string
+  /** Where root may enter without a password. */
+  socket: string
   start(): Promise<void>
   /** kill -9 */
   kill(): Promise<void>
@@ -55,6 +57,7 @@ export async function makeServer(settings: readonly string[] = []): Promise<OwnS
   }
   return {
     url: server.address,
+    socket: mariadbSocket(folder),
     async start() {
       await server.start()
       for (const deadline = Date.now() + 30_000; !(await server.answers()); await sleep(20)) {

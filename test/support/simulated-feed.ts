@@ -1,0 +1,63 @@
+/** A change feed that does what a test says: brings changes when told to, stalls, ends, refuses to start. */
+import type { CountChanges, CountFeed } from '../../stores/count-feed.ts'
+
+export type SimulatedFeed = CountFeed & {
+  /** Brings changes; resolves when they were taken, rejects when they were rejected. */
+  bring(changes: CountChanges): Promise<void>
+  readTo(moment: number): void
+  gap(sentence: string): void
+  end(reason: Error): void
+  /** The next starts reject with this; undefined: they succeed. */
+  refuse(reason: Error | undefined): void
+  starts(): number
+  stops(): number
+  isRunning(): boolean
+}
+
+export function makeSimulatedFeed(): SimulatedFeed {
+  let onChanges: ((changes: CountChanges) => Promise<void>) | undefined
+  let tellGap: (sentence: string) => void = () => undefined
+  let ending: (reason: unknown) => void = () => undefined
+  let refusal: Error | undefined
+  let readUntil = 0
+  let starts = 0
+  let stops = 0
+  return {
+    async start(take, onGap = () => undefined) {
+      starts++
+      if (refusal !== undefined) throw refusal
+      onChanges = take
+      tellGap = onGap
+      readUntil = 0
+      const ended = new Promise<unknown>((resolve) => {
+        ending = resolve
+      })
+      return {
+        readUntil: () => readUntil,
+        ended,
+        async stop() {
+          stops++
+          onChanges = undefined
+        },
+      }
+    },
+    async bring(changes) {
+      if (onChanges === undefined) throw new Error('this feed does not run')
+      await onChanges(changes)
+    },
+    readTo(moment) {
+      readUntil = moment
+    },
+    gap: (sentence) => tellGap(sentence),
+    end(reason) {
+      onChanges = undefined
+      ending(reason)
+    },
+    refuse(reason) {
+      refusal = reason
+    },
+    starts: () => starts,
+    stops: () => stops,
+    isRunning: () => onChanges !== undefined,
+  }
+}
