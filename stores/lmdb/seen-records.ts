@@ -1,6 +1,6 @@
 /**
  * The record store of filters on LMDB: a table of filters by viewer and month, one of what was set aside, and one of both by
- * the time at which they expire (`seen-values.ts`). The last one changes with a filter's first write only, because a filter
+ * the time at which they expire (`filter-values.ts`). The last one changes with a filter's first write only, because a filter
  * keeps its expiry: a fold touches the viewer's place and nothing else.
  *
  * Actions of the environment run alone, across processes, on the newest state: so a write compares the version and replaces

@@ -9,7 +9,7 @@
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
 import { endsRound, type Fold, type FoldReport } from '../../core/fold.ts'
-import { HOUR_MS, dueSlots, settledSlots } from '../../core/time-ring.ts'
+import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../../core/time-ring.ts'
 import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
 import { shapesOf } from './layouts.ts'
 
@@ -26,8 +26,10 @@ export type FoldingOptions = {
 }
 
 export type FoldingFigures = Omit<FoldReport, 'failed'> & {
-  /** Runs begun, and how long the last one took that left nothing. */
+  /** Runs begun, of which hour (since the epoch) the last one is, and what it has left; how long the last one took that left nothing. */
   runs: number
+  runHour: number
+  shardsLeft: number
   runMs: number
   /** Shards worked through, shards that could not be, viewers folded, viewers whose fold failed. */
   shards: number
@@ -54,7 +56,7 @@ export function makeFolding(
 ): Folding {
   const { shape, regions, settleMs, keysMax, foldsAtOnce } = options
   const figures: FoldingFigures = {
-    ...{ runs: 0, runMs: 0, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
+    ...{ runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
     ...{ plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 },
   }
   let hour: number | undefined
@@ -66,13 +68,14 @@ export function makeFolding(
     const current = Math.floor(settled / HOUR_MS)
     if (current !== hour) {
       tasks = await planRun(settled, hour === undefined)
-      hour = current
+      hour = figures.runHour = current
       begunAt = clock.now()
       figures.runs++
     }
-    let left = 0
-    for (const task of tasks) left += await workOn(task, mayGoOn)
-    if (left === 0 && begunAt > 0) {
+    const open = tasks.map(openOf)
+    figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
+    for (const [place, task] of tasks.entries()) await workOn(task, open[place] ?? [], mayGoOn)
+    if (figures.shardsLeft === 0 && begunAt > 0) {
       figures.runMs = clock.now() - begunAt
       begunAt = 0
     }
@@ -85,21 +88,23 @@ export function makeFolding(
     return [...due, ...walked].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) }))
   }
 
-  /** Returns how many shards of owned regions are left. */
-  async function workOn({ slot, shards, done }: Task, mayGoOn: () => boolean): Promise<number> {
+  /** What is left of a task in the regions that are owned now. */
+  function openOf({ shards, done }: Task): number[] {
     const own = ownedRegions().flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
-    const open = own.filter((shard) => done[shard] === 0)
+    return own.filter((shard) => done[shard] === 0)
+  }
+
+  async function workOn({ slot, done }: Task, open: readonly number[], mayGoOn: () => boolean): Promise<void> {
     let next = 0
-    let left = open.length
-    const workers = Array.from({ length: Math.min(foldsAtOnce, open.length) }, async () => {
+    async function work(): Promise<void> {
       while (next < open.length && mayGoOn()) {
         const shard = open[next++] as number
         // It may have gone to another worker meanwhile, who does it.
-        if (!ownedRegions().includes(shard % regions)) continue
+        if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
         try {
           await foldShard(slot, shard)
           done[shard] = 1
-          left--
+          figures.shardsLeft--
           figures.shards++
         } catch (error) {
           figures.shardsFailed++
@@ -110,10 +115,9 @@ export function makeFolding(
           onError(error)
         }
       }
-    })
-    const ended = await Promise.allSettled(workers)
+    }
+    const ended = await Promise.allSettled(Array.from({ length: Math.min(foldsAtOnce, open.length) }, work))
     for (const each of ended) if (each.status === 'rejected') throw each.reason
-    return left
   }
 
   /**

@@ -134,22 +134,33 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     },
     play: (viewer: string, ids: readonly string[], playedAt?: number, business = 'video') =>
       subgraph.service.recordPlayed(viewerOf(viewer), business, ids, playedAt),
-    /** Moves the clock to this long after the end of the hour, so that a job begins its run, and waits for its end. */
+    /** Moves the clock on by so many hours, with a run in each, and waits for its end. */
     async afterHours(job: Awaited<ReturnType<typeof subgraph.startJob>>, hours = 1): Promise<void> {
       for (let hour = 0; hour < hours; hour++) {
-        const { runs } = job.figures()
-        opened.clock.advance(HOUR)
-        await until(() => job.figures().runs > runs)
-        await settle()
+        const next = Math.floor(opened.clock.now() / HOUR) + 1
+        opened.clock.advance(next * HOUR + 60_000 - opened.clock.now())
+        await runOf(opened, job, next)
+        opened.clock.advance(HOUR / 2)
       }
     },
     stop: () => subgraph.drain(),
   }
 }
 
+/** Until the run of this hour has left nothing. The clock moves as long as it takes for rounds to begin. */
+export async function runOf(opened: Opened, job: { figures(): { runHour: number; shardsLeft: number } }, hour: number): Promise<void> {
+  for (let round = 0; round < 20; round++) {
+    await settle()
+    const { runHour, shardsLeft } = job.figures()
+    if (runHour === hour && shardsLeft === 0) return
+    opened.clock.advance(60_000)
+  }
+  throw new Error(`the run of hour ${hour} did not end`)
+}
+
 /** What has been begun and waits for nothing but the stores has ended. */
 export async function settle(): Promise<void> {
-  for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 export async function until(isSo: () => boolean): Promise<void> {
