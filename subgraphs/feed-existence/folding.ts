@@ -1,8 +1,8 @@
 /**
  * The runs of a job. When an hour has ended, its slot is folded, and that of the hour before once more; the first run of a
- * worker takes every slot that has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
+ * worker, and one after a run that left something, takes every slot that has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
  * are done one after the other, each once; what fails, or is gained from another worker meanwhile, is done by a later round
- * of the same hour. What is left when the next hour ends is in that hour's run, as its repetition; and then the ring comes round.
+ * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
  *
  * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
  */
@@ -67,7 +67,8 @@ export function makeFolding(
     const settled = clock.now() - settleMs
     const current = Math.floor(settled / HOUR_MS)
     if (current !== hour) {
-      tasks = await planRun(settled, hour === undefined)
+      // Of a worker that was away, or left something, all that has come to rest is due.
+      tasks = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0)
       hour = figures.runHour = current
       begunAt = clock.now()
       figures.runs++
@@ -81,10 +82,10 @@ export function makeFolding(
     }
   }
 
-  async function planRun(now: number, isFirst: boolean): Promise<Task[]> {
+  async function planRun(now: number, isLate: boolean): Promise<Task[]> {
     const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
-    const due = live.flatMap(({ slots, shards }) => (isFirst ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
-    const walked = isFirst ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
+    const due = live.flatMap(({ slots, shards }) => (isLate ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
+    const walked = isLate ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
     return [...due, ...walked].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) }))
   }
 
