@@ -21,7 +21,9 @@ export const existenceSchema = z
     issuedCap: count(1, 10_000).default(100).describe('The last served that are remembered, per viewer and business.'),
     issuedMinAgeMs: count(0, DAY)
       .default(10 * MINUTE)
-      .describe('Milliseconds for which a served one is remembered although newer ones exceed the cap, so that devices do not push each other out.'),
+      .describe(
+        'Milliseconds for which a served one is remembered although newer ones exceed the cap, so that devices do not push each other out.',
+      ),
     issuedHardCap: count(1, 100_000).default(1_000).describe('Served ones that are remembered at most, however new they are.'),
     stagedMax: count(1, 1_000_000)
       .default(2_000)
@@ -39,7 +41,9 @@ export const existenceSchema = z
     settleMs: count(0, 1_800_000)
       .default(MINUTE)
       .describe('Milliseconds after the end of an hour from which on its slot is folded; the clocks of servers may differ by that much.'),
-    foldEveryMs: count(1, 3_600_000).default(10_000).describe('Milliseconds between two looks for slots to fold, and until one that failed is tried again.'),
+    foldEveryMs: count(1, 3_600_000)
+      .default(10_000)
+      .describe('Milliseconds between two looks for slots to fold, and until one that failed is tried again.'),
     foldKeysMax: count(1, 100_000).default(500).describe('Viewers one step of the job folds.'),
     foldsAtOnce: count(1, 64).default(2).describe('Steps of a job under way at once.'),
     purgeEveryMs: count(1, 7 * DAY)

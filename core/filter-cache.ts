@@ -53,7 +53,9 @@ export type FilterCache = {
 }
 
 type Entry = ViewerFilters & { folds: number }
-type SharedLookup = (load: (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>) => (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>
+type SharedLookup = (
+  load: (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>,
+) => (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>
 
 /** What an entry takes besides its filters, and each of these besides its bytes, as measured. */
 const ENTRY_BYTES = 300

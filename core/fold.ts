@@ -191,7 +191,10 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
 }
 
 function portionsOf(viewer: ViewerId, plays: readonly StagedPlay[]): Portion[] {
-  return Array.from(Map.groupBy(plays, ({ playedAt }) => monthOf(playedAt)), ([month, some]) => ({ viewer, month, plays: some, attempts: 0 }))
+  return Array.from(
+    Map.groupBy(plays, ({ playedAt }) => monthOf(playedAt)),
+    ([month, some]) => ({ viewer, month, plays: some, attempts: 0 }),
+  )
 }
 
 function hashAll(subjects: readonly Subject[]): SeenHashes {
@@ -219,7 +222,10 @@ function isDamage(error: unknown): boolean {
 }
 
 function outrun({ viewer, month }: FilterKey): TidemarkError {
-  return new TidemarkError('INTERNAL', `the filter of viewer "${viewer}" and month ${month} changed ${ATTEMPTS_MAX} times while it was folded`)
+  return new TidemarkError(
+    'INTERNAL',
+    `the filter of viewer "${viewer}" and month ${month} changed ${ATTEMPTS_MAX} times while it was folded`,
+  )
 }
 
 /** Is it of no use to try others, because a store is down? */

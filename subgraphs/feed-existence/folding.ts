@@ -127,7 +127,7 @@ export function makeFolding(
    */
   async function foldShard(slot: number, shard: number): Promise<void> {
     const worked = new Set<ViewerId>()
-    for (let limit = keysMax; ; ) {
+    for (let limit = keysMax; ;) {
       const listed = await hot.listRing(slot, shard, limit)
       const viewers = listed.filter((viewer) => !worked.has(viewer)).slice(0, keysMax)
       if (viewers.length > 0) {

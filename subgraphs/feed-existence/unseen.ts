@@ -16,8 +16,6 @@ import type { SeenReason } from '../../loaders/existence.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { HotSeen, SeenStore } from '../../stores/seen-store.ts'
 
-
-
 export type Unseen = {
   /** In the order of the candidates. */
   ids: string[]

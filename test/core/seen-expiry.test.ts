@@ -23,8 +23,8 @@ describe('the expiry of filters', () => {
     const filters = 280_000
     // August's filters go in February, which has 28 days.
     const month = monthOf(Date.UTC(2026, 7, 1))
-    const days = new Array<number>(28).fill(0)
-    const quarters = new Array<number>(20).fill(0)
+    const days = Array.from({ length: 28 }, () => 0)
+    const quarters = Array.from({ length: 20 }, () => 0)
     for (let i = 0; i < filters; i++) {
       const since = expiryOf(month, { fromHour: 0, hours: 5, utcOffsetMinutes: 0 }, random) - beginningOf(month + 6)
       days[Math.floor(since / DAY)]! += 1

@@ -108,9 +108,9 @@ describe('what is recorded', () => {
     expect((await served.ask('mutation { recordIssued(business: "video", ids: ["1", "1"]) { recorded } }', viewerOf('7'))).data).toEqual({
       recordIssued: { recorded: true },
     })
-    expect((await served.ask('mutation { recordPlayed(business: "video", ids: ["2", "2", "3"]) { recorded visible } }', viewerOf('7'))).data).toEqual(
-      { recordPlayed: { recorded: 2, visible: true } },
-    )
+    expect(
+      (await served.ask('mutation { recordPlayed(business: "video", ids: ["2", "2", "3"]) { recorded visible } }', viewerOf('7'))).data,
+    ).toEqual({ recordPlayed: { recorded: 2, visible: true } })
     expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual(['4'])
   })
 
@@ -274,9 +274,25 @@ describe('what operators and others ask', () => {
     const now = opened.clock.now()
     await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['1'])
     await served.play('7', ['1', '2'], now - 5)
-    const record = { viewedAt: now - 9, since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: false, deleted: false }
+    const record = {
+      viewedAt: now - 9,
+      since: 0,
+      rank: 1,
+      version: 1,
+      position: 5,
+      duration: 9,
+      device: '',
+      finished: false,
+      deleted: false,
+    }
     await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: '1' }, record }])
-    expect((await ask('1', 'operator')).data.whyHidden).toEqual({ hidden: true, issuedAt: now, stagedAt: now - 5, viewedAt: now - 9, filters: [] })
+    expect((await ask('1', 'operator')).data.whyHidden).toEqual({
+      hidden: true,
+      issuedAt: now,
+      stagedAt: now - 5,
+      viewedAt: now - 9,
+      filters: [],
+    })
     const job = await startJob(opened, served)
     await served.afterHours(job)
     const { hidden, stagedAt, filters } = (await ask('2', 'operator')).data.whyHidden

@@ -34,38 +34,42 @@ describe('a ring whose shape is changed on a running deployment', () => {
     ['fewer slots and more shards', SHAPE, { slots: 3, shards: 8 }],
     ['more slots and fewer shards', SHAPE, { slots: 9, shards: 2 }],
     ['other shards only', SHAPE, { slots: 6, shards: 6 }],
-  ])('%s: what both shapes staged is folded within a lap, and is hidden all the while', async (_, before, after) => {
-    const { opened, serve, waiting } = open()
-    const old = await serve(before)
-    const viewers = ['1', '2', '3', 'x', 'y']
-    const played: string[] = []
-    const play = async (by: Awaited<ReturnType<typeof serve>>) => {
-      const id = String(played.length)
-      played.push(id)
-      for (const viewer of viewers) await by.play(viewer, [id])
-    }
-    for (let hour = 0; hour < 4; hour++) {
-      await play(old)
-      opened.clock.advance(HOUR)
-    }
-    const next = await serve(after)
-    await play(next)
-    // The worker still has the old shape; it learns of the new one from the store.
-    const oldJob = await old.startJob()
-    // Restarted one by one: for some hours both are written by.
-    for (let hour = 0; hour < 4; hour++) {
-      await play(old)
+  ])(
+    '%s: what both shapes staged is folded within a lap, and is hidden all the while',
+    async (_, before, after) => {
+      const { opened, serve, waiting } = open()
+      const old = await serve(before)
+      const viewers = ['1', '2', '3', 'x', 'y']
+      const played: string[] = []
+      const play = async (by: Awaited<ReturnType<typeof serve>>) => {
+        const id = String(played.length)
+        played.push(id)
+        for (const viewer of viewers) await by.play(viewer, [id])
+      }
+      for (let hour = 0; hour < 4; hour++) {
+        await play(old)
+        opened.clock.advance(HOUR)
+      }
+      const next = await serve(after)
       await play(next)
-      await next.afterHours(oldJob)
+      // The worker still has the old shape; it learns of the new one from the store.
+      const oldJob = await old.startJob()
+      // Restarted one by one: for some hours both are written by.
+      for (let hour = 0; hour < 4; hour++) {
+        await play(old)
+        await play(next)
+        await next.afterHours(oldJob)
+        for (const viewer of viewers) expect(await next.unseen(viewer, [...played, 'new'])).toEqual(['new'])
+        for (const viewer of viewers) expect(await old.unseen(viewer, [...played, 'new'])).toEqual(['new'])
+      }
+      await next.afterHours(oldJob, Math.max(before.slots, after.slots))
+      expect(await waiting()).toBe(0)
       for (const viewer of viewers) expect(await next.unseen(viewer, [...played, 'new'])).toEqual(['new'])
-      for (const viewer of viewers) expect(await old.unseen(viewer, [...played, 'new'])).toEqual(['new'])
-    }
-    await next.afterHours(oldJob, Math.max(before.slots, after.slots))
-    expect(await waiting()).toBe(0)
-    for (const viewer of viewers) expect(await next.unseen(viewer, [...played, 'new'])).toEqual(['new'])
-    expect((await opened.plain.hot.getRingLayouts()).map(({ slots, shards }) => ({ slots, shards }))).toEqual([before, after])
-    expect([...old.errors, ...next.errors]).toEqual([])
-  }, 60_000)
+      expect((await opened.plain.hot.getRingLayouts()).map(({ slots, shards }) => ({ slots, shards }))).toEqual([before, after])
+      expect([...old.errors, ...next.errors]).toEqual([])
+    },
+    60_000,
+  )
 
   test('that was changed while no worker ran for long is walked by the first that starts', async () => {
     const { opened, serve, waiting } = open()

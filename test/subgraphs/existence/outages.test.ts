@@ -161,7 +161,11 @@ describe('a filter that is damaged', () => {
     await served.afterHours(job)
     await damage(opened)
     const answer = await served.ask(UNSEEN, viewer)
-    expect(answer).toMatchObject({ data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } }, errors: [], degraded: ['recordStore'] })
+    expect(answer).toMatchObject({
+      data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
     await until(() => served.subgraph.figures().repairs.repaired === 1)
     await settle()
     expect(await served.ask(UNSEEN, viewer)).toEqual({
