@@ -213,6 +213,24 @@ describe('the job', () => {
     expect((await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)).toBe(0)
   })
 
+  test('looks at each shard of a due slot exactly once a run', async () => {
+    const { opened, served } = open()
+    const looked: string[] = []
+    const { hot } = opened.stores
+    const { listRing } = hot
+    hot.listRing = (slot, shard, limit) => {
+      looked.push(`${slot}:${shard}`)
+      return listRing(slot, shard, limit)
+    }
+    const job = await startJob(opened, served)
+    await served.afterHours(job)
+    // 11 o'clock is slot 5: the first run takes all that have come to rest.
+    expect(looked.sort()).toEqual([0, 1, 2, 3, 4].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)))
+    looked.length = 0
+    await served.afterHours(job)
+    expect(looked.sort()).toEqual([4, 5].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)))
+  })
+
   test('removes expired filters in the hour they expire', async () => {
     const { opened, served } = open()
     const job = await startJob(opened, served)
