@@ -17,6 +17,8 @@ export type DeploymentOptions = {
   gateways?: number
   /** Default 1. */
   jobs?: number
+  /** `tidemark job thumbup`. Default 0. */
+  thumbupJobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
   /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
@@ -24,7 +26,7 @@ export type DeploymentOptions = {
   /** Default false: nothing stands between roles and servers. */
   proxies?: boolean
   /** Settings of all roles, without `stores` but for its `regions`. */
-  settings?: { history?: Record<string, unknown>; stores?: { regions?: number } }
+  settings?: { history?: Record<string, unknown>; stores?: { regions?: number }; [section: string]: unknown }
 }
 
 /** The network between a server and a role, or all roles. */
@@ -34,6 +36,7 @@ export type Deployment = {
   servers: OwnServers
   gateways: Role[]
   jobs: Role[]
+  thumbupJobs: Role[]
   subgraphs: Role[]
   roles: Role[]
   links: Link[]
@@ -66,6 +69,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
 
   function settingsOf(name: string, redisPort: number, mariadbPort: number): Record<string, unknown> {
     return {
+      ...options.settings,
       history: options.settings?.history ?? {},
       stores: {
         ...options.settings?.stores,
@@ -77,11 +81,11 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     }
   }
 
-  async function makeRoles(command: readonly string[], count: number): Promise<Role[]> {
+  async function makeRoles(command: readonly string[], count: number, kind = command[0]): Promise<Role[]> {
     const ports = await lowPorts(count)
     return Promise.all(
       ports.map(async (port, index) => {
-        const name = `${command[0]}-${index + 1}`
+        const name = `${kind}-${index + 1}`
         const settings = settingsOf(name, await link('redis', name, servers.redis.port), await link('mariadb', name, servers.mariadb.port))
         const role = makeRole({ name, command, port, folder: join(servers.folder, name), settings })
         roles.push(role)
@@ -96,9 +100,11 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     await migrateStores(config, systemClock, silent)
     const gateways = await makeRoles(['gateway'], options.gateways ?? 1)
     const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
+    const thumbupJobs = await makeRoles(['job', 'thumbup'], options.thumbupJobs ?? 0, 'thumbup-job')
     const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
     await Promise.all(roles.map((role) => role.start()))
-    return { servers, gateways, jobs, subgraphs, roles, links, config, openStores: () => openStores(config, systemClock, silent), remove }
+    const open = () => openStores(config, systemClock, silent)
+    return { servers, gateways, jobs, thumbupJobs, subgraphs, roles, links, config, openStores: open, remove }
   } catch (error) {
     await remove()
     throw error
