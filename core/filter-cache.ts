@@ -44,7 +44,7 @@ export type FilterCacheOptions = {
 export type FilterCache = {
   /** `folds`: what the hot store said before this call. Rejects with RECORD_STORE_UNAVAILABLE. */
   get(viewer: ViewerId, folds: number): Promise<ViewerFilters>
-  /** Without knowing the count: what there is, if it is young enough, else loaded, and not kept. */
+  /** Without knowing the count: what there is, if it is young enough; what is loaded is kept for other such readers. */
   getBlindly(viewer: ViewerId): Promise<ViewerFilters>
   /** For when no store answers: however old. */
   lastKnown(viewer: ViewerId): ViewerFilters | undefined
@@ -62,6 +62,10 @@ const ENTRY_BYTES = 300
 const FILTER_BYTES = 250
 /** So many entries of the least size would fill it: a viewer with filters takes more, and arrays are made for all of them. */
 const BYTES_PER_ENTRY = 512
+
+const UNREADABLE_MS = 60_000
+/** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
+const NO_COUNT = -1
 
 /** `share`: makes a lookup that several callers share; see `loaders/shared-lookup.ts`. */
 export function makeFilterCache(
@@ -110,6 +114,11 @@ export function makeFilterCache(
     return (await lookUp([viewer]))[0] as ViewerFilters
   }
 
+  /** With one that cannot be read, for as long as its repair may take, or its readers are not to ask for it each time. */
+  function keep(viewer: ViewerId, entry: Entry): void {
+    cache.set(viewer, entry, bytesOf(viewer, entry.filters), entry.unreadable === 0 ? ttlMs : Math.min(ttlMs, UNREADABLE_MS))
+  }
+
   /** What is in months that are over is not looked at any more. */
   function live<T extends ViewerFilters>(found: T): ViewerFilters {
     const oldest = monthOf(clock.now()) - monthsBefore
@@ -122,13 +131,15 @@ export function makeFilterCache(
       const held = cache.get(viewer)
       if (held?.folds === folds) return live(held)
       const { filters, unreadable } = await loadOne(viewer)
-      // One that cannot be read is about to be repaired.
-      if (unreadable === 0) cache.set(viewer, { filters, unreadable, folds }, bytesOf(viewer, filters), ttlMs)
+      keep(viewer, { filters, unreadable, folds })
       return { filters, unreadable }
     },
     async getBlindly(viewer) {
       const held = cache.get(viewer)
-      return held === undefined ? loadOne(viewer) : live(held)
+      if (held !== undefined) return live(held)
+      const { filters, unreadable } = await loadOne(viewer)
+      keep(viewer, { filters, unreadable, folds: NO_COUNT })
+      return { filters, unreadable }
     },
     lastKnown(viewer) {
       const held = cache.getStale(viewer)

@@ -51,6 +51,9 @@ function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
       const viewers = plays.map((play) => play.viewer)
       return run(viewers, () => hot.stagePlays(plays, options))
     },
+    // Of nobody in particular, and wanted before the first play is staged.
+    getRingLayouts: () => run([], () => hot.getRingLayouts()),
+    putRingLayout: (layout) => run([], () => hot.putRingLayout(layout)),
     getSeen: (viewer, business) => run([viewer], () => hot.getSeen(viewer, business)),
     getSeenMany(of) {
       const viewers = of.map(({ viewer }) => viewer)

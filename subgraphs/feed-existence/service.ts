@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ExistenceConfig } from '../../core/config-existence.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { Play, ViewerId } from '../../core/domain.ts'
+import { isTidemarkError } from '../../core/errors.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../core/viewer.ts'
@@ -42,7 +43,7 @@ export type ExistenceService = {
   seen(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
   /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
   recordIssued(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<{ recorded: boolean }>
-  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID; LOG_UNAVAILABLE if log and hot store are down. */
+  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
   recordPlayed(
     viewer: Viewer,
     business: string,
@@ -74,12 +75,15 @@ export function makeExistenceService(
     ...{ issued: 0, issuedLost: 0, played: 0, logged: 0, candidates: 0, droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },
   }
 
+  /** One that is full takes nothing either. */
+  const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
+
   /** What does not depend on the hot store goes on without it. */
   async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded | undefined): Promise<T> {
     try {
       return await task()
     } catch (error) {
-      if (!saysDown(error, 'hotStore')) throw error
+      if (!isWithout(error)) throw error
       degraded?.add('hotStore')
       return without()
     }

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
 import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
 
@@ -77,6 +78,28 @@ describe('with the hot store down', () => {
       degraded: ['hotStore'],
     })
     expect(served.subgraph.figures()).toMatchObject({ existence: { issuedLost: 1 }, outages: { hotStore: { isDown: true, count: 1 } } })
+  })
+
+  test('a viewer’s filters are read once, and again when it is back', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    opened.calls.length = 0
+    for (let call = 0; call < 3; call++) await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(1)
+    await back(opened, 'hot')
+    await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(2)
+  })
+
+  test('or full, a play goes to the log', async () => {
+    const { opened, served } = await recorded()
+    opened.refuse('hot.stagePlays', 'STORE_FULL')
+    expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
+      data: { recordPlayed: { recorded: 1, visible: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    opened.refuse('hot.stagePlays', undefined)
   })
 
   test('and the log too, a play is refused rather than lost', async () => {
@@ -179,6 +202,30 @@ describe('a filter that is damaged', () => {
     const stopped = job.stop()
     opened.clock.advance(HOUR)
     await stopped
+  })
+
+  test('of a newer version is told once, and not looked for by every reader', async () => {
+    const { opened, served, job } = await open()
+    await served.play('7', ['filtered'])
+    await served.afterHours(job)
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    const filter = Buffer.from(stored.filter)
+    filter[0] = 0xf2
+    filter.writeUInt32BE(crc32(filter.subarray(5), crc32(filter.subarray(0, 1))), 1)
+    await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
+    opened.clock.advance(2 * HOUR)
+    await settle()
+    opened.calls.length = 0
+    for (let call = 0; call < 5; call++) {
+      expect(await served.ask(UNSEEN, viewer)).toMatchObject({
+        data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+        degraded: ['recordStore'],
+      })
+    }
+    await settle()
+    expect(opened.count('records.quarantineFilter')).toBe(0)
+    expect(served.errors.length).toBeLessThanOrEqual(2)
+    expect((await opened.plain.records.listFilters(['7']))[0]?.[0]?.filter).toEqual(filter)
   })
 
   test('is made anew by the fold too, with what is staged in it', async () => {
