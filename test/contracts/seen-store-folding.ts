@@ -1,4 +1,5 @@
 /** Seen store contract: exactly what was folded leaves, the ring says who has more, and readers can tell that something left. */
+import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { SeenStoreSubject } from './seen-store.ts'
 import { freshViewer, numbered } from './reports.ts'
@@ -115,7 +116,8 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     let done = false
     const reading = (async () => {
       let last = { folds: 0, staged: plays.length }
-      while (!done) {
+      for (let finished = false; !finished; await breath()) {
+        finished = done
         const { staged, folds } = await reader.getSeen(viewer, 1)
         if (staged.length < last.staged) expect(folds).toBeGreaterThan(last.folds)
         expect(folds).toBeGreaterThanOrEqual(last.folds)
