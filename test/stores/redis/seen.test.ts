@@ -1,5 +1,6 @@
 /** What is Redis' own about what was seen: keys that others read, commands counted, expiry, scripts that get lost, lost answers. */
 import { Redis } from 'ioredis'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { shardOf } from '../../../core/time-ring.ts'
 import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
@@ -86,6 +87,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     await fold(store, 4, '42', play('42', '9'))
     const before = await foldsOf(store, '42')
     await redis.del(stagedKey)
+    await sleep(5)
     expect(await foldsOf(store, '42')).toBe(0)
     await stage(store, 4, play('42', '9'))
     await fold(store, 4, '42', play('42', '9'))
