@@ -49,4 +49,7 @@ export const SCRIPTS = {
   getLikers: readScript('get-likers'),
   putLikers: readScript('put-likers'),
   putOwnerSums: readScript('put-owner-sums'),
+  putIssued: readScript('put-issued'),
+  stagePlays: readScript('stage-plays'),
+  removeStaged: readScript('remove-staged'),
 } as const

@@ -1,0 +1,28 @@
+#!lua
+-- put-issued: notes ids as served now; then trims what is beyond the cap and old enough, or beyond the hard cap.
+-- KEYS[1] issued (zset)
+-- ARGV[1] now (ms)  ARGV[2] cap  ARGV[3] age from which on an entry may go (ms)  ARGV[4] hard cap  ARGV[5] expiry of idle viewers (ms)
+-- ARGV[6..] ids
+local issued, now = KEYS[1], tonumber(ARGV[1])
+local cap, hardCap = tonumber(ARGV[2]), tonumber(ARGV[4])
+
+-- In lots: a command takes a few thousand arguments from a script.
+local LOT = 1000
+for from = 6, #ARGV, LOT do
+  local entries = {}
+  for at = from, math.min(from + LOT - 1, #ARGV) do
+    entries[#entries + 1] = ARGV[1]
+    entries[#entries + 1] = ARGV[at]
+  end
+  redis.call('ZADD', issued, 'GT', unpack(entries))
+end
+
+local count = redis.call('ZCARD', issued)
+if count > cap then
+  local old = redis.call('ZCOUNT', issued, '-inf', string.format('%.0f', now - tonumber(ARGV[3])))
+  -- The old ones are the first.
+  local going = math.max(math.min(old, count - cap), count - hardCap)
+  if going > 0 then redis.call('ZREMRANGEBYRANK', issued, 0, going - 1) end
+end
+redis.call('PEXPIRE', issued, ARGV[5])
+return 0
