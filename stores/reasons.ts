@@ -22,3 +22,11 @@ export function reasonsOf(...said: readonly (string | undefined)[]): string {
   )
   return [...new Set(words)].join('; ')
 }
+
+/** What is kept of a reason for setting something aside, in UTF-16 units. */
+const REASON_MAX = 250
+
+/** As much of it as is kept; half a character at the cut becomes U+FFFD. */
+export function cutReason(reason: string): string {
+  return reason.slice(0, REASON_MAX).toWellFormed()
+}
