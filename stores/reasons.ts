@@ -1,5 +1,6 @@
 /**
- * What drivers say when a server does not answer, in words that an operator can use. What is not known stays as it is. A leaf.
+ * Reasons as operators read them. What drivers say when a server does not answer, in words; what is not known stays as it is.
+ * A leaf.
  */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/before secure TLS connection|wrong version number|packet length too long/, 'the server at this address seems to speak no TLS'],
