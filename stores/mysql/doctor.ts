@@ -15,8 +15,8 @@ export type Finding = {
 }
 
 const SKEW_MAX_MS = 1_000
-/** 512 rows of the longest ids are 300 kB. */
-const PACKET_BYTES_MIN = 1_048_576
+/** A filter of 3 MiB, which is the largest, is written as 6 MiB of hexadecimal digits. Batches of rows are much smaller. */
+const PACKET_BYTES_MIN = 8_388_608
 
 /** Rejects with the code of the failure if the server cannot be asked. */
 export async function checkMysql(database: Database, clock: Clock = systemClock): Promise<Finding[]> {
@@ -123,7 +123,7 @@ function packetFinding(bytes: number): Finding {
     'wrong',
     'packet',
     `max_allowed_packet is ${bytes}`,
-    `set it to ${PACKET_BYTES_MIN} or more, so that a batch fits`,
+    `set it to ${PACKET_BYTES_MIN} or more, so that the largest filter of a viewer fits`,
   )
 }
 

@@ -43,7 +43,7 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', { timeout: 60_000
     const wrong = (await wrongOf(database)).join('\n')
     expect(wrong).toMatch(/innodb_flush_log_at_trx_commit is 2: set it to 1/)
     expect(wrong).toMatch(/binlog_format is STATEMENT: set it to ROW/)
-    expect(wrong).toMatch(/max_allowed_packet is 65536: set it to 1048576/)
+    expect(wrong).toMatch(/max_allowed_packet is 65536: set it to 8388608/)
     await database.close()
   })
 

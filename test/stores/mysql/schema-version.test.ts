@@ -3,6 +3,7 @@ import { openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
 import { codeSchemaVersion, migrateMysql, printMigrations } from '../../../stores/mysql/schema-version.ts'
 import { sampleFeedStatements } from '../../../stores/mysql/feed-places.ts'
 import { sampleMarkStatements } from '../../../stores/mysql/mark-samples.ts'
+import { sampleSeenStatements } from '../../../stores/mysql/seen-statements.ts'
 import { sampleStatements } from '../../../stores/mysql/statements.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 
@@ -19,7 +20,8 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('is made once, however often and by however many at once', async () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
-    const names = 'counts deployment feed_places heartbeats history likes mark_blocks offsets outbox owners schema_version viewer_settings'
+    const names =
+      'counts deployment feed_places heartbeats history likes mark_blocks offsets outbox owners schema_version seen_filters seen_quarantine viewer_settings'
     expect(new Set(await tables())).toEqual(new Set(names.split(' ')))
     await open()
   })
@@ -71,7 +73,8 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   it('knows every statement that the adapter sends', async () => {
     await migrateMysql(test.database)
     await test.database.send('DELETE FROM schema_version')
-    for (const statement of [...sampleStatements(), ...sampleFeedStatements()]) await test.database.send(statement)
+    for (const statement of [...sampleStatements(), ...sampleFeedStatements(), ...sampleSeenStatements()])
+      await test.database.send(statement)
     await test.database.session(async (session) => {
       for (const statement of sampleMarkStatements()) await session.send(statement)
     })
