@@ -9,7 +9,8 @@ export type LoadOptions = {
   connections: number
   /** Milliseconds. */
   durationMs: number
-  headers?: Record<string, string>
+  /** A function is asked before each request, right after `body`. */
+  headers?: Record<string, string> | (() => Record<string, string>)
   /** The body of the next request; undefined ends the load before its time. */
   body(): string | Buffer | undefined
   /** Looks at every answer's body; throws if it is not what was asked for. */
@@ -34,13 +35,13 @@ export async function runLoad(options: LoadOptions): Promise<LoadReport> {
 
 function runConnection(options: LoadOptions, until: number, latencies: number[]): Promise<void> {
   const { hostname, port, pathname } = new URL(options.url)
-  const headers = Object.entries({
-    host: `${hostname}:${port}`,
-    'content-type': 'application/json',
-    accept: 'application/json',
-    ...options.headers,
-  })
-  const head = `POST ${pathname} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: `
+  const basic = { host: `${hostname}:${port}`, 'content-type': 'application/json', accept: 'application/json' }
+  const headOf = (more: Record<string, string> = {}): string => {
+    const headers = Object.entries({ ...basic, ...more })
+    return `POST ${pathname} HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}content-length: `
+  }
+  const { headers } = options
+  const head = typeof headers === 'function' ? '' : headOf(headers)
   return new Promise((resolve, reject) => {
     const socket: Socket = connect(Number(port), hostname)
     let received: Buffer = Buffer.alloc(0)
@@ -54,7 +55,7 @@ function runConnection(options: LoadOptions, until: number, latencies: number[])
       }
       sentAt = performance.now()
       socket.cork()
-      socket.write(`${head}${Buffer.byteLength(body)}\r\n\r\n`)
+      socket.write(`${typeof headers === 'function' ? headOf(headers()) : head}${Buffer.byteLength(body)}\r\n\r\n`)
       socket.write(body)
       socket.uncork()
     }

@@ -10,7 +10,7 @@ import { readInteractions } from './interactions.ts'
 import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { verifyMarks } from './replay-marks-verify.ts'
-import type { ReplayOptions } from './replay.ts'
+import { metricsOfJob, type ReplayOptions } from './replay.ts'
 import { secretText } from './secret-text.ts'
 
 const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
@@ -18,7 +18,9 @@ const REGISTER = `mutation Register($inputs: [SubjectInput!]!) { registerSubject
 
 export async function replayMarks(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
-  const before = await readMetrics(options.url)
+  if (options.verifyOnly) return verify(file, options, print)
+  const addresses = options.job === undefined ? [options.url] : [options.url, options.job]
+  const before = await figuresOf(addresses)
   const [early, ...late] = registrationsOf(await subjectsOf(file), options.business)
   await register(early, options)
   const report = await runWithProgressBar(`Replaying ${file} as marks`, (progress) => {
@@ -36,15 +38,24 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
   })
   print(describeSending('marks', report).join('\n'))
   for (const round of late) await register(round, options)
-  if (options.wait) await runWithProgressBar('Waiting until everything is counted', () => waitUntilCounted(options.url))
-  print(describeCounting(before, await readMetrics(options.url)))
+  if (options.wait) await runWithProgressBar('Waiting until everything is counted', () => waitUntilCounted(options.job ?? options.url))
+  print(describeCounting(before, await figuresOf(addresses)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
+  return (await verify(file, options, print)) && !failed
+}
+
+async function verify(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const verified = await runWithProgressBar('Comparing every state, count, list and sum with the file', (progress) =>
     verifyMarks(readMarks(file, options.business), options, progress),
   )
   for (const sentence of verified.sentences) print(sentence)
-  return verified.ok && !failed
+  return verified.ok
+}
+
+/** The figures of gateway and job together. */
+async function figuresOf(addresses: readonly string[]): Promise<Map<string, number>> {
+  return new Map((await Promise.all(addresses.map(readMetrics))).flatMap((metrics) => [...metrics]))
 }
 
 export async function* readMarks(file: string, business: string, onRead?: (fraction: number) => void): AsyncGenerator<WireMark> {
@@ -68,7 +79,7 @@ async function register(registrations: readonly WireRegistration[], options: Rep
 /** Resolves when no mark waits to be persisted, no flush to be read, and no event to be sent. */
 async function waitUntilCounted(url: string): Promise<void> {
   for (;;) {
-    const metrics = await readMetrics(url)
+    const metrics = await metricsOfJob(url, 'tidemark_dirty_marks')
     const waiting = ['tidemark_dirty_marks', 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox']
     if (waiting.every((name) => metrics.get(name) === 0)) return
     await wait(500)

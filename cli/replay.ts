@@ -4,6 +4,7 @@
  * compared with a plain sort and last-write-wins over the file.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { TidemarkError } from '../core/errors.ts'
 import { SCOPE_WRITE_ANY } from '../core/viewer.ts'
 import { callApi, readMetrics } from './api-client.ts'
 import { describeSending, identityOf, sendInBatches, type Outcome, type SendReport } from './batch-sender.ts'
@@ -25,6 +26,10 @@ export type ReplayOptions = {
   /** Wait until everything is in the record store. */
   wait: boolean
   verify: boolean
+  /** Send nothing, and verify. */
+  verifyOnly: boolean
+  /** Where the metrics of the job are, if it is not the process that answers at `url`. */
+  job: string | undefined
 }
 
 export type ReplayReport = SendReport & { rows: number }
@@ -44,6 +49,7 @@ const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatc
 
 export async function replay(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
+  if (options.verifyOnly) return verify(file, options, print)
   const before = await readMetrics(options.url)
   const report = await runWithProgressBar(`Replaying ${file}`, (progress) => {
     let fraction = 0
@@ -53,15 +59,20 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
     return sendAll(reports, options, (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`))
   })
   print([`rows            ${report.rows}`, ...describeSending('reports', report)].join('\n'))
-  if (options.wait) await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.url))
+  if (options.wait)
+    await runWithProgressBar('Waiting until everything is in the record store', () => waitUntilQuiet(options.job ?? options.url))
   print(describeWriteBack(before, await readMetrics(options.url)))
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
+  return (await verify(file, options, print)) && !failed
+}
+
+async function verify(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
   const verified = await runWithProgressBar('Comparing every timeline with the file', (progress) =>
     verifyTimelines(readReports(file, options), options, progress),
   )
   print(verified.sentence)
-  return verified.ok && !failed
+  return verified.ok
 }
 
 /** Every row as its heartbeats, in the order of the file. */
@@ -104,10 +115,18 @@ async function sendAll(
 /** Resolves when neither dirty marks nor unread flush messages are left. */
 async function waitUntilQuiet(url: string): Promise<void> {
   for (;;) {
-    const metrics = await readMetrics(url)
+    const metrics = await metricsOfJob(url, 'tidemark_dirty_keys')
     if (metrics.get('tidemark_dirty_keys') === 0 && metrics.get('tidemark_log_lag_messages') === 0) return
     await wait(500)
   }
+}
+
+/** A gateway that leaves the job to others does not know what waits: nobody should wait for it to say so. */
+export async function metricsOfJob(url: string, figure: string): Promise<Map<string, number>> {
+  const metrics = await readMetrics(url)
+  if (metrics.has(figure)) return metrics
+  const sentence = `${new URL('/metrics', url).href} has no ${figure}: give the address of a job with --job, or do not wait (--no-wait)`
+  throw new TidemarkError('CONFIG_INVALID', sentence)
 }
 
 function describeWriteBack(before: Map<string, number>, after: Map<string, number>): string {

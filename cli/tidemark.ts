@@ -140,9 +140,11 @@ program
   .option('--no-wait', 'do not wait until everything is in the record store')
   .option('--marks', 'as likes and dislikes instead of progress: cli/marks-of-rows.ts says which', false)
   .option('--verify', 'then compare what the API answers with a recount of the file (in development)', false)
+  .option('--verify-only', 'send nothing and compare', false)
+  .option('--job <address>', 'the job, if another process runs it than the one at --url')
   .action(async (file: string, { marks, ...flags }) => {
     const run = marks ? (await import('./replay-marks.ts')).replayMarks : (await import('./replay.ts')).replay
-    if (!(await run(file, { token: undefined, ...flags }, console.log))) process.exitCode = 1
+    if (!(await run(file, { token: undefined, job: undefined, ...flags }, console.log))) process.exitCode = 1
   })
 
 program

@@ -11,9 +11,12 @@
  * The race with own writes:
  *   1. a load begins, and reads the old value          2. the write reaches the store, `invalidate`, acknowledgement
  *   3. a reader comes: must not join the load of 1.    4. the load of 1. ends: must not fill the cache
- * So `invalidate` moves the key's generation on; a load knows the generation it began in, and is joined and fills only in
- * that one. Generations are counted for stripes of keys, so that they need no more memory however many keys are written; a
+ * So changes are numbered; a load knows the number at which it began, and is joined and fills only what has not changed
+ * since. The last change is kept for stripes of keys, so that this needs no more memory however many keys are written; a
  * stranger in the same stripe costs a load, never a wrong answer. Of two loads of a key the later begun wins the cache.
+ *
+ * Nearly all keys are cold: for them one look into the cache is made, after the load, and what is there is brought up to date
+ * in place.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from './clock.ts'
@@ -55,8 +58,9 @@ export type CachedLookup<K, V> = {
   figures(): CachedLookupFigures
 }
 
-type Wanted<K> = { key: K; text: string; isHot: boolean; stripe: number; generation: number; places: number[] }
-type Flight<V> = { generation: number; index: number; values: Promise<readonly V[]> }
+/** What one load is to bring: columns, a row per key; `places` are those of the call, `again` of keys that stand twice. */
+type Wanted<K> = { keys: K[]; texts: string[]; hot: boolean[]; places: number[]; again: { row: number; place: number }[]; since: number }
+type Flight<V> = { since: number; index: number; values: Promise<readonly V[]> }
 
 const STRIPES = 4_096
 /** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
@@ -68,15 +72,18 @@ export function makeCachedLookup<K, V extends Cacheable>(
   load: (keys: readonly K[]) => Promise<readonly V[]>,
   { ttlMs, isHot, textOf, bytesOf, keepCold = true }: CachedLookupOptions<K, V>,
 ): CachedLookup<K, V> {
-  const generations = new Uint32Array(STRIPES)
+  const changedAt = new Float64Array(STRIPES)
   const flights = new Map<string, Flight<V>>()
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
+  let changes = 0
+  let allChangedAt = 0
 
   async function getMany(keys: readonly K[]): Promise<V[]> {
     const values = Array.from<V>({ length: keys.length })
     const joined: Promise<unknown>[] = []
-    const wanted = new Map<string, Wanted<K>>()
+    const wanted: Wanted<K> = { keys: [], texts: [], hot: [], places: [], again: [], since: changes }
+    const rows = new Map<string, number>()
     // All texts first: if one cannot be had, nothing has begun.
     const texts = keys.map((key) => textOf(key))
     texts.forEach((text, place) => {
@@ -87,37 +94,45 @@ export function makeCachedLookup<K, V extends Cacheable>(
         values[place] = cached.value
         return
       }
-      const again = wanted.get(text)
-      if (again !== undefined) return void again.places.push(place)
-      const stripe = stripeOf(text)
-      const generation = generations[stripe] as number
+      const row = rows.get(text)
+      if (row !== undefined) return void wanted.again.push({ row, place })
       const flight = hot ? flights.get(text) : undefined
-      if (flight?.generation !== generation)
-        return void wanted.set(text, { key: keys[place] as K, text, isHot: hot, stripe, generation, places: [place] })
+      if (flight === undefined || hasChanged(text, flight.since)) {
+        rows.set(text, wanted.keys.push(keys[place] as K) - 1)
+        wanted.texts.push(text)
+        wanted.hot.push(hot)
+        wanted.places.push(place)
+        return
+      }
       figures.joined++
       joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
     })
-    if (wanted.size > 0) joined.push(loadInto(values, [...wanted.values()]))
+    if (wanted.keys.length > 0) joined.push(loadInto(values, wanted))
     if (joined.length > 0) await Promise.all(joined)
     return values
   }
 
-  async function loadInto(values: V[], wanted: readonly Wanted<K>[]): Promise<void> {
+  async function loadInto(values: V[], wanted: Wanted<K>): Promise<void> {
     const answers = await begin(wanted)
-    wanted.forEach(({ places }, index) => places.forEach((place) => (values[place] = answers[index] as V)))
+    wanted.places.forEach((place, row) => (values[place] = answers[row] as V))
+    for (const { row, place } of wanted.again) values[place] = answers[row] as V
   }
 
   /** The flights are there before anything else can run, the cache is filled before anybody hears of the answers. */
-  function begin(wanted: readonly Wanted<K>[]): Promise<readonly V[]> {
-    figures.loaded += wanted.length
+  function begin(wanted: Wanted<K>): Promise<readonly V[]> {
+    figures.loaded += wanted.keys.length
     const number = ++loads
     const begunAt = clock.now()
-    const values = callLoad(wanted.map((each) => each.key)).then((answers) => {
+    const values = callLoad(wanted.keys).then((answers) => {
       const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - begunAt))
-      wanted.forEach((each, index) => fill(each, { value: answers[index] as V, load: number, begunAt }, freshMs))
+      wanted.texts.forEach((text, row) => {
+        const isHotKey = wanted.hot[row] === true
+        if ((isHotKey || keepCold) && !hasChanged(text, wanted.since)) fill(text, isHotKey, answers[row] as V, number, begunAt, freshMs)
+      })
       return answers
     })
-    const own = wanted.flatMap(({ text, isHot, generation }, index) => (isHot ? [{ text, flight: { generation, index, values } }] : []))
+    if (!wanted.hot.includes(true)) return values
+    const own = wanted.texts.flatMap((text, index) => (wanted.hot[index] ? [{ text, flight: { since: wanted.since, index, values } }] : []))
     for (const { text, flight } of own) flights.set(text, flight)
     return values.finally(() => {
       for (const { text, flight } of own) if (flights.get(text) === flight) flights.delete(text)
@@ -130,12 +145,22 @@ export function makeCachedLookup<K, V extends Cacheable>(
     return answers
   }
 
-  function fill({ text, isHot, stripe, generation }: Wanted<K>, loaded: Loaded<V>, freshMs: number): void {
-    if (!isHot && !keepCold) return
-    if (generations[stripe] !== generation) return
-    const held = cache.getStale(text)
-    if (held !== undefined && held.load > loaded.load) return
-    cache.set(text, loaded, bytesOf(loaded.value) + 2 * text.length + ENTRY_BYTES, freshMs)
+  function fill(text: string, isHotKey: boolean, value: V, number: number, begunAt: number, freshMs: number): void {
+    const held = isHotKey ? cache.getStale(text) : cache.visit(text)
+    if (held !== undefined && held.load > number) return
+    const bytes = bytesOf(value)
+    if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
+      cache.set(text, { value, load: number, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, freshMs)
+      return
+    }
+    // It may be fresh for less time than it could be, which only matters to what turns hot.
+    held.value = value
+    held.load = number
+    held.begunAt = begunAt
+  }
+
+  function hasChanged(text: string, since: number): boolean {
+    return changes > since && (allChangedAt > since || (changedAt[stripeOf(text)] as number) > since)
   }
 
   function stripeOf(text: string): number {
@@ -146,12 +171,11 @@ export function makeCachedLookup<K, V extends Cacheable>(
     getMany,
     invalidate(key) {
       const text = textOf(key)
-      const stripe = stripeOf(text)
-      generations[stripe] = (generations[stripe] as number) + 1
+      changedAt[stripeOf(text)] = ++changes
       cache.delete(text)
     },
     invalidateAll() {
-      for (let stripe = 0; stripe < STRIPES; stripe++) generations[stripe] = (generations[stripe] as number) + 1
+      allChangedAt = ++changes
       cache.clear()
     },
     lastKnown(key) {

@@ -12,6 +12,7 @@ import { CONFLICT_RULES } from './merge.ts'
 
 import { count, DAY, MINUTE } from './config-values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './config-gateway.ts'
+import { EXISTENCE_TYPES, existenceMistakes, existenceSchema } from './config-existence.ts'
 import { storesSchema } from './config-stores.ts'
 import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './config-thumbup.ts'
 
@@ -156,6 +157,7 @@ const configSchema = z
       .strict()
       .default({}),
     thumbup: thumbupSchema.default({}),
+    existence: existenceSchema.default({}),
     limits: limitsSchema.default({}),
     persisted: persistedSchema.default({}),
     supergraph: z
@@ -213,6 +215,7 @@ function relationMistakes(config: Config): string[] {
     )
   }
   mistakes.push(...thumbupMistakes(config.thumbup), ...tenantMistakes(businesses, stores.data, stores.redis !== undefined))
+  mistakes.push(...existenceMistakes(config.existence, stores.regions))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
@@ -279,6 +282,7 @@ const RESERVED_TYPES = new Set<string>([
   ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ReportOutcome', 'ReportProgressPayload'],
   ...['DeleteHistoryPayload', 'ClearHistoryPayload', 'ProgressChange', 'ProgressChangeKind', 'String', 'Int', 'Float', 'Boolean', 'ID'],
   ...THUMBUP_TYPES,
+  ...EXISTENCE_TYPES,
 ])
 
 function repeated<T>(values: readonly T[]): Set<T> {

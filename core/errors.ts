@@ -25,6 +25,12 @@ export const ERRORS = {
   QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has used up what it may mark or store.' },
   BUSINESS_DELETED: { status: 410, retryable: false, meaning: 'The business was deleted.' },
   REGISTERED_TWICE: { status: 400, retryable: false, meaning: 'A subject stands twice in one registration.' },
+  CANDIDATES_TOO_MANY: { status: 400, retryable: false, meaning: 'More candidates than the token may ask about in one call.' },
+  PLAYED_AT_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'playedAt is not a time, too far in the future, or in a month that is over.',
+  },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is broken or belongs to another list.' },
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'The request names no viewer, or its token is not valid.' },

@@ -24,6 +24,8 @@ export interface LocalCache<V extends Cacheable> {
   get(key: string): V | undefined
   /** The last known value, expired or not. Changes neither the figures nor the order of eviction. */
   getStale(key: string): V | undefined
+  /** The same, and counts as a visit: for a value that is brought up to date in place. */
+  visit(key: string): V | undefined
   /**
    * Replaces what the key had. A value of `bytes` is fresh for `ttlMs` (without it, for good). False if it is larger than
    * the whole cache: then the key has nothing.

@@ -12,7 +12,7 @@
  * 4. The outbox is dropped when both the caches and the events have what it holds. A repetition of the step would find
  *    nothing to tell, so whatever fails of 2 and 4 is made up for by `publishOutbox`, and does not fail the step.
  */
-import type { BusinessNumber, MarkKey } from './domain.ts'
+import type { BusinessNumber, MarkKey, SubjectCounts } from './domain.ts'
 import { eventsOf } from './mark-events.ts'
 import { distinctKeys } from './progress-key.ts'
 import type { CountCache } from '../stores/count-cache.ts'
@@ -120,7 +120,9 @@ async function clearDirty(
   for (const [cap, some] of byCap) await hot.clearDirtyMarks(some, cap)
 }
 
-async function refreshCaches(cache: CountCache, changes: readonly MarkChanges[]): Promise<void> {
+type Changed = Pick<MarkChanges, 'counts' | 'owners'>
+
+async function refreshCaches(cache: CountCache, changes: readonly Changed[]): Promise<void> {
   const counts = newest(
     changes.flatMap((each) => each.counts),
     ({ business, oid }) => `${business}:${oid}`,
@@ -131,7 +133,9 @@ async function refreshCaches(cache: CountCache, changes: readonly MarkChanges[])
     ({ business, owner }) => `${business}:${owner}`,
     ({ version }) => version,
   )
-  await Promise.all([counts.length > 0 && cache.putCounts(counts), owners.length > 0 && cache.putOwnerSums(owners)])
+  // Both end before the step does, so that nothing is under way when a job has stopped.
+  const puts = await Promise.allSettled([counts.length > 0 && cache.putCounts(counts), owners.length > 0 && cache.putOwnerSums(owners)])
+  for (const put of puts) if (put.status === 'rejected') throw put.reason
 }
 
 function newest<T>(items: readonly T[], textOf: (item: T) => string, versionOf: (item: T) => number): T[] {
@@ -145,10 +149,9 @@ function newest<T>(items: readonly T[], textOf: (item: T) => string, versionOf: 
 
 async function tell({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
   const all = changes.map(eventsOf)
-  await events.appendEvents(
-    all.flatMap((each) => each.marks),
-    all.flatMap((each) => each.counts),
-  )
+  const [marks, counts] = [all.flatMap((each) => each.marks), all.flatMap((each) => each.counts)]
+  // A change of owner has none.
+  if (marks.length + counts.length > 0) await events.appendEvents(marks, counts)
   await records.dropOutbox(changes.map((each) => each.number))
 }
 
@@ -163,16 +166,36 @@ async function succeeds(work: Promise<unknown>, onLate: (error: unknown) => void
 }
 
 /**
- * Makes up for what steps left: caches and events get what the outbox holds. `isDue` spares what a step under way is about to
- * tell by itself, and what is another's to tell. Returns how many changes were told, up to `limit`. Rejects with the code of
- * the store that failed.
+ * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now. (What the
+ * outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue` spares what a
+ * step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up to `limit`.
+ * Rejects with the code of the store that failed.
  */
 export async function publishOutbox(stores: MarkPersistStores, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<number> {
   const due = await listDue(stores.records, limit, isDue)
   if (due.length === 0) return 0
-  await refreshCaches(stores.cache, due)
+  await refreshCaches(stores.cache, [await current(stores.records, due)])
   await tell(stores, due)
   return due.length
+}
+
+/** What these changes concern, as it is now. */
+async function current(records: MarkRecords, changes: readonly MarkChanges[]): Promise<Changed> {
+  const subjects = newest(
+    changes.flatMap((each) => each.counts.map(({ business, oid }) => ({ business, oid }))),
+    ({ business, oid }) => `${business}:${oid}`,
+    () => 0,
+  )
+  const owners = newest(
+    changes.flatMap((each) => each.owners.map(({ business, owner }) => ({ business, owner }))),
+    ({ business, owner }) => `${business}:${owner}`,
+    () => 0,
+  )
+  const counts = subjects.length === 0 ? [] : await records.getCountsMany(subjects)
+  return {
+    counts: subjects.map((subject, index) => ({ ...subject, counts: counts[index] as SubjectCounts })),
+    owners: owners.length === 0 ? [] : await records.getOwnerSums(owners),
+  }
 }
 
 /** Changes that are not due, however many, must not hide those behind them. */

@@ -144,6 +144,12 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
       const cell = cells.get(key)
       return cell === undefined ? undefined : values[cell]
     },
+    visit(key) {
+      const cell = cells.get(key)
+      if (cell === undefined) return undefined
+      visited[cell] = 1
+      return values[cell]
+    },
     delete(key) {
       const cell = cells.get(key)
       if (cell !== undefined) remove(cell)

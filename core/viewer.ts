@@ -27,6 +27,9 @@ export const SCOPE_MARKS_READ_ANY = 'marks:read-any'
 /** Allows saying whose subjects are. */
 export const SCOPE_SUBJECTS_REGISTER = 'subjects:register'
 
+/** Allows asking about as many candidates as a recommender has. */
+export const SCOPE_EXISTENCE_BULK = 'existence:bulk'
+
 /** Allows what only operators may know. */
 export const SCOPE_OPERATOR = 'operator'
 

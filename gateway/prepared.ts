@@ -9,6 +9,7 @@ import type { CompiledPlan, Source } from './executor.ts'
 import { makeLru } from './lru.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, withCode } from './operations.ts'
+import { compilePlainVariables } from './plain-variables.ts'
 import { makeNotes, replayed } from './replay.ts'
 import type { Replays } from './replay.ts'
 import type { Answer, Run } from './run.ts'
@@ -153,7 +154,10 @@ function emptyStream(): AsyncIterableIterator<ExecutionResult> {
 function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
   const definitions = operation.variableDefinitions ?? []
   if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
+  const plain = compilePlainVariables(schema, definitions)
   return (given) => {
+    const values = plain?.(given)
+    if (values !== undefined) return { variables: values }
     const { coerced, errors } = getVariableValues(schema, definitions, given ?? {}, { maxErrors: COERCION_ERRORS_MAX })
     return coerced === undefined
       ? { errors: (errors ?? []).map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }

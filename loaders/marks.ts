@@ -9,7 +9,7 @@
  */
 import { saysDown, type Degraded } from '../core/degraded.ts'
 import type { MarkKey } from '../core/domain.ts'
-import { distinctOwners, type Fills } from '../core/mark-fills.ts'
+import { distinctOwners, textOf, type Fills } from '../core/mark-fills.ts'
 import { concernsSomeOnly } from '../core/part-outage.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import type { HotMark, MarkStore } from '../stores/mark-store.ts'
@@ -17,8 +17,13 @@ import type { HotMark, MarkStore } from '../stores/mark-store.ts'
 /** As the viewer sees it, and as everybody's counts have it. */
 export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending'>
 
-/** More viewers at once than these are not filled, but looked up. */
+/**
+ * Viewers that one lookup fills; more are looked up this time. Lookups of many requests are one: were none filled where
+ * many are unknown, all of them would stay so for as long as the load lasts, and each read go to the record store.
+ */
 const FILLS_MAX = 8
+
+const NOBODY: ReadonlySet<string> = new Set()
 
 export type MarkSources = { hot: Pick<MarkStore, 'getMarkMany'>; records: Pick<MarkRecords, 'getMarkMany'>; fills: Pick<Fills, 'bring'> }
 
@@ -39,8 +44,9 @@ export async function getMarkMany(sources: MarkSources, keys: readonly MarkKey[]
 async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
   const { hot } = sources
   const held = await hot.getMarkMany(keys)
-  if (await fillUnknown(sources, keys, held, degraded)) {
-    const places = placesOf(held, ({ older }) => older === 'unknown')
+  const filled = await fillUnknown(sources, keys, held, degraded)
+  if (filled.size > 0) {
+    const places = [...keys.keys()].filter((place) => held[place]?.older === 'unknown' && filled.has(textOf(keys[place] as MarkKey)))
     const again = await hot.getMarkMany(places.map((place) => keys[place] as MarkKey))
     places.forEach((place, index) => (held[place] = again[index] as HotMark))
   }
@@ -56,22 +62,21 @@ async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: 
   return found
 }
 
-/** False if there was nothing to fill, or too much, or no record store to fill from. */
+/** Whose marks are in the hot store now: nobody's if there was nothing to fill, or no record store to fill from. */
 async function fillUnknown(
   { fills }: MarkSources,
   keys: readonly MarkKey[],
   held: readonly HotMark[],
   degraded: Degraded | undefined,
-): Promise<boolean> {
-  const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown'))
-  if (unknown.length === 0 || unknown.length > FILLS_MAX) return false
+): Promise<ReadonlySet<string>> {
+  const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown')).slice(0, FILLS_MAX)
   try {
     await Promise.all(unknown.map((of) => fills.bring(of)))
-    return true
+    return new Set(unknown.map(textOf))
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
     degraded.add('recordStore')
-    return false
+    return NOBODY
   }
 }
 

@@ -4,6 +4,8 @@
  * Lookups wait together while earlier calls are under way, and leave as one multi-get in which each key stands once.
  * Only lookups that wait are shared, never the answer of a call that has already begun: such a call may have read before
  * a write that was acknowledged since, and a read that starts after an acknowledgement must see it.
+ *
+ * A page of fifty keys is one promise, not fifty: what a lookup waits for is counted down.
  */
 export type SharedLookupOptions = {
   /** Store calls under way at once. Minimum 1. Default 4. */
@@ -12,7 +14,9 @@ export type SharedLookupOptions = {
   keysMax: number
 }
 
-type Waiting<K, V> = { key: K; resolvers: { resolve(value: V): void; reject(error: unknown): void }[] }
+/** `value` is there once its store call has ended. */
+type Wanted<K, V> = { key: K; value: V | undefined; lookups: Lookup<K, V>[] }
+type Lookup<K, V> = { wanted: Wanted<K, V>[]; left: number; resolve(values: V[]): void; reject(error: unknown): void }
 
 /** `load` answers in key order. `textOf` gives equal texts to equal keys only. */
 export function makeSharedLookup<K, V>(
@@ -20,17 +24,18 @@ export function makeSharedLookup<K, V>(
   textOf: (key: K) => string,
   options: SharedLookupOptions = { callsMax: 4, keysMax: 1_000 },
 ): (keys: readonly K[]) => Promise<V[]> {
-  const waiting = new Map<string, Waiting<K, V>>()
+  const waiting = new Map<string, Wanted<K, V>>()
   let callsUnderWay = 0
   let dispatchPlanned = false
 
-  function lookup(key: K): Promise<V> {
-    return new Promise((resolve, reject) => {
-      const text = textOf(key)
-      const found = waiting.get(text)
-      if (found === undefined) waiting.set(text, { key, resolvers: [{ resolve, reject }] })
-      else found.resolvers.push({ resolve, reject })
-    })
+  function want(key: K, lookup: Lookup<K, V>): Wanted<K, V> {
+    const text = textOf(key)
+    let wanted = waiting.get(text)
+    if (wanted === undefined) waiting.set(text, (wanted = { key, value: undefined, lookups: [lookup] }))
+    else if (wanted.lookups.at(-1) === lookup) return wanted
+    else wanted.lookups.push(lookup)
+    lookup.left++
+    return wanted
   }
 
   function planDispatch(): void {
@@ -42,7 +47,7 @@ export function makeSharedLookup<K, V>(
 
   function dispatch(): void {
     dispatchPlanned = false
-    const batch: Waiting<K, V>[] = []
+    const batch: Wanted<K, V>[] = []
     for (const [text, each] of waiting) {
       if (batch.length === options.keysMax) break
       waiting.delete(text)
@@ -53,21 +58,26 @@ export function makeSharedLookup<K, V>(
     planDispatch()
   }
 
-  async function runCall(batch: readonly Waiting<K, V>[]): Promise<void> {
+  async function runCall(batch: readonly Wanted<K, V>[]): Promise<void> {
     try {
       const values = await load(batch.map((each) => each.key))
-      batch.forEach((each, index) => each.resolvers.forEach((resolver) => resolver.resolve(values[index] as V)))
+      batch.forEach((each, index) => {
+        each.value = values[index]
+        for (const lookup of each.lookups) if (--lookup.left === 0) lookup.resolve(lookup.wanted.map(({ value }) => value as V))
+      })
     } catch (error) {
-      batch.forEach((each) => each.resolvers.forEach((resolver) => resolver.reject(error)))
+      for (const each of batch) for (const lookup of each.lookups) lookup.reject(error)
     } finally {
       callsUnderWay--
       planDispatch()
     }
   }
 
-  return (keys) => {
-    const values = Promise.all(keys.map(lookup))
-    planDispatch()
-    return values
-  }
+  return (keys) =>
+    new Promise((resolve, reject) => {
+      const lookup: Lookup<K, V> = { wanted: [], left: 0, resolve, reject }
+      for (const key of keys) lookup.wanted.push(want(key, lookup))
+      if (lookup.left === 0) resolve([])
+      planDispatch()
+    })
 }

@@ -21,6 +21,9 @@ export type ThumbupLoaders = {
   counts: DataLoader<Subject, SubjectCounts | null, string>
   /** Likes received by an owner; null if no store answers. */
   ownerLikes: DataLoader<OwnerKey, number | null, string>
+  /** Of a whole page at once, in key order; an error for each key whose stores failed. Nothing of it is kept. */
+  markPage(keys: readonly MarkKey[]): Promise<readonly (ShownMark | null | Error)[]>
+  countPage(subjects: readonly Subject[]): Promise<readonly (SubjectCounts | null | Error)[]>
 }
 
 /** What is read of the stores of a business. */
@@ -65,38 +68,46 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
   async function bySources<K extends { business: BusinessNumber }, V>(
     keys: readonly K[],
     load: (sources: S, keys: readonly K[]) => Promise<readonly V[]>,
-  ): Promise<(V | Error)[]> {
+  ): Promise<readonly (V | Error)[]> {
+    const [first] = keys
+    if (first !== undefined && keys.every(({ business }) => business === first.business)) {
+      return settled(keys, load(sourcesOf(first.business), keys))
+    }
     const values: (V | Error)[] = []
     const groups = Map.groupBy(keys.keys(), (place) => sourcesOf((keys[place] as K).business))
     await Promise.all(
       Array.from(groups, async ([sources, places]) => {
-        try {
-          const found = await load(
-            sources,
-            places.map((place) => keys[place] as K),
-          )
-          places.forEach((place, index) => (values[place] = found[index] as V))
-        } catch (error) {
-          for (const place of places) values[place] = error instanceof Error ? error : new Error(String(error))
-        }
+        const some = places.map((place) => keys[place] as K)
+        const found = await settled(some, load(sources, some))
+        places.forEach((place, index) => (values[place] = found[index] as V | Error))
       }),
     )
     return values
   }
 
-  return (degraded, lasting = false) => ({
-    marks: new DataLoader((keys: readonly MarkKey[]) => bySources(keys, (sources, some) => loadMarks(sources, some, degraded)), {
-      cache: !lasting,
-      cacheKeyFn: keyText,
-      maxBatchSize: BATCH_MAX,
-    }),
-    counts: new DataLoader(
-      (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getMany(some, degraded)),
-      { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX },
-    ),
-    ownerLikes: new DataLoader(
-      (owners: readonly OwnerKey[]) => bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
-      { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
-    ),
-  })
+  return (degraded, lasting = false) => {
+    const markPage = (keys: readonly MarkKey[]) => bySources(keys, (sources, some) => loadMarks(sources, some, degraded))
+    const countPage = (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getMany(some, degraded))
+    return {
+      marks: new DataLoader(markPage, { cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX }),
+      counts: new DataLoader(countPage, { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX }),
+      ownerLikes: new DataLoader(
+        (owners: readonly OwnerKey[]) =>
+          bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
+        { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
+      ),
+      markPage,
+      countPage,
+    }
+  }
+}
+
+/** An error for each key if all of them failed. */
+async function settled<V>(keys: readonly unknown[], loading: Promise<readonly V[]>): Promise<readonly (V | Error)[]> {
+  try {
+    return await loading
+  } catch (error) {
+    const failure = error instanceof Error ? error : new Error(String(error))
+    return keys.map(() => failure)
+  }
 }

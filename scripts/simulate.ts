@@ -1,12 +1,13 @@
 /**
  * Simulates deployments, one per seed, until one breaks a rule: `node scripts/simulate.ts [--seeds N] [--first S]
- * [--subgraph history]`. Prints seeds per second; a failure is told as a short history of events, and exits with 1.
+ * [--world history|thumbup]`. Without a world both run. Prints seeds per second; a failure is told as a short history of
+ * events, and exits with 1.
  */
 import { parseArgs } from 'node:util'
 import { makeComplain, parsedOr, type Complain } from './arguments.ts'
-import { simulate } from '../test/simulation/simulate.ts'
+import { simulate, WORLDS, type WorldName } from '../test/simulation/simulate.ts'
 
-const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--subgraph history]'
+const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup]'
 const DIGITS = /^\d{1,9}$/
 
 const complain: Complain = makeComplain(USAGE)
@@ -15,7 +16,7 @@ const { values } = parsedOr(complain, () =>
     options: {
       seeds: { type: 'string', default: '10000' },
       first: { type: 'string', default: '1' },
-      subgraph: { type: 'string', default: 'history' },
+      world: { type: 'string' },
       help: { type: 'boolean', default: false },
     },
   }),
@@ -24,20 +25,23 @@ if (values.help) {
   console.log(USAGE)
   process.exit(0)
 }
-if (values.subgraph !== 'history') complain(`subgraph "${values.subgraph}" has no simulation: use history`)
+const asked = WORLDS.filter((world) => values.world === undefined || values.world === world)
+if (asked.length === 0) complain(`there is no world "${values.world}": use ${WORLDS.join(' or ')}, or leave --world out for both`)
 const [seeds, first] = [wholeNumber('seeds', values.seeds), wholeNumber('first', values.first)]
 if (seeds === 0) complain('--seeds 0 simulates nothing: give at least 1')
+for (const world of asked) await run(world)
 
-const began = performance.now()
-const report = await simulate({ first, seeds })
-const seconds = (performance.now() - began) / 1000
-const perSeed = Math.round(report.steps / report.seeds)
-console.log(
-  `${report.seeds} seeds in ${seconds.toFixed(1)} s: ${Math.round(report.seeds / seconds)} seeds a second, ${perSeed} events a seed`,
-)
-if (report.failure !== undefined) {
+async function run(world: WorldName): Promise<void> {
+  const began = performance.now()
+  const report = await simulate(world, { first, seeds })
+  const seconds = (performance.now() - began) / 1000
+  const perSecond = Math.round(report.seeds / seconds)
+  const perSeed = Math.round(report.steps / report.seeds)
+  console.log(`${world}: ${report.seeds} seeds in ${seconds.toFixed(1)} s: ${perSecond} seeds a second, ${perSeed} events a seed`)
+  if (report.failure === undefined) return
   const { seed, message, history } = report.failure
-  console.log(`\nseed ${seed} fails: ${message}\n\n${history.join('\n')}\n\nagain: npm run simulate -- --first ${seed} --seeds 1`)
+  const again = `again: npm run simulate -- --world ${world} --first ${seed} --seeds 1`
+  console.log(`\nseed ${seed} of ${world} fails: ${message}\n\n${history.join('\n')}\n\n${again}`)
   process.exitCode = 1
 }
 

@@ -99,7 +99,10 @@ export interface MarkRecords {
   /** In order; 0 with version 0 where nothing was ever received. */
   getOwnerSums(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<OwnerSum[]>
 
-  /** Says whose the subjects are (each once), and moves what they have received to the new owners' sums. One transaction. Returns the sums that it changed. */
+  /**
+   * Says whose the subjects are (each once), and moves what they have received to the new owners' sums, which are kept for the
+   * outbox as well. One transaction. Returns the sums that it changed.
+   */
   registerSubjects(registrations: readonly Registration[]): Promise<OwnerSum[]>
   getOwners(subjects: readonly Subject[]): Promise<(ViewerId | undefined)[]>
 

@@ -1,5 +1,6 @@
 /**
- * What drivers say when a server does not answer, in words that an operator can use. What is not known stays as it is. A leaf.
+ * Reasons as operators read them. What drivers say when a server does not answer, in words; what is not known stays as it is.
+ * A leaf.
  */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/before secure TLS connection|wrong version number|packet length too long/, 'the server at this address seems to speak no TLS'],
@@ -21,4 +22,12 @@ export function reasonsOf(...said: readonly (string | undefined)[]): string {
     text === undefined || text === '' ? [] : [KNOWN.find(([pattern]) => pattern.test(text))?.[1] ?? text],
   )
   return [...new Set(words)].join('; ')
+}
+
+/** What is kept of a reason for setting something aside, in UTF-16 units. */
+const REASON_MAX = 250
+
+/** As much of it as is kept; half a character at the cut becomes U+FFFD. */
+export function cutReason(reason: string): string {
+  return reason.slice(0, REASON_MAX).toWellFormed()
 }

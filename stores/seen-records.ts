@@ -10,29 +10,49 @@ import type { Month, ViewerId } from '../core/domain.ts'
 
 export type FilterKey = { viewer: ViewerId; month: Month }
 
-/** `version` grows with every write of the filter; 0 is that of one that does not exist. */
+/**
+ * `version` grows with every write of the filter; 0 is that of one that does not exist. One that is rebuilt after a quarantine
+ * goes on with a higher one than it ever had, so that whoever had read the old one is refused.
+ */
 export type StoredFilter = { filter: Buffer; version: number }
 
 export type FilterWrite = FilterKey & {
+  /** 1 byte to 3 MiB. */
   filter: Buffer
-  /** The version that was read: another one stored now refuses the write. */
+  /** The version that was read, 0 where there was none: another one stored now refuses the write. */
   expected: number
-  /** Milliseconds since the epoch from which on it may be purged; kept from the first write of a filter. */
+  /** Milliseconds since the epoch from which on it may be purged; kept from the first write of a filter, over a quarantine too. */
   expiresAt: number
 }
+
+/** A filter that was set aside, as it was. */
+export type QuarantinedFilter = FilterKey & StoredFilter & { reason: string }
 
 export interface SeenRecords {
   /** Multi-get in order: one statement. Expired ones are still there until they are purged. */
   getFilters(keys: readonly FilterKey[]): Promise<(StoredFilter | undefined)[]>
   /** All months of these viewers that are stored, in order of viewers, each by month. */
   listFilters(viewers: readonly ViewerId[]): Promise<(StoredFilter & { month: Month })[][]>
-  /** Writes each whose expected version is the stored one. True for each that was written, in order. Keys are distinct. */
+  /**
+   * Writes each whose expected version is the stored one. True for each that was written, in order. Keys are distinct. Each
+   * is written whole or not at all; a call that rejects may have written some. A repetition of what was written is refused:
+   * whoever is refused reads again, folds again and writes again.
+   */
   putFilters(writes: readonly FilterWrite[]): Promise<boolean[]>
-  /** Sets a filter aside that cannot be read, so that it is rebuilt: it is gone for readers and kept for operators, with the reason. */
+  /**
+   * Sets a filter aside that cannot be read, so that it is rebuilt: it is gone for readers, who find none and write with
+   * expected 0, and kept for operators until it expires, with the reason (its first 250 characters). Does nothing if another
+   * version is stored now.
+   */
   quarantineFilter(key: FilterKey, version: number, reason: string): Promise<void>
-  /** Removes up to `limit` filters that expired at or before this moment. Returns how many went; 0 = done. */
+  /** Up to `limit` that were set aside, in any order. */
+  listQuarantined(limit: number): Promise<QuarantinedFilter[]>
+  /**
+   * Removes up to `limit` filters that expired at or before this moment, and what was set aside of them. Returns how many
+   * went; 0 = done. What was purged begins again at version 1: months expire long after the last play that is let in.
+   */
   purgeExpired(expiredBefore: number, limit: number): Promise<number>
-  /** How many filters expire per day (days since the epoch), for operators and tests; and the bytes of all. */
+  /** How many filters expire per day (days since the epoch), by day, for operators and tests; and the bytes of all. May be slow. */
   measureFilters(): Promise<{ filters: number; bytes: number; expiring: { day: number; filters: number }[] }>
   check(): Promise<void>
   close(): Promise<void>

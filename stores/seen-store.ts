@@ -4,17 +4,25 @@
  * viewers have something staged, per slot and shard. A viewer belongs to one region, and so do his shard and everything of
  * him; whatever belongs to a region can be changed in one atomic step.
  *
+ * Ids have passed `checkId`; `playedAt` is a whole number from 0 to PLAYED_AT_MAX, `slot` one from 0 to SLOTS_MAX - 1.
+ *
  * Every adapter passes `test/contracts/seen-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (of a store in parts as a
  * `PartOutage`) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.
  */
 import type { BusinessNumber, Play, Subject, ViewerId } from '../core/domain.ts'
+
+/** Milliseconds since the epoch: the year 2527. */
+export const PLAYED_AT_MAX = 2 ** 44 - 1
+export const SLOTS_MAX = 255
+/** For how long `HotSeen.folds` is kept at least once nothing of the viewer is staged any more. */
+export const FOLDS_KEPT_MS = 2 * 3_600_000
 
 export type IssuedOptions = {
   /** The server's clock, ms since the epoch. */
   now: number
   /** Kept per viewer and business: the newest. */
   cap: number
-  /** Milliseconds for which an entry stays although newer ones exceed the cap. */
+  /** Milliseconds for which an entry stays although newer ones exceed the cap; as old as that it may go. */
   minAgeMs: number
   /** What is kept in any case at most, whatever its age. At least `cap`. */
   hardCap: number
@@ -26,25 +34,31 @@ export type StageOptions = {
   slot: number
 }
 
-/** A viewer with something staged in a slot. */
-export type RingEntry = { viewer: ViewerId; shard: number }
-
 export type StagedPlay = Subject & { playedAt: number }
 
 /** What the hot store knows of a viewer in a business. */
 export type HotSeen = {
-  /** Newest first. */
+  /** Newest first; of one moment by the bytes of their oids, the last first. */
   issued: { oid: string; issuedAt: number }[]
-  /** Staged in any slot, each once. */
+  /** Staged in any slot, each once with its latest time, in any order. */
   staged: { oid: string; playedAt: number }[]
+  /**
+   * Grows whenever something of the viewer's, of any business, leaves staging, in the same atomic step; `staged` and it are of
+   * one moment. Filters that were loaded after this value was read lack nothing that is not in `staged`. 0 where nothing was
+   * ever folded, or not within FOLDS_KEPT_MS: so what is kept by it is kept for less than that.
+   */
+  folds: number
 }
 
 export interface SeenStore {
-  /** Notes these as served; one that was served before moves to the front. Atomic; readable everywhere when it resolves. */
+  /**
+   * Notes these as served now; one that was served before moves to the front, never back. Then whatever is not among the newest
+   * `cap` goes, once it is `minAgeMs` old or not among the newest `hardCap`. Atomic; readable everywhere when it resolves.
+   */
   putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<void>
   /**
    * Stages each play in its viewer's slot, and puts the viewer into the ring. Of two plays of a subject in a slot the later
-   * stays. Atomic per region. Returns, in order of first appearance, each viewer with how much he has staged in this slot.
+   * stays; in each slot it is staged by itself. Atomic per region. Returns, in order of first appearance, each viewer with how much he has staged in this slot.
    */
   stagePlays(plays: readonly Play[], options: StageOptions): Promise<{ viewer: ViewerId; staged: number }[]>
   /** One round trip. */
@@ -52,18 +66,24 @@ export interface SeenStore {
   /** As `getSeen`, of several businesses or viewers at once, in order. */
   getSeenMany(of: readonly { viewer: ViewerId; business: BusinessNumber }[]): Promise<HotSeen[]>
 
-  /** Viewers of a slot and shard, in any order, at most `limit`. */
+  /** Viewers of a slot and shard, in any order, at most `limit`, each once. */
   listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]>
   /** What these viewers have staged in a slot, all businesses, in order of viewers. */
   readStaged(slot: number, viewers: readonly ViewerId[]): Promise<StagedPlay[][]>
   /**
-   * They are folded: removes exactly these plays (one that was staged again later, with a later `playedAt`, stays), and the
-   * viewer from the ring if nothing is left in the slot. Atomic per viewer.
+   * They are folded: removes exactly these plays (one that was staged again with another `playedAt` stays), and the viewer
+   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer.
    */
   removeStaged(slot: number, folded: readonly { viewer: ViewerId; plays: readonly StagedPlay[] }[]): Promise<void>
-  /** How many viewers have something staged, per slot. For figures and tests; may be slow. */
+  /**
+   * How many viewers have something staged, per slot. For figures and tests; may be slow. While two layouts are written to, a
+   * viewer may count twice.
+   */
   countRing(): Promise<number[]>
-  /** The layouts of the ring that may hold something, the one in use last. Written once per change. */
+  /**
+   * The layouts the ring ever had, the one in use last; equal ones that follow each other are one, the earliest. A viewer's place
+   * in the ring stays where the layout in use when he was staged has put it.
+   */
   getRingLayouts(): Promise<RingLayout[]>
   putRingLayout(layout: RingLayout): Promise<void>
 
@@ -72,5 +92,7 @@ export interface SeenStore {
   close(): Promise<void>
 }
 
+export type RingShape = { slots: number; shards: number }
+
 /** A ring's shape. `since`: from when on (ms). A shard belongs to region `shard mod regions`. */
-export type RingLayout = { slots: number; shards: number; since: number }
+export type RingLayout = RingShape & { since: number }

@@ -59,7 +59,7 @@ export async function startProcess(command: Command, port: number): Promise<Meas
   const { pid } = child
   return {
     url,
-    cpuMs: () => cpuMs(pid),
+    cpuMs: () => cpuMsOf(pid),
     peakMb: () => Number(/VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024,
     async stop() {
       child.kill('SIGKILL')
@@ -77,7 +77,8 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-function cpuMs(pid: number): number {
+/** All threads, user and system, so far. */
+export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The name of the program may hold spaces; what counts comes after its bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -25,7 +25,7 @@ import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Stream } from '../log.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
-import { MISSING_MAX_MS, isUnsettled } from './errors.ts'
+import { isUnsettled } from './errors.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 
@@ -65,6 +65,8 @@ const DEAD_BYTES_MAX = 2 * BATCH_BYTES_MAX
 
 const DAY_MS = 86_400_000
 const ASK_AGAIN_MS = 100
+/** Leaders of many new partitions are not there at once, and a busy broker takes its time. */
+const UNSETTLED_MAX_MS = 20_000
 /** A request to create topics is slower than others: it waits for leaders. */
 const MIGRATE_MAX_MS = 30_000
 
@@ -155,7 +157,7 @@ async function createTopics(admin: Admin, missing: readonly Wanted[], replicatio
 
 /** Asks again while a broker has not heard of topics that were just made, or that it leads them. */
 async function onceKnown<T>(ask: () => Promise<T>): Promise<T> {
-  for (const end = Date.now() + MISSING_MAX_MS; ; await sleep(ASK_AGAIN_MS)) {
+  for (const end = Date.now() + UNSETTLED_MAX_MS; ; await sleep(ASK_AGAIN_MS)) {
     try {
       return await ask()
     } catch (error) {

@@ -6,7 +6,8 @@
  * the old rows that it reads cannot change under it, and all that it writes is there or nothing is. Archiving takes few rows
  * at a time, because blocks are packed anew inside the transaction, while others wait for the writer's lock.
  */
-import type { MarkRecords, MarkRow, AppliedMarks, StreamOffset } from '../mark-records.ts'
+import type { OwnerSum } from '../../core/domain.ts'
+import type { AppliedMarks, MarkRecords, MarkRow, Registration, StreamOffset } from '../mark-records.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { applyRows, countTransitions, registerAll } from './mark-apply.ts'
@@ -34,6 +35,12 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
     moveOffsets(tables, offsets)
     if (transitions.length + moved.length === 0) return { stored, changes: undefined }
     return { stored, changes: appendChanges(tables, { transitions, ...countTransitions(tables, transitions, moved) }) }
+  }
+
+  function registerSubjects(registrations: readonly Registration[]): OwnerSum[] {
+    const owners = registerAll(tables, registrations)
+    if (owners.length > 0) appendChanges(tables, { transitions: [], counts: [], owners })
+    return owners
   }
 
   /** Finds rows by a walk over all of them, which goes on where the last call stopped, and removes those that still match. */
@@ -83,7 +90,7 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
       reading(() => listSubjectsLikers(tables, makeMarkShelf(business, oid), before, limit)),
     getCountsMany: (subjects) => reading(() => subjects.map((subject) => readCounts(tables, subject).counts)),
     getOwnerSums: (owners) => reading(() => owners.map((owner) => readSum(tables, owner))),
-    registerSubjects: (registrations) => calling(() => environment.write(() => registerAll(tables, registrations))),
+    registerSubjects: (registrations) => calling(() => environment.write(() => registerSubjects(registrations))),
     getOwners: (subjects) => reading(() => subjects.map((subject) => readCounts(tables, subject).owner)),
     recount: (subjects) => reading(() => subjects.flatMap((subject) => findDrift(tables, subject))),
     recountOwners: (owners) => reading(() => owners.flatMap((owner) => findOwnerDrift(tables, owner))),

@@ -39,7 +39,7 @@ import {
   selectRegistrations,
   selectSubjects,
 } from './mark-statements.ts'
-import { dropChanges, readOutbox } from './outbox.ts'
+import { dropChanges, putChanges, readOutbox } from './outbox.ts'
 import type { MysqlFigures } from './record-store.ts'
 import { idOf } from './rows.ts'
 import { PING } from './statements.ts'
@@ -130,7 +130,12 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
 
     getOwnerSums: (owners) => readOwnerSums(database, owners),
 
-    registerSubjects: (registrations) => transactions.change((session) => registerSome(session, registrations)),
+    registerSubjects: (registrations) =>
+      transactions.change(async (session) => {
+        const owners = await registerSome(session, registrations)
+        if (owners.length > 0) await putChanges(session, { transitions: [], counts: [], owners })
+        return owners
+      }),
 
     async getOwners(subjects) {
       return (await readCounts(database, subjects)).map(({ owner }) => owner)

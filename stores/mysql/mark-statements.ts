@@ -12,14 +12,14 @@ import { numberLiteral } from './literals.ts'
 export type Tuple = readonly string[]
 
 /** The rows as a table of these columns. */
-function tupleTable(columns: readonly string[], rows: readonly Tuple[]): string {
+export function tupleTable(columns: readonly string[], rows: readonly Tuple[]): string {
   const [first, ...others] = rows
   if (first === undefined) throw new Error('a table of keys needs a key')
   const head = first.map((value, place) => `${value} AS ${columns[place]}`).join(',')
   return [`SELECT ${head}`, ...others.map((row) => `SELECT ${row.join(',')}`)].join(' UNION ALL ')
 }
 
-function insert(table: string, columns: string, rows: readonly Tuple[]): string {
+export function insert(table: string, columns: string, rows: readonly Tuple[]): string {
   return `INSERT INTO ${table} (${columns}) VALUES ${rows.map((row) => `(${row.join(',')})`).join(',')}`
 }
 

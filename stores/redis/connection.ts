@@ -2,7 +2,7 @@
  * Commands to one Redis or to a Cluster, with an end: each command is answered or refused within `retryMaxMs` plus one
  * `commandTimeoutMs`, whatever happens to servers and network.
  *
- * Commands of one call leave together, in one write per node, and are repeated one by one: ioredis follows MOVED and ASK,
+ * Commands of one turn of the event loop leave together, in one write per node, and are repeated one by one: ioredis follows MOVED and ASK,
  * and what else may pass (`failures.ts`) is tried again here, with a growing delay. A command may therefore be executed
  * twice; every script and command of this adapter may be (`writing.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
  * sent now fails now, and is tried again here, so that no forgotten command is executed minutes later.
@@ -42,6 +42,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const account = accountOf(options)
   let lastComplaint: string | undefined
   let closed = false
+  let isHolding = false
   client.on('error', complain)
   client.on('node error', complain)
   client.on('ready', () => {
@@ -55,6 +56,17 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
 
   function refreshTopology(): void {
     if (!closed && client instanceof Cluster && client.status === 'ready') client.refreshSlotsCache()
+  }
+
+  /** What this turn's calls send leaves in one write per node: under load a system call for many requests. */
+  function holdWrites(): void {
+    if (isHolding) return
+    isHolding = true
+    const corked = cork(client)
+    setImmediate(() => {
+      isHolding = false
+      for (const stream of corked) stream.uncork()
+    })
   }
 
   function raw(command: Command): Promise<unknown> {
@@ -103,22 +115,16 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   }
 
   /** Starts all at once, in one write per node; rejects once all have ended. `keyOf` says whom a failure concerns. */
-  async function settle<U, T>(
-    units: readonly U[],
-    isMany: boolean,
-    start: (unit: U, deadline: number) => Promise<T>,
-    keyOf: (unit: U) => string,
-  ) {
+  async function settle<U, T>(units: readonly U[], start: (unit: U, deadline: number) => Promise<T>, keyOf: (unit: U) => string) {
     if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
     const deadline = Date.now() + retryMaxMs
-    const corked = isMany ? cork(client) : []
+    holdWrites()
     const failures: { error: unknown; unit: U }[] = []
     const answers = units.map((unit) =>
       start(unit, deadline).catch((error: unknown) => {
         failures.push({ error, unit })
       }),
     )
-    for (const stream of corked) stream.uncork()
     const settled = await Promise.all(answers)
     const [first] = failures
     if (first === undefined) return settled as T[]
@@ -136,14 +142,14 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     isCluster: client instanceof Cluster,
 
     /** Answers in the order of the commands; bulk strings as Buffers. Rejects once all have ended, with the first failure. */
-    send: (commands: readonly Command[]): Promise<unknown[]> => settle(commands, commands.length > 1, run, keyOf),
+    send: (commands: readonly Command[]): Promise<unknown[]> => settle(commands, run, keyOf),
 
     /**
      * The same for units of plain commands with keys of one region each, which one connection executes in their order, also
      * when they have to be repeated. Other calls' commands may come in between.
      */
     sendInOrder: (units: readonly (readonly Command[])[]): Promise<unknown[][]> =>
-      settle(units, units.length > 0, runInOrder, ([first]) => (first === undefined ? '' : keyOf(first))),
+      settle(units, runInOrder, ([first]) => (first === undefined ? '' : keyOf(first))),
 
     /** Runs `task` until it succeeds, within the same bounds; for what is not a plain command. */
     async insist<T>(task: () => Promise<T>): Promise<T> {

@@ -63,8 +63,20 @@ export function openRedisCountCache(options: RedisCountCacheOptions): CountCache
 }
 
 function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, zeroTtlMs }: { countTtlMs: number; zeroTtlMs: number }) {
+  /** Of one server: a single MGET, nothing to sort. The most frequent of all reads. */
+  async function getCountsOfOne(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
+    const keys: string[] = []
+    for (const subject of subjects) {
+      const region = layout.regionOfSubject(subject)
+      keys.push(layout.count(region, subject), layout.countVersion(region, subject))
+    }
+    const [values] = (await connection.send([{ name: 'mget', args: keys }])) as [(Buffer | null)[]]
+    return subjects.map((_, at) => decodeCounts(values[2 * at], values[2 * at + 1]))
+  }
+
   return {
     async getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]> {
+      if (!connection.isCluster && subjects.length > 0) return getCountsOfOne(subjects)
       const values = await multiGet(connection, subjects, layout.regionOfSubject, (subject, region) => [
         layout.count(region, subject),
         layout.countVersion(region, subject),

@@ -3,8 +3,12 @@ import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId } from '../../co
 
 export function decodeCounts(counts: Buffer | null | undefined, version: Buffer | null | undefined): SubjectCounts | undefined {
   if (!counts || !version) return undefined
-  const [likes = 0, dislikes = 0] = numbersOf(counts)
-  return { likes, dislikes, version: Number(String(version)) }
+  const comma = counts.indexOf(COMMA)
+  return {
+    likes: wholeIn(counts, 0, comma),
+    dislikes: wholeIn(counts, comma + 1, counts.length),
+    version: wholeIn(version, 0, version.length),
+  }
 }
 
 /** As `put-counts.lua` publishes. */
@@ -25,6 +29,23 @@ export function decodeLikersVersion(value: Buffer): { version: number; whole: bo
 }
 
 export type OwnerKey = { business: BusinessNumber; owner: ViewerId }
+
+const COMMA = 44
+const ZERO = 48
+/** More digits than this may not be exact when they are added up one by one. */
+const DIGITS_MAX = 15
+
+/** The whole number that these bytes write. A page of counts has a hundred of them, and no text is made of any. */
+function wholeIn(bytes: Buffer, start: number, end: number): number {
+  if (start > end || end - start > DIGITS_MAX) return Number(bytes.toString('latin1', Math.max(0, start), Math.max(0, end)))
+  let number = 0
+  for (let at = start; at < end; at++) {
+    const digit = (bytes[at] as number) - ZERO
+    if (digit < 0 || digit > 9) return Number(bytes.toString('latin1', start, end))
+    number = number * 10 + digit
+  }
+  return number
+}
 
 function numbersOf(value: Buffer): number[] {
   return String(value).split(',').map(Number)

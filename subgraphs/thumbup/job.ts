@@ -13,7 +13,7 @@ import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../stores/log
 import type { StreamOffset } from '../../stores/mark-records.ts'
 import type { MarkStore } from '../../stores/mark-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
-import { startRounds } from './rounds.ts'
+import { startRounds } from '../../core/rounds.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
 
 export type ThumbupJobOptions = {

@@ -12,7 +12,7 @@ import { TidemarkError } from '../../core/errors.ts'
 import { makeTokenBucket, type TokenBucket } from '../../core/token-bucket.ts'
 import type { MarkRecords } from '../../stores/mark-records.ts'
 import type { MarkWrite } from '../../stores/mark-store.ts'
-import { startRounds } from './rounds.ts'
+import { startRounds } from '../../core/rounds.ts'
 
 export type Quotas = {
   /** Throws QUOTA_EXCEEDED. */

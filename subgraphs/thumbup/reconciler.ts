@@ -10,7 +10,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, OwnerSum, Subject } from '../../core/domain.ts'
 import type { CountCache } from '../../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../../stores/mark-records.ts'
-import { startRounds } from './rounds.ts'
+import { startRounds } from '../../core/rounds.ts'
 
 export type ReconcilerFigures = {
   /** Subjects and owners that were recounted. */

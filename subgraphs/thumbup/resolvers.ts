@@ -1,8 +1,8 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import { GraphQLScalarType, Kind } from 'graphql'
+import { GraphQLScalarType, Kind, type GraphQLResolveInfo } from 'graphql'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { Degraded } from '../../core/degraded.ts'
-import type { BusinessNumber, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkFirst, checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
@@ -14,6 +14,7 @@ import type { CountedSubject } from '../../stores/count-cache.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { MarkInput, SubjectInput } from './inputs.ts'
 import type { MarkPage } from './likes.ts'
+import { foresee, type Foreseen } from './pages.ts'
 import type { MarkAnswer, ThumbupService } from './service.ts'
 
 /** What every request brings along, local or standalone. */
@@ -45,17 +46,20 @@ export type ThumbupReads = {
 }
 
 type PageArgs = { first: number; after?: string | null }
-/** As another subgraph sent it. */
-type Entity = { __typename: string; id: unknown }
+/** As another subgraph sent it; with what was foreseen of it, if it came in a list. */
+type Entity = { __typename: string; id: unknown; foreseen?: Foreseen }
+type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen: Foreseen }
 type User = { id: unknown }
 type Kinds = 'likes' | 'dislikes'
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
   const query = {
-    thumbups(_: unknown, args: { business: string; ids: string[] }) {
-      const business = businesses.byName(args.business)
+    async thumbups(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext, info: GraphQLResolveInfo) {
+      const { name, number } = businesses.byName(args.business)
       checkIds(args.ids)
-      return args.ids.map((id) => ({ business: business.name, id, number: business.number }))
+      const subjects = args.ids.map((oid) => ({ business: number, oid }))
+      const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
+      return args.ids.map((id, at): Thumbup => ({ business: name, id, number, foreseen: foreseen[at] as Foreseen }))
     },
     thumbupUser(_: unknown, args: { id?: string | null }, context: ThumbupContext) {
       const viewer = requireViewer(context.viewer)
@@ -120,7 +124,20 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   }
 
   /** As this viewer expects it: the count that everybody sees, and what waits of his own. */
-  async function shownCount(
+  function shownCount(
+    context: ThumbupContext,
+    subject: Subject,
+    viewer: ViewerId | undefined,
+    kind: Kinds,
+    { counts, mark }: Foreseen = {},
+  ): number | null | Promise<number | null> {
+    if (counts === undefined || (viewer !== undefined && mark === undefined)) return loadCount(context, subject, viewer, kind)
+    const shown = orThrow(counts)
+    const own = orThrow(mark ?? null)
+    return shown && withOwn(shown, own, kind)
+  }
+
+  async function loadCount(
     { loaders }: ThumbupContext,
     subject: Subject,
     viewer: ViewerId | undefined,
@@ -143,17 +160,23 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return page && connectionOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 
-  function subjectFields<T>(subjectOf: (parent: T) => Subject) {
+  function subjectFields<T extends { foreseen?: Foreseen }>(subjectOf: (parent: T) => Subject) {
     return {
-      likeCount: (parent: T, _: unknown, context: ThumbupContext) => shownCount(context, subjectOf(parent), context.viewer?.id, 'likes'),
+      likeCount: (parent: T, _: unknown, context: ThumbupContext) =>
+        shownCount(context, subjectOf(parent), context.viewer?.id, 'likes', parent.foreseen),
       dislikeCount: (parent: T, _: unknown, context: ThumbupContext) =>
-        shownCount(context, subjectOf(parent), context.viewer?.id, 'dislikes'),
-      async viewerMark(parent: T, _: unknown, context: ThumbupContext) {
+        shownCount(context, subjectOf(parent), context.viewer?.id, 'dislikes', parent.foreseen),
+      viewerMark(parent: T, _: unknown, context: ThumbupContext) {
         const viewer = requireViewer(context.viewer).id
-        return (await context.loaders.marks.load({ viewer, ...subjectOf(parent) }))?.mark ?? null
+        const mark = parent.foreseen?.mark
+        return mark === undefined ? loadMark(context, { viewer, ...subjectOf(parent) }) : (orThrow(mark)?.mark ?? null)
       },
       likers: (parent: T, args: PageArgs, context: ThumbupContext) => likers(subjectOf(parent), args, context),
     }
+  }
+
+  async function loadMark({ loaders }: ThumbupContext, key: MarkKey): Promise<Mark | null> {
+    return (await loaders.marks.load(key))?.mark ?? null
   }
 
   const user = {
@@ -200,7 +223,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     Query: query,
     Mutation: mutation,
     Subscription: subscription,
-    Thumbup: subjectFields(({ number, id }: { number: BusinessNumber; id: string }) => ({ business: number, oid: id })),
+    Thumbup: subjectFields(({ number, id }: Thumbup) => ({ business: number, oid: id })),
     User: user,
     MarkPayload: payload,
     ...Object.fromEntries(
@@ -229,6 +252,11 @@ function withOwn(
   if (held === null) return counts[kind]
   // The mark may have been counted between the two reads.
   return Math.max(0, counts[kind] + transitionOf(held.counted, held.mark)[kind])
+}
+
+function orThrow<T>(value: T | Error): T {
+  if (value instanceof Error) throw value
+  return value
 }
 
 function subjectOf({ business, oid }: Subject): Subject {

@@ -31,7 +31,8 @@ export function makePublisher(
   let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
     let told = 0
-    const isDue = ({ number, counts }: MarkChanges): boolean => seen.has(number) && counts.every(({ business }) => isOurs(business))
+    const isDue = ({ number, counts, owners }: MarkChanges): boolean =>
+      seen.has(number) && [...counts, ...owners].every(({ business }) => isOurs(business))
     while (mayGoOn() && seen.size > 0) {
       const some = await publishOutbox(stores, OUTBOX_MAX, isDue)
       told += some

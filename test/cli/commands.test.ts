@@ -1,6 +1,9 @@
 /** The commands beside `start`, run as a user runs them. */
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -124,6 +127,27 @@ describe('replay', () => {
     await ask(service.url, 't1', 'mutation { deleteHistory(business: "video", ids: ["5"]) { deletedIds } }')
     const { status, out } = await run('replay', tampered, '--url', service.url, '--no-wait', '--verify')
     expect(out).toContain('NOT EQUAL')
+    expect(status).toBe(1)
+  })
+
+  test('--verify-only sends nothing: what was never sent is not there', async () => {
+    const unsent = write('unsent.tsv', 'viewer\tsubject\ttime\nnever-sent\t5\t1000000000\n')
+    const { status, out } = await run('replay', unsent, '--url', service.url, '--verify-only')
+    expect(out).toContain('NOT EQUAL')
+    expect(out).not.toContain('throughput')
+    expect(status).toBe(1)
+    const marks = await run('replay', unsent, '--url', service.url, '--marks', '--verify-only')
+    expect(marks.out).toMatch(/NOT EQUAL +1 of 1 states of viewers/)
+    expect(marks.status).toBe(1)
+  })
+
+  test('nobody waits for a process without a job to say that everything is persisted', async () => {
+    const stranger = createServer((_, response) => response.end('up 1\n')).listen(0, '127.0.0.1')
+    await once(stranger, 'listening')
+    const job = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+    const { status, error } = await run('replay', path, '--url', service.url, '--job', job)
+    stranger.close()
+    expect(error).toMatch(/CONFIG_INVALID: .* has no tidemark_dirty_keys: give the address of a job with --job/)
     expect(status).toBe(1)
   })
 

@@ -35,10 +35,20 @@ export type MarkRecordsState = {
   offsets: Map<string, StreamOffset>
   outbox: Map<number, MarkChanges>
   lastNumber: number
+  faults: MarkRecordsFaults
 }
 
-export function makeMarkRecordsState(): MarkRecordsState {
+/** Faults an adapter could have, for the simulator to find. */
+export type MarkRecordsFaults = {
+  /** Counts what is written without a look at what was there. */
+  increments?: boolean
+  /** Keeps nothing of what it changed for those who tell of it. */
+  forgetsOutbox?: boolean
+}
+
+export function makeMarkRecordsState(faults: MarkRecordsFaults = {}): MarkRecordsState {
   return {
+    faults,
     recent: new Map(),
     archived: new Map(),
     counts: new Map(),
@@ -71,8 +81,10 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     const likedAgain: Subject[] = []
     const stored = rows.map(({ key, record }) => {
       const old = find(key)?.record
+      if (state.faults.increments === true) transitions.push({ key, old: 'NONE', record })
       if (old !== undefined && !winsOver(record, old)) return old
       put(recent, { key: { ...key }, record: { ...record } })
+      if (state.faults.increments === true) return record
       if ((old?.mark ?? 'NONE') !== record.mark) transitions.push({ key, old: old?.mark ?? 'NONE', record })
       else if (record.mark === 'LIKE' && record.markedAt !== old?.markedAt) likedAgain.push(key)
       return record
@@ -99,9 +111,13 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
       return { business, oid, counts: { likes: before.likes + likes, dislikes: before.dislikes + dislikes, version: before.version + 1 } }
     })
     for (const item of counted) counts.set(subjectText(item), item)
-    const changes = { number: ++state.lastNumber, transitions, counts: counted, owners: addReceived(received) }
-    outbox.set(changes.number, changes)
-    return structuredClone(changes)
+    return keep({ transitions, counts: counted, owners: addReceived(received) })
+  }
+
+  function keep(changed: Omit<MarkChanges, 'number'>): MarkChanges {
+    const changes = { number: ++state.lastNumber, ...changed }
+    if (state.faults.forgetsOutbox !== true) outbox.set(changes.number, changes)
+    return copyOf(changes)
   }
 
   function addReceived(received: Map<string, Owner & { likes: number }>): OwnerSum[] {
@@ -124,7 +140,9 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
       receive(moved, { business, owner }, likes)
       owners.set(text, { business, oid, owner })
     }
-    return addReceived(moved)
+    const sums = addReceived(moved)
+    if (sums.length > 0) keep({ transitions: [], counts: [], owners: sums })
+    return sums
   }
 
   function listMarks(viewer: ViewerId, business: number, marks: readonly Mark[], before: MarkPlace | undefined, limit: number) {
@@ -228,7 +246,7 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
   return {
     applyMarks: (rows, moved) => run('applyMarks', [rows, moved], () => applyMarks(rows, moved)),
     getOffsets: (stream) => run('getOffsets', [stream], () => [...offsets.values()].filter((item) => item.stream === stream)),
-    listOutbox: (limit) => run('listOutbox', [limit], () => structuredClone([...outbox.values()].slice(0, limit))),
+    listOutbox: (limit) => run('listOutbox', [limit], () => [...outbox.values()].slice(0, limit).map(copyOf)),
     dropOutbox: (numbers) => run('dropOutbox', [numbers], () => numbers.forEach((number) => outbox.delete(number))),
     getMarkMany: (keys) => run('getMarkMany', [keys], () => keys.map((key) => find(key)?.record)),
     listMarks: (viewer, business, marks, before, limit) =>
@@ -266,6 +284,16 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
     measureMarks: () => run('measureMarks', [], measureMarks),
     check: () => run('check', [], () => undefined),
     close: () => Promise.resolve(),
+  }
+}
+
+/** As a store would read it back: nobody who changes it changes the store. */
+function copyOf({ number, transitions, counts, owners }: MarkChanges): MarkChanges {
+  return {
+    number,
+    transitions: transitions.map(({ key, old, record }) => ({ key: { ...key }, old, record: { ...record } })),
+    counts: counts.map((item) => ({ ...item, counts: { ...item.counts } })),
+    owners: owners.map((sum) => ({ ...sum })),
   }
 }
 

@@ -45,6 +45,22 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(sums[0]?.version).toBeGreaterThan(0)
   })
 
+  it('sums that a registration moves are in the outbox, until they are told', async () => {
+    const business = freshBusiness()
+    await apply(store(), [markRow(business, '1', 'a', 'LIKE', later())])
+    const moved = (await store().registerSubjects([{ business, oid: 'a', owner: 'o' }])).concat(
+      await store().registerSubjects([{ business, oid: 'a', owner: 'p' }]),
+    )
+    const outbox = await store().listOutbox(100_000)
+    const own = outbox.filter(({ owners }) => owners.some((sum) => sum.business === business))
+    expect(own).toHaveLength(2)
+    expect(own.flatMap(({ owners }) => owners)).toEqual(expect.arrayContaining(moved))
+    expect(own.every(({ transitions, counts }) => transitions.length === 0 && counts.length === 0)).toBe(true)
+    await store().dropOutbox(own.map(({ number }) => number))
+    expect(await store().registerSubjects([{ business, oid: 'a', owner: 'p' }])).toEqual([])
+    expect((await store().listOutbox(100_000)).filter(({ owners }) => owners.some((sum) => sum.business === business))).toEqual([])
+  })
+
   it('a change of owner moves what was received, and what comes later goes to the new one', async () => {
     const business = freshBusiness()
     await store().registerSubjects([

@@ -1,13 +1,41 @@
 /**
  * The mark store in plain maps: what every adapter is compared with, and what tests and the simulator use where the store
  * itself is not the question. It implements the whole port as the port's text says, nothing more clever, and passes the
- * contract itself. Everything happens at once, inside the call: no call fails, and none sees half of another.
+ * contract itself. `makeMarkStoreModel` is the port where everything happens at once, inside the call: no call fails, and
+ * none sees half of another. The simulator has a port of its own to the state (`test/simulation/marks/model-mark-store.ts`).
+ *
+ * The faults that can be planted are faults an adapter could have.
  */
-import type { Mark, MarkKey, MarkPlace, MarkRecord } from '../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../core/domain.ts'
 import { winsOver } from '../../core/merge-mark.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
 import { regionOf } from '../../core/regions.ts'
-import type { FillOptions, HotMark, MarkOutcome, MarkPutOptions, MarkStore, MarkWrite, PersistedMark } from '../../stores/mark-store.ts'
+import type {
+  FillOptions,
+  HotLikes,
+  HotMark,
+  MarkOutcome,
+  MarkPutOptions,
+  MarkStore,
+  MarkWrite,
+  PersistedMark,
+} from '../../stores/mark-store.ts'
+
+export type MarkStoreFaults = {
+  /** Reading what is dirty makes it clean, before anybody has persisted it. */
+  clearsOnRead?: boolean
+  /** Clears a dirty mark whatever the version. */
+  clearsUnchecked?: boolean
+  /** A fill replaces what is held. */
+  fillOverwrites?: boolean
+}
+
+/** Told of every write at the instant it happens, and of every key whose entry may have changed otherwise. */
+export type MarkStoreObserver = {
+  /** `isGuess`: it was written although nobody looked what the record store has. */
+  put(write: MarkWrite, outcome: MarkOutcome, isGuess: boolean): void
+  moved(key: MarkKey): void
+}
 
 /** `dirtySince` is the time of the first change that was not persisted. */
 type Entry = { record: MarkRecord; counted: Mark; dirtySince: number | undefined }
@@ -24,7 +52,9 @@ type Shelf = {
 
 const VERSIONS_PER_MS = 1_024
 
-export function makeMarkStoreModel(regions: number): MarkStore {
+export type MarkStoreState = ReturnType<typeof makeMarkStoreState>
+
+export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}, observer?: MarkStoreObserver) {
   const shelves = new Map<string, { viewer: string; business: number; shelf: Shelf }>()
   let clock = 0
 
@@ -42,6 +72,13 @@ export function makeMarkStoreModel(regions: number): MarkStore {
   }
 
   function putOne(write: MarkWrite, now: number): MarkOutcome {
+    const isGuess = write.blind === true && !peek(write).entries.has(write.oid)
+    const outcome = decide(write, now)
+    observer?.put(write, outcome, isGuess && outcome.status === 'written')
+    return outcome
+  }
+
+  function decide(write: MarkWrite, now: number): MarkOutcome {
     const shelf = peek(write)
     const held = shelf.entries.get(write.oid)
     const validBase = write.base !== undefined && (write.baseAsOf === undefined || write.baseAsOf >= shelf.leftAt)
@@ -96,7 +133,7 @@ export function makeMarkStoreModel(regions: number): MarkStore {
     const { entries } = peek(key)
     const held = entries.get(key.oid)
     if (held === undefined) return
-    if (held.record.version === version) {
+    if (held.record.version === version || faults.clearsUnchecked === true) {
       entries.set(key.oid, { record, counted: record.mark, dirtySince: undefined })
     } else if (held.dirtySince !== undefined) {
       held.counted = record.mark
@@ -106,7 +143,8 @@ export function makeMarkStoreModel(regions: number): MarkStore {
   function fillShelf(shelf: Shelf, rows: readonly (MarkRecord & { oid: string })[], { cap, asOf, whole }: FillOptions): void {
     if (shelf.known || shelf.leftAt > asOf || (!whole && rows.length === 0)) return
     for (const { oid, ...record } of rows) {
-      if (!shelf.entries.has(oid)) shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
+      if (!shelf.entries.has(oid) || faults.fillOverwrites === true)
+        shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
     }
     shelf.known = true
     if (!whole)
@@ -125,56 +163,111 @@ export function makeMarkStoreModel(regions: number): MarkStore {
     }
   }
 
+  function putMarks(writes: readonly MarkWrite[], { now, cap }: MarkPutOptions): MarkOutcome[] {
+    const outcomes = writes.map((write) => putOne(write, now))
+    trimAll(
+      writes.filter((_, index) => outcomes[index]?.status === 'written'),
+      cap,
+    )
+    return outcomes
+  }
+
+  function listLikes(viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number): HotLikes {
+    const shelf = peek({ viewer, business })
+    const places = placesOf(shelf, 'LIKE').filter((place) => before === undefined || compareMarkPlaces(before, place) < 0)
+    return { entries: places.slice(0, limit), floor: shelf.known ? shelf.floor : null }
+  }
+
+  function readDirtyMark(key: MarkKey): { key: MarkKey; record: MarkRecord | undefined } {
+    const held = peek(key).entries.get(key.oid)
+    if (held !== undefined && faults.clearsOnRead === true) held.dirtySince = undefined
+    return { key, record: held?.record }
+  }
+
+  function clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): void {
+    persisted.forEach(clearOne)
+    trimAll(
+      persisted.map(({ key }) => key),
+      cap,
+    )
+    for (const { key } of persisted) observer?.moved(key)
+  }
+
+  function listDirtyMarks(wanted: readonly number[], dirtyBefore: number, limit: number): MarkKey[] {
+    const dirty = [...keysOf(wanted)].flatMap(({ key, held: { dirtySince } }) => (dirtySince === undefined ? [] : [{ key, dirtySince }]))
+    return dirty
+      .filter(({ dirtySince }) => dirtySince <= dirtyBefore)
+      .sort((a, b) => a.dirtySince - b.dirtySince)
+      .slice(0, limit)
+      .map(({ key }) => key)
+  }
+
+  function purgeUndone(wanted: readonly number[], undoneBefore: number, limit: number): number {
+    const undone = [...keysOf(wanted)].filter(
+      ({ held: { record, dirtySince } }) => record.mark === 'NONE' && dirtySince === undefined && record.markedAt <= undoneBefore,
+    )
+    for (const { key, held, shelf } of undone.slice(0, limit)) {
+      drop(shelf, key.oid, held.record.markedAt)
+      observer?.moved(key)
+    }
+    return Math.min(undone.length, limit)
+  }
+
+  function forgetBusiness(business: BusinessNumber, limit: number): number {
+    const found = [...shelves].filter(([, held]) => held.business === business).slice(0, limit)
+    for (const [name] of found) shelves.delete(name)
+    return found.reduce((gone, [, { shelf }]) => gone + 1 + shelf.entries.size, 0)
+  }
+
+  /** Viewers nobody has asked for in a long time are unknown again, as if they had never been there. */
+  function forgetIdle(isIdle: (viewer: ViewerId, business: BusinessNumber) => boolean): void {
+    for (const [name, { viewer, business, shelf }] of shelves) {
+      const isClean = [...shelf.entries.values()].every(({ dirtySince }) => dirtySince === undefined)
+      if (!isClean || !isIdle(viewer, business)) continue
+      shelves.delete(name)
+      for (const oid of shelf.entries.keys()) observer?.moved({ viewer, business, oid })
+    }
+  }
+
   return {
-    async putMarks(writes, { now, cap }: MarkPutOptions) {
-      const outcomes = writes.map((write) => putOne(write, now))
-      trimAll(
-        writes.filter((_, index) => outcomes[index]?.status === 'written'),
-        cap,
-      )
-      return outcomes
+    putMarks,
+    getOne,
+    listLikes,
+    clockNow: () => clock,
+    fill(viewer: ViewerId, business: BusinessNumber, rows: readonly (MarkRecord & { oid: string })[], options: FillOptions): void {
+      fillShelf(shelfOf({ viewer, business }), rows, options)
+      for (const { oid } of rows) observer?.moved({ viewer, business, oid })
     },
-    getMarkMany: async (keys) => keys.map(getOne),
-    async listLikes(viewer, business, before, limit) {
-      const shelf = peek({ viewer, business })
-      const places = placesOf(shelf, 'LIKE').filter((place) => before === undefined || compareMarkPlaces(before, place) < 0)
-      return { entries: places.slice(0, limit), floor: shelf.known ? shelf.floor : null }
-    },
-    beginFill: async () => clock,
-    fillMarks: async (viewer, business, rows, options) => fillShelf(shelfOf({ viewer, business }), rows, options),
+    readDirtyMark,
+    clearDirtyMarks,
+    listDirtyMarks,
+    countDirtyMarks: () => [...keysOf([...Array(regions).keys()])].filter(({ held }) => held.dirtySince !== undefined).length,
+    purgeUndone,
+    forgetBusiness,
+    countViewers: (business: BusinessNumber) => [...shelves.values()].filter((held) => held.business === business).length,
+    forgetIdle,
+    regionOf: (viewer: ViewerId) => regionOf(viewer, regions),
+    /** What is held of a key; for whoever checks. */
+    heldOf: (key: MarkKey): Readonly<Entry> | undefined => peek(key).entries.get(key.oid),
+  }
+}
 
-    readDirtyMarks: async (keys) => keys.map((key) => ({ key, record: peek(key).entries.get(key.oid)?.record })),
-    async clearDirtyMarks(persisted, cap) {
-      persisted.forEach(clearOne)
-      trimAll(
-        persisted.map(({ key }) => key),
-        cap,
-      )
-    },
+export function makeMarkStoreModel(regions: number): MarkStore {
+  const state = makeMarkStoreState(regions)
+  return {
+    putMarks: async (writes, options) => state.putMarks(writes, options),
+    getMarkMany: async (keys) => keys.map(state.getOne),
+    listLikes: async (viewer, business, before, limit) => state.listLikes(viewer, business, before, limit),
+    beginFill: async () => state.clockNow(),
+    fillMarks: async (viewer, business, rows, options) => state.fill(viewer, business, rows, options),
+    readDirtyMarks: async (keys) => keys.map(state.readDirtyMark),
+    clearDirtyMarks: async (persisted, cap) => state.clearDirtyMarks(persisted, cap),
     dropDirtyMarks: async () => {},
-    async listDirtyMarks(wanted, dirtyBefore, limit) {
-      const dirty = [...keysOf(wanted)].flatMap(({ key, held: { dirtySince } }) => (dirtySince === undefined ? [] : [{ key, dirtySince }]))
-      return dirty
-        .filter(({ dirtySince }) => dirtySince <= dirtyBefore)
-        .sort((a, b) => a.dirtySince - b.dirtySince)
-        .slice(0, limit)
-        .map(({ key }) => key)
-    },
-    countDirtyMarks: async () => [...keysOf([...Array(regions).keys()])].filter(({ held }) => held.dirtySince !== undefined).length,
-
-    async purgeUndone(wanted, undoneBefore, limit) {
-      const undone = [...keysOf(wanted)].filter(
-        ({ held: { record, dirtySince } }) => record.mark === 'NONE' && dirtySince === undefined && record.markedAt <= undoneBefore,
-      )
-      for (const { key, held, shelf } of undone.slice(0, limit)) drop(shelf, key.oid, held.record.markedAt)
-      return Math.min(undone.length, limit)
-    },
-    async forgetBusiness(business, limit) {
-      const found = [...shelves].filter(([, held]) => held.business === business).slice(0, limit)
-      for (const [name] of found) shelves.delete(name)
-      return found.reduce((gone, [, { shelf }]) => gone + 1 + shelf.entries.size, 0)
-    },
-    countViewers: async (business) => [...shelves.values()].filter((held) => held.business === business).length,
+    listDirtyMarks: async (wanted, dirtyBefore, limit) => state.listDirtyMarks(wanted, dirtyBefore, limit),
+    countDirtyMarks: async () => state.countDirtyMarks(),
+    purgeUndone: async (wanted, undoneBefore, limit) => state.purgeUndone(wanted, undoneBefore, limit),
+    forgetBusiness: async (business, limit) => state.forgetBusiness(business, limit),
+    countViewers: async (business) => state.countViewers(business),
     check: async () => {},
     close: async () => {},
   }

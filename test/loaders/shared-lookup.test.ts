@@ -26,6 +26,23 @@ describe('shared lookup', () => {
     expect(await second).toEqual(['b!', 'c!'])
   })
 
+  test('a lookup that falls into several store calls waits for all of them, and a key that stands in it twice is asked for once', async () => {
+    const { calls, load } = makeStore()
+    const lookup = makeSharedLookup(load, (key: string) => key, { callsMax: 4, keysMax: 2 })
+    let ended = false
+    const page = lookup(['a', 'b', 'a', 'c', 'b'])
+    void page.then(() => (ended = true))
+    await turn()
+    await turn()
+    expect(calls.map((call) => call.keys)).toEqual([['a', 'b'], ['c']])
+    calls[0]?.finish()
+    await turn()
+    expect(ended).toBe(false)
+    calls[1]?.finish()
+    expect(await page).toEqual(['a!', 'b!', 'a!', 'c!', 'b!'])
+    expect(await lookup([])).toEqual([])
+  })
+
   test('a lookup never takes the answer of a call that had begun before it: that may be older than an acknowledged write', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key)

@@ -21,6 +21,8 @@ export type LogOptions = {
   batchMax: number
   /** Milliseconds before what was refused is tried again. */
   retryMs: number
+  /** Batches of several partitions are persisted at a time, and not one after the other. */
+  sideBySide?: boolean
   faults: LogFaults
 }
 
@@ -33,6 +35,8 @@ export type LogObserver = { appended(message: FlushMessage): void; committed(mes
 /** `first` is the offset of the oldest message that is kept; committed ones go. */
 type Partition = { first: number; messages: Kept[]; owner: Member | undefined }
 export type Member = {
+  /** Partitions of which a batch is being persisted. */
+  busy: Set<number>
   positions: Map<number, number>
   owned: number[]
   wake: (() => void) | undefined
@@ -70,6 +74,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
   function fetch(member: Member): { partition: number; messages: Kept[]; end: number } | undefined {
     learn(member)
     for (const number of member.owned) {
+      if (member.busy.has(number)) continue
       const partition = partitions[number] as Partition
       const from = Math.max(member.positions.get(number) ?? 0, partition.first)
       const messages = partition.messages.slice(from - partition.first, from - partition.first + options.batchMax)
@@ -122,9 +127,15 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
     isWaitingFor: (member: Member): boolean =>
       partitions.some((partition, number) => {
         const isOwned = member.owned.includes(number)
+        if (isOwned && member.busy.has(number)) return false
         if ((partition.owner === member) !== isOwned) return true
         return isOwned && (member.positions.get(number) ?? 0) < partition.first + partition.messages.length && partition.messages.length > 0
       }),
+    /** What is kept of a partition before this offset. */
+    before: (number: number, end: number): FlushMessage[] => {
+      const { first, messages } = partitions[number] as Partition
+      return messages.slice(0, Math.max(0, end - first)).filter((message) => message !== UNREADABLE)
+    },
     lag: () => partitions.reduce((sum, partition) => sum + partition.messages.length, 0),
     regionsOf: (owned: readonly number[]) =>
       Array.from({ length: options.regions }, (_, region) => region).filter((region) =>
@@ -139,6 +150,7 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
   const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'log', name, args, act)
 
   async function consume(member: Member, hooks: ConsumerHooks): Promise<void> {
+    if (options.sideBySide === true) return consumeSideBySide(member, hooks)
     while (!member.stopped) {
       try {
         await consumeBatch(member, hooks)
@@ -150,12 +162,43 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
     }
   }
 
+  /** Of each partition one batch at a time. */
+  async function consumeSideBySide(member: Member, hooks: ConsumerHooks): Promise<void> {
+    const underWay = new Set<Promise<void>>()
+    while (!member.stopped) {
+      const batch = await once('fetch', [], () => state.fetch(member)).catch(() => null)
+      if (batch === null) await sleep(clock, options.retryMs)
+      else if (batch === undefined) await somethingToDo(member)
+      else {
+        const { partition } = batch
+        member.busy.add(partition)
+        const work = persistBatch(member, hooks, batch)
+          .catch(() => {
+            // What is not committed comes again.
+            member.positions.delete(partition)
+            return member.stopped ? undefined : sleep(clock, options.retryMs)
+          })
+          .then(() => {
+            member.busy.delete(partition)
+            underWay.delete(work)
+            member.wake?.()
+          })
+        underWay.add(work)
+      }
+    }
+    await Promise.all(underWay)
+  }
+
   async function consumeBatch(member: Member, hooks: ConsumerHooks): Promise<void> {
     const batch = await once('fetch', [], () => state.fetch(member))
     if (batch === undefined) {
       await somethingToDo(member)
       return
     }
+    await persistBatch(member, hooks, batch)
+  }
+
+  async function persistBatch(member: Member, hooks: ConsumerHooks, batch: NonNullable<ReturnType<LogState['fetch']>>): Promise<void> {
     const commit = () => once('commit', [batch.partition, batch.end], () => state.commit(batch.partition, batch.end))
     if (options.faults.commitsFirst) await commit()
     const messages = batch.messages.filter((message) => message !== UNREADABLE)
@@ -186,7 +229,7 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
       ),
     appendRewards: (events) => once('appendRewards', [events], () => void state.rewards.push(...events)),
     async consumeFlushes(hooks): Promise<LogConsumer> {
-      const member: Member = { positions: new Map(), owned: [], wake: undefined, stopped: false, expelled: false }
+      const member: Member = { busy: new Set(), positions: new Map(), owned: [], wake: undefined, stopped: false, expelled: false }
       onJoined?.(member)
       try {
         await once('join', [], () => state.join(member))

@@ -4,6 +4,7 @@
  */
 import { expect, it } from 'vitest'
 import { simulate } from './simulate.ts'
+import type { MarkFaults } from './marks/world.ts'
 import type { PlantedFaults } from './world.ts'
 
 const PLANTED: [string, PlantedFaults, RegExp][] = [
@@ -17,9 +18,30 @@ const PLANTED: [string, PlantedFaults, RegExp][] = [
 
 for (const [name, faults, rule] of PLANTED) {
   it(`${name} is found within 10,000 seeds`, { timeout: 120_000 }, async () => {
-    const { failure, seeds } = await simulate({ first: 1, seeds: 10_000, faults })
+    const { failure, seeds } = await simulate('history', { first: 1, seeds: 10_000, faults })
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
     console.log(`${name}: found at seed ${seeds}`)
+  })
+}
+
+const PLANTED_IN_MARKS: [string, MarkFaults, RegExp][] = [
+  ['committing offsets in the log before the step', { commitsFirst: true }, /^offsets/],
+  ['moving offsets outside the transaction, before it', { movesOffsetsFirst: true }, /^offsets/],
+  ['clearing dirty marks before the transaction', { clearsOnRead: true }, /^(quiet|shown|last write|transitions|seam|offsets)/],
+  ['counting by increments instead of transitions', { increments: true }, /^(counts|owners)/],
+  ['refreshing the cache without a look at versions', { ignoresVersions: true }, /^quiet: .* (cache|shown)/],
+  ['clearing a dirty mark whose version has moved', { clearsUnchecked: true }, /^(quiet|shown|last write|transitions|seam)/],
+  ['a fill that overwrites what is held', { fillOverwrites: true }, /^(offsets|quiet|shown|last write|transitions|seam|viewer)/],
+  ['events dropped from the outbox before they are in the log', { forgetsOutbox: true }, /^(events|quiet)/],
+  ['removing what is journaled before it is applied', { forgetsRead: true }, /^(a journal|quiet)/],
+]
+
+for (const [name, faults, rule] of PLANTED_IN_MARKS) {
+  it(`marks: ${name} is found within 5,000 seeds`, { timeout: 120_000 }, async () => {
+    const { failure, seeds } = await simulate('thumbup', { first: 1, seeds: 5_000, faults })
+    expect(failure?.message).toMatch(rule)
+    expect(failure?.history.length).toBeGreaterThan(10)
+    console.log(`marks: ${name}: found at seed ${seeds}`)
   })
 }

@@ -41,17 +41,22 @@ export type SchedulerOptions = {
 
 const CODES: Record<StoreName, ErrorCode> = {
   hot: 'HOT_STORE_UNAVAILABLE',
+  cache: 'HOT_STORE_UNAVAILABLE',
   log: 'LOG_UNAVAILABLE',
   records: 'RECORD_STORE_UNAVAILABLE',
+  events: 'LOG_UNAVAILABLE',
   journal: 'HOT_STORE_UNAVAILABLE',
 }
+
+/** Those whose calls nobody gives up. */
+const AWAITED: ReadonlySet<StoreName> = new Set(['hot', 'cache', 'events'])
 
 export type Scheduler = ReturnType<typeof makeScheduler>
 
 export function makeScheduler(random: Random, options: SchedulerOptions, history: History | undefined) {
   const { start } = options
-  const down: Record<StoreName, boolean> = { hot: false, log: false, records: false, journal: false }
-  const lastDown: Record<StoreName, number> = { hot: -1, log: -1, records: -1, journal: -1 }
+  const down: Record<StoreName, boolean> = { hot: false, cache: false, log: false, records: false, events: false, journal: false }
+  const lastDown: Record<StoreName, number> = { hot: -1, cache: -1, log: -1, records: -1, events: -1, journal: -1 }
   let pending: Call[] = []
   let waiting: Waiting[] = []
   let now = start
@@ -202,7 +207,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
     left: (life: Life, patienceMs: number) =>
       [
         ...pending
-          .filter((call) => call.life === life && (call.store === 'hot' || call.askedAt > now - patienceMs))
+          .filter((call) => call.life === life && (AWAITED.has(call.store) || call.askedAt > now - patienceMs))
           .map((call) => call.name),
         ...waiting.filter((each) => each.life === life).map(() => 'a timer'),
       ].join(', '),

@@ -1,13 +1,23 @@
 /** Runs seeds one after the other, and tells the first failure as a short history of events. */
-import { makeHistory } from './history-of-events.ts'
-import { runWorld, START, type PlantedFaults } from './world.ts'
+import { makeHistory, type History } from './history-of-events.ts'
+import { runMarkWorld, type MarkFaults } from './marks/world.ts'
+import { runWorld, START, type PlantedFaults, type WorldReport } from './world.ts'
 
 export const LIVELY_STEPS = 600
 
-export type SimulationOptions = {
+type Run<F> = (seed: number, options: { livelySteps: number; faults: F }, history?: History) => Promise<WorldReport>
+
+export type Worlds = { history: PlantedFaults; thumbup: MarkFaults }
+export type WorldName = keyof Worlds
+
+/** What is simulated, by the name of its subgraph. */
+const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld }
+export const WORLDS = Object.keys(RUNS) as WorldName[]
+
+export type SimulationOptions<W extends WorldName> = {
   first: number
   seeds: number
-  faults?: PlantedFaults
+  faults?: Worlds[W]
   /** Told after each seed. */
   onSeed?: (seed: number, steps: number) => void
 }
@@ -21,19 +31,22 @@ export type Failure = {
 
 export type SimulationReport = { seeds: number; steps: number; failure: Failure | undefined }
 
-export async function simulate({ first, seeds, faults = {}, onSeed }: SimulationOptions): Promise<SimulationReport> {
+export async function simulate<W extends WorldName>(
+  world: W,
+  { first, seeds, faults = {}, onSeed }: SimulationOptions<W>,
+): Promise<SimulationReport> {
   let steps = 0
   // Stores that are down are errors by the thousand, and where each was made nobody asks.
   const { stackTraceLimit } = Error
   Error.stackTraceLimit = 0
   try {
     for (let seed = first; seed < first + seeds; seed++) {
-      const report = await runWorld(seed, { livelySteps: LIVELY_STEPS, faults })
+      const report = await RUNS[world](seed, { livelySteps: LIVELY_STEPS, faults })
       steps += report.steps
       onSeed?.(seed, report.steps)
       if (report.failure !== undefined) {
         Error.stackTraceLimit = stackTraceLimit
-        return { seeds: seed - first + 1, steps, failure: await explain(seed, faults) }
+        return { seeds: seed - first + 1, steps, failure: await explain(world, seed, faults) }
       }
     }
   } finally {
@@ -48,10 +61,10 @@ const LINES_MAX = 60
  * The same seed with a history. A world that turns quiet earlier is the same world up to then; so the shortest lively
  * time that fails, of a few tried, gives the shortest history.
  */
-export async function explain(seed: number, faults: PlantedFaults): Promise<Failure> {
+export async function explain<W extends WorldName>(world: W, seed: number, faults: Worlds[W]): Promise<Failure> {
   for (let livelySteps = 20; ; livelySteps = Math.ceil(livelySteps * 1.15)) {
     const history = makeHistory(START)
-    const { failure } = await runWorld(seed, { livelySteps: Math.min(livelySteps, LIVELY_STEPS), faults }, history)
+    const { failure } = await RUNS[world](seed, { livelySteps: Math.min(livelySteps, LIVELY_STEPS), faults }, history)
     if (failure !== undefined) return { seed, message: failure.message, history: history.lines(failure.viewer, LINES_MAX) }
     if (livelySteps > LIVELY_STEPS) throw new Error(`seed ${seed} failed once and does not fail again`)
   }

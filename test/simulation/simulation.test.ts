@@ -1,18 +1,32 @@
 import { expect, it } from 'vitest'
 import { makeHistory } from './history-of-events.ts'
 import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
+import { runMarkWorld } from './marks/world.ts'
 import { runWorld, START } from './world.ts'
 
 it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
-  const { failure, seeds } = await simulate({ first: 1, seeds: 2_000 })
+  const { failure, seeds } = await simulate('history', { first: 1, seeds: 2_000 })
   expect(failure).toBeUndefined()
   expect(seeds).toBe(2_000)
 })
 
-it('a seed replays exactly: every event, in the same order, at the same time', async () => {
+it.each([
+  ['always the same', 1],
+  ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
+])('three hundred worlds of marks, %s, keep every promise', { timeout: 120_000 }, async (_, first) => {
+  const { failure, seeds } = await simulate('thumbup', { first, seeds: 300 })
+  // It names its seed: `npm run simulate -- --world thumbup --first SEED --seeds 1` shows it again.
+  expect(failure).toBeUndefined()
+  expect(seeds).toBe(300)
+})
+
+it.each([
+  ['history', runWorld],
+  ['marks', runMarkWorld],
+])('a seed of %s replays exactly: every event, in the same order, at the same time', async (_, run) => {
   const lines = async (seed: number): Promise<string[]> => {
     const history = makeHistory(START)
-    await runWorld(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
+    await run(seed, { livelySteps: LIVELY_STEPS, faults: {} }, history)
     return history.lines(undefined, Infinity)
   }
   for (const seed of [1, 2, 3]) {
@@ -24,8 +38,8 @@ it('a seed replays exactly: every event, in the same order, at the same time', a
 })
 
 it('a failure is told in the events of the viewer in question, the last of them next to it', async () => {
-  const { failure } = await simulate({ first: 1, seeds: 100, faults: { trimsDirty: true } })
+  const { failure } = await simulate('history', { first: 1, seeds: 100, faults: { trimsDirty: true } })
   expect(failure?.message).toMatch(/^line \d: .*viewer/)
   expect(failure?.history.length).toBeLessThanOrEqual(61)
-  expect(await explain(failure?.seed ?? 0, { trimsDirty: true })).toEqual(failure)
+  expect(await explain('history', failure?.seed ?? 0, { trimsDirty: true })).toEqual(failure)
 })

@@ -276,7 +276,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
 type Between = (from: number, to: number) => number
 type Chance = (of: number) => boolean
 
-function drawRoles(between: Between, chance: Chance): Role[] {
+export function drawRoles(between: Between, chance: Chance): Role[] {
   if (chance(0.2)) return Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: true }))
   return [
     ...Array.from({ length: between(1, 3) }, () => ({ serves: true, persists: false })),

@@ -20,13 +20,16 @@ import { makeLogState, openModelLog } from '../simulation/model-log.ts'
 import { makeRecordState, openModelRecordStore } from '../simulation/model-record-store.ts'
 
 export type Switch = 'up' | 'down' | 'hangs'
-const CODES = { hot: UNAVAILABLE.hotStore, log: UNAVAILABLE.log, records: UNAVAILABLE.recordStore, journal: UNAVAILABLE.hotStore }
+const CODES = {
+  ...{ hot: UNAVAILABLE.hotStore, cache: UNAVAILABLE.hotStore, log: UNAVAILABLE.log, records: UNAVAILABLE.recordStore },
+  ...{ events: UNAVAILABLE.log, journal: UNAVAILABLE.hotStore },
+}
 const REGIONS = 4
 
 export type SwitchedStores = ReturnType<typeof makeSwitchedStores>
 
 export function makeSwitchedStores() {
-  const states: Record<StoreName, Switch> = { hot: 'up', log: 'up', records: 'up', journal: 'up' }
+  const states: Record<StoreName, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up', journal: 'up' }
   const calls: string[] = []
   let refuse: (call: string, args: readonly unknown[]) => ErrorCode | undefined = () => undefined
   const gate: Gate = {

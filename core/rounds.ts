@@ -1,5 +1,5 @@
 /** Work that is done again and again, with a pause after each round. A failed round is told, and the next one tries again. */
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock, Timer } from './clock.ts'
 
 export type Rounds = {
   /** Ends after the round under way, which is told by its `mayGoOn`. */

@@ -1,0 +1,93 @@
+/**
+ * The peer of the reads: the same keys read by ioredis alone, in a process of its own. Per page one pipeline of ZMSCORE,
+ * ZMSCORE and HMGET on one connection, and one MGET on another, as the gateway has two; so many pages at once as the gateway
+ * has requests. It answers each `{ pages, atOnce, durationMs }` with what it did, and ends when its parent goes.
+ */
+import { fork } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+import { Redis } from 'ioredis'
+import { makeMarkLayout } from '../../stores/redis/mark-layout.ts'
+import { BUSINESS_NUMBER, type PageRequest } from './dataset.ts'
+
+type Begin = { url: string; prefix: string; regions: number; pages: PageRequest[] }
+type Run = { atOnce: number; durationMs: number }
+export type RawRound = { perSecond: number; cpuMicros: number }
+
+export type RawReader = { run(options: Run): Promise<RawRound>; stop(): void }
+
+export async function startRawReader(begin: Begin): Promise<RawReader> {
+  const child = fork(import.meta.filename, { serialization: 'advanced' })
+  const answer = <T>(message: Begin | Run): Promise<T> =>
+    new Promise((resolve, reject) => {
+      const end = () => reject(new Error('the raw reader ended'))
+      child.once('exit', end)
+      child.once('message', (value) => {
+        child.off('exit', end)
+        resolve(value as T)
+      })
+      child.send(message)
+    })
+  await answer<string>(begin)
+  return { run: (options) => answer<RawRound>(options), stop: () => void child.kill('SIGKILL') }
+}
+
+function makeReader({ url, prefix, regions, pages }: Begin) {
+  const layout = makeMarkLayout(prefix, regions)
+  const [marks, counts] = [new Redis(url), new Redis(url)]
+  const asked = pages.map(({ viewer, oids }) => {
+    const region = layout.regionOf(viewer)
+    const subjects = oids.map((oid) => ({ business: BUSINESS_NUMBER, oid }))
+    return {
+      oids,
+      likes: layout.likes(region, viewer, BUSINESS_NUMBER),
+      dislikes: layout.dislikes(region, viewer, BUSINESS_NUMBER),
+      others: layout.marks(region, viewer, BUSINESS_NUMBER),
+      counts: subjects.flatMap((subject) => {
+        const of = layout.regionOfSubject(subject)
+        return [layout.count(of, subject), layout.countVersion(of, subject)]
+      }),
+    }
+  })
+  let next = 0
+
+  async function read(): Promise<void> {
+    const page = asked[next++ % asked.length] as (typeof asked)[number]
+    await Promise.all([
+      marks
+        .pipeline()
+        .zmscore(page.likes, ...page.oids)
+        .zmscore(page.dislikes, ...page.oids)
+        .hmget(page.others, '', ...page.oids)
+        .exec(),
+      counts.mget(...page.counts),
+    ])
+  }
+
+  return async ({ atOnce, durationMs }: Run): Promise<RawRound> => {
+    const before = process.cpuUsage()
+    const begun = performance.now()
+    let done = 0
+    const lane = async (): Promise<void> => {
+      while (performance.now() - begun < durationMs) {
+        await read()
+        done++
+      }
+    }
+    await Promise.all(Array.from({ length: atOnce }, lane))
+    const { user, system } = process.cpuUsage(before)
+    return { perSecond: done / ((performance.now() - begun) / 1_000), cpuMicros: (user + system) / done }
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  let run: ReturnType<typeof makeReader> | undefined
+  process.on('disconnect', () => process.exit())
+  process.on('message', (message: Begin | Run) => {
+    if ('url' in message) {
+      run = makeReader(message)
+      process.send?.('ready')
+    } else {
+      void run?.(message).then((round) => process.send?.(round))
+    }
+  })
+}

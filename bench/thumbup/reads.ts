@@ -1,0 +1,124 @@
+/**
+ * Pages of states and counts through the gateway, in turn with raw reads of the same keys (`raw-reader.ts`). A page is 50
+ * subjects as one viewer sees them: `viewerMark`, `likeCount` and `dislikeCount` of each, 150 lookups. The operation is
+ * persisted, the viewers are known and complete, no subject is hot, so every page reads Redis.
+ */
+import type { Deployment } from '../../test/support/deployment.ts'
+import { metricsOf } from '../../test/support/role.ts'
+import { sha } from '../../test/support/manifests.ts'
+import { runLoad } from '../load.ts'
+import { cpuMsOf } from '../remote/process.ts'
+import type { Measure } from '../report.ts'
+import { BUSINESS, makePageRequests, type Dataset } from './dataset.ts'
+import { startRawReader, type RawReader } from './raw-reader.ts'
+
+export const PAGE_SIZE = 50
+const LOOKUPS = 3 * PAGE_SIZE
+const AT_ONCE = 16
+const PAGES = 2_000
+const RATIO_MIN = 0.4
+
+export const PAGE_QUERY =
+  'query Page($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { id viewerMark likeCount dislikeCount } }'
+
+type Round = { perSecond: number; cpuMicros: number; p99Ms: number }
+
+export async function measureReads(
+  deployment: Deployment,
+  dataset: Dataset,
+  { rounds, seconds }: { rounds: number; seconds: number },
+  progress: (text: string) => void,
+): Promise<Measure[]> {
+  const pages = makePageRequests(dataset, PAGES, PAGE_SIZE)
+  const { prefix } = { prefix: 'tm', ...deployment.config.stores.redis }
+  const reader = await startRawReader({
+    url: `redis://127.0.0.1:${deployment.servers.redis.port}`,
+    prefix,
+    regions: deployment.config.stores.regions,
+    pages,
+  })
+  const gateway = makeGatewayLoad(deployment, pages)
+  try {
+    // Each viewer asks once: then he is known.
+    await gateway(3_000)
+    await reader.run({ atOnce: AT_ONCE, durationMs: 1_000 })
+    const before = await lookupFigures(deployment)
+    const measured: { ours: Round; raw: Awaited<ReturnType<RawReader['run']>> }[] = []
+    for (let round = 1; round <= rounds; round++) {
+      progress(`pages of ${PAGE_SIZE} subjects: round ${round} of ${rounds}`)
+      const ours = await gateway(seconds * 1_000)
+      measured.push({ ours, raw: await reader.run({ atOnce: AT_ONCE, durationMs: seconds * 1_000 }) })
+    }
+    const after = await lookupFigures(deployment)
+    const median = (figure: (each: (typeof measured)[number]) => number): number =>
+      measured.map(figure).sort((a, b) => a - b)[Math.floor(measured.length / 2)] as number
+    return [
+      {
+        metric: 'lookups through the gateway (a state and two counts per subject)',
+        value: median(({ ours }) => ours.perSecond * LOOKUPS),
+        unit: 'per second',
+      },
+      { metric: 'pages of 50 subjects through the gateway', value: median(({ ours }) => ours.perSecond), unit: 'per second' },
+      { metric: 'page p99', value: median(({ ours }) => ours.p99Ms), unit: 'ms' },
+      { metric: 'page, CPU of the gateway', value: median(({ ours }) => ours.cpuMicros), unit: 'µs' },
+      { metric: 'the same keys by raw pipelines', value: median(({ raw }) => raw.perSecond), unit: 'pages per second' },
+      { metric: 'the same keys by raw pipelines, CPU', value: median(({ raw }) => raw.cpuMicros), unit: 'µs per page' },
+      {
+        metric: 'pages : raw pages, by time',
+        value: median(({ ours, raw }) => ours.perSecond / raw.perSecond),
+        unit: 'ratio',
+        target: RATIO_MIN,
+      },
+      {
+        metric: 'pages : raw pages, by CPU',
+        value: median(({ ours, raw }) => raw.cpuMicros / ours.cpuMicros),
+        unit: 'ratio',
+        target: RATIO_MIN,
+      },
+      { metric: 'counts served without Redis meanwhile', value: after.local - before.local, unit: `of ${after.all - before.all}` },
+      { metric: 'viewers that were unknown, and counts read from the record store meanwhile', value: after.cold - before.cold, unit: '' },
+    ]
+  } finally {
+    reader.stop()
+  }
+}
+
+export function makeGatewayLoad(
+  { gateways }: Deployment,
+  pages: ReturnType<typeof makePageRequests>,
+): (durationMs: number) => Promise<Round> {
+  const [gateway] = gateways
+  if (gateway === undefined) throw new Error('there is no gateway to load')
+  const documentId = `sha256:${sha(PAGE_QUERY)}`
+  const requests = pages.map(({ viewer, oids }) => ({
+    headers: { 'x-viewer-id': viewer },
+    body: Buffer.from(JSON.stringify({ documentId, variables: { business: BUSINESS, ids: oids } })),
+  }))
+  let next = 0
+  return async (durationMs) => {
+    const pid = gateway.pid() as number
+    const cpuBefore = cpuMsOf(pid)
+    const report = await runLoad({
+      url: gateway.url,
+      connections: AT_ONCE,
+      durationMs,
+      body: () => requests[next % requests.length]?.body,
+      headers: () => requests[next++ % requests.length]?.headers ?? {},
+      check(body) {
+        if (body.includes('"errors"') || body.includes('"degraded"') || !body.includes('"viewerMark"'))
+          throw new Error(`a page is not whole: ${body.slice(0, 300)}`)
+      },
+    })
+    return { perSecond: report.perSecond, p99Ms: report.p99Ms, cpuMicros: ((cpuMsOf(pid) - cpuBefore) * 1_000) / report.requests }
+  }
+}
+
+async function lookupFigures({ gateways }: Deployment): Promise<{ local: number; all: number; cold: number }> {
+  const metrics = gateways[0] && (await metricsOf(gateways[0]))
+  const of = (name: string): number => metrics?.get(name) ?? 0
+  return {
+    local: of('tidemark_count_lookups_local_total'),
+    all: of('tidemark_count_lookups_total'),
+    cold: of('tidemark_mark_fills_total') + of('tidemark_count_lookups_records_total'),
+  }
+}

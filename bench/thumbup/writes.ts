@@ -1,0 +1,101 @@
+/**
+ * Marks in batches of 100 to 500 through the gateway, as fast as they are taken, and what the job makes of them: a subject
+ * has one update of its counts per window, however many marks it got.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { callApi, readMetrics } from '../../cli/api-client.ts'
+import { randomBelow, seededRandom } from '../../core/random.ts'
+import { runLoad } from '../load.ts'
+import type { Measure } from '../report.ts'
+import { BUSINESS } from './dataset.ts'
+
+const PER_SECOND_MIN = 15_000
+const VIEWERS = 5_000
+const SUBJECTS = 2_000
+const BODIES = 400
+const CONNECTIONS = 8
+const SETTLED_MAX_MS = 120_000
+const LOOK = 'query Look($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { viewerMark } }'
+const MARK = 'mutation Mark($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
+
+/** `job`: where the job's metrics are; the gateway's own address where it runs the job itself. */
+export async function measureWrites(shape: string, { url, job }: { url: string; job: string }, seconds: number): Promise<Measure[]> {
+  const batches = makeBatches()
+  let [next, sent] = [0, 0]
+  const load = (durationMs: number) =>
+    runLoad({
+      url,
+      connections: CONNECTIONS,
+      durationMs,
+      headers: { 'x-viewer-id': 'bench', 'x-viewer-scopes': 'marks:write-any' },
+      body() {
+        const batch = batches[next++ % batches.length] as (typeof batches)[number]
+        sent += batch.count
+        return batch.body
+      },
+      check(body) {
+        if (!body.includes('"ACCEPTED"') || body.includes('"REJECTED"') || body.includes('"degraded"'))
+          throw new Error(`a batch of marks was not taken: ${body.slice(0, 300)}`)
+      },
+    })
+  await makeKnown(url)
+  await load(1_000)
+  const before = await settled(job)
+  sent = 0
+  const report = await load(seconds * 1_000)
+  const after = await settled(job)
+  const grew = (name: string): number => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+  const [updates, windows] = [grew('tidemark_count_updates_total'), grew('tidemark_mark_windows_total')]
+  return [
+    { metric: `${shape}: marks acknowledged and durable`, value: sent / report.seconds, unit: 'per second', target: PER_SECOND_MIN },
+    { metric: `${shape}: call of 100 to 500 marks, p50`, value: report.p50Ms, unit: 'ms' },
+    { metric: `${shape}: call of 100 to 500 marks, p99`, value: report.p99Ms, unit: 'ms' },
+    { metric: `${shape}: marks : count updates`, value: sent / updates, unit: `${sent} : ${updates}`, target: 2 },
+    {
+      metric: `${shape}: count updates per subject and window`,
+      value: updates / (windows * SUBJECTS),
+      unit: `${windows} windows`,
+      target: 1.02,
+      atMost: true,
+    },
+    { metric: `${shape}: marks in transactions`, value: grew('tidemark_marks_persisted_rows_total'), unit: 'rows' },
+  ]
+}
+
+/** Each viewer looks at something, as whoever marks does: then his marks are in the hot store. */
+async function makeKnown(url: string): Promise<void> {
+  let next = 0
+  const looker = async (): Promise<void> => {
+    while (next < VIEWERS) {
+      const viewer = String(1 + next++)
+      await callApi(url, LOOK, { business: BUSINESS, ids: [viewer] }, { viewer })
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, looker))
+}
+
+/** Made before the clock starts. Times are the server's. A few subjects get most of the marks. */
+function makeBatches(): { body: Buffer; count: number }[] {
+  const random = seededRandom(4)
+  const marks = ['LIKE', 'LIKE', 'LIKE', 'NONE', 'DISLIKE']
+  return Array.from({ length: BODIES }, () => {
+    const count = 100 + randomBelow(random, 401)
+    const inputs = Array.from({ length: count }, () => ({
+      viewer: String(1 + randomBelow(random, VIEWERS)),
+      business: BUSINESS,
+      id: String(1_000_000 + Math.floor(SUBJECTS * random() ** 3)),
+      mark: marks[randomBelow(random, marks.length)],
+    }))
+    return { body: Buffer.from(JSON.stringify({ query: MARK, variables: { inputs } })), count }
+  })
+}
+
+/** The figures once nothing waits to be persisted. */
+export async function settled(job: string): Promise<Map<string, number>> {
+  for (const end = performance.now() + SETTLED_MAX_MS; ; await sleep(200)) {
+    const metrics = await readMetrics(job)
+    const waiting = ['tidemark_dirty_marks', 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox'].map((name) => metrics.get(name))
+    if (waiting.every((count) => count === 0)) return metrics
+    if (performance.now() > end) throw new Error(`there are left: ${waiting.join(', ')} dirty marks, messages, changes to tell`)
+  }
+}

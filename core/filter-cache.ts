@@ -1,0 +1,155 @@
+/**
+ * Viewers' filters in memory: opened once, bounded by bytes, all live months of a viewer as one entry. A viewer who has none
+ * is an entry as well, an empty one.
+ *
+ * The race that this must not lose:
+ *   1. a reader has filters in memory      2. the job folds plays into the stored ones, and removes them from staging
+ *   3. the reader looks at what is staged: nothing; and at his filters: nothing. What was watched comes back.
+ * So whoever reads looks at what is staged first. That tells how often the viewer was folded (`HotSeen.folds`), as of the same
+ * moment. An entry is used only at the very count that its reader had seen before he began to load: then whatever had left
+ * staging by that moment was in the stored filters when they were loaded. The count is forgotten by the hot store some time
+ * after the last fold; an entry lives for less than that.
+ *
+ * A load is shared by those who wait for it, never joined once it has begun (`loaders/shared-lookup.ts`): it may have read before
+ * a fold that the next reader knows of.
+ */
+import type { SeenRecords } from '../stores/seen-records.ts'
+import type { Clock } from './clock.ts'
+import type { Month, ViewerId } from './domain.ts'
+import type { LocalCacheFigures } from './local-cache.ts'
+import { openFilter, type Probe } from './seen-filter.ts'
+import { makeSieveCache } from './sieve-cache.ts'
+import { HOUR_MS, liveMonths, monthOf } from './time-ring.ts'
+
+/** A filter, opened. */
+export type MonthFilter = { month: Month; probe: Probe }
+
+export type ViewerFilters = {
+  /** The newest month first. */
+  filters: readonly MonthFilter[]
+  /** Those that cannot be read, which are told to `onUnreadable`: the answer is made without them. */
+  unreadable: number
+}
+
+export type FilterCacheOptions = {
+  bytesMax: number
+  /** Milliseconds. */
+  ttlMs: number
+  /** Months before the current one that are live. */
+  monthsBefore: number
+  /** Milliseconds a play may lie ahead of the clock. */
+  futureMaxMs: number
+}
+
+export type FilterCache = {
+  /** `folds`: what the hot store said before this call. Rejects with RECORD_STORE_UNAVAILABLE. */
+  get(viewer: ViewerId, folds: number): Promise<ViewerFilters>
+  /** Without knowing the count: what there is, if it is young enough; what is loaded is kept for other such readers. */
+  getBlindly(viewer: ViewerId): Promise<ViewerFilters>
+  /** For when no store answers: however old. */
+  lastKnown(viewer: ViewerId): ViewerFilters | undefined
+  forget(viewer: ViewerId): void
+  figures(): LocalCacheFigures & { loads: number }
+}
+
+type Entry = ViewerFilters & { folds: number }
+type SharedLookup = (
+  load: (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>,
+) => (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>
+
+/** What an entry takes besides its filters, and each of these besides its bytes, as measured. */
+const ENTRY_BYTES = 300
+const FILTER_BYTES = 250
+/** So many entries of the least size would fill it: a viewer with filters takes more, and arrays are made for all of them. */
+const BYTES_PER_ENTRY = 512
+
+const UNREADABLE_MS = 60_000
+/** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
+const NO_COUNT = -1
+
+/** `share`: makes a lookup that several callers share; see `loaders/shared-lookup.ts`. */
+export function makeFilterCache(
+  clock: Clock,
+  records: Pick<SeenRecords, 'getFilters'>,
+  share: SharedLookup,
+  { bytesMax, ttlMs, monthsBefore, futureMaxMs }: FilterCacheOptions,
+  onUnreadable: (viewer: ViewerId, month: Month, error: unknown) => void,
+): FilterCache {
+  const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
+  const lookUp = share(load)
+  let loads = 0
+
+  /**
+   * Also the month that begins soon: plays may lie ahead, clocks of servers differ, and an entry that was loaded before a
+   * month began is used in it.
+   */
+  function monthsToLoad(): Month[] {
+    const now = clock.now()
+    const newest = monthOf(now + futureMaxMs + HOUR_MS)
+    return liveMonths(now + futureMaxMs + HOUR_MS, monthsBefore + newest - monthOf(now))
+  }
+
+  async function load(viewers: readonly ViewerId[]): Promise<ViewerFilters[]> {
+    const months = monthsToLoad()
+    loads++
+    const stored = await records.getFilters(viewers.flatMap((viewer) => months.map((month) => ({ viewer, month }))))
+    return viewers.map((viewer, place) => {
+      const filters: MonthFilter[] = []
+      let unreadable = 0
+      months.forEach((month, index) => {
+        const found = stored[place * months.length + index]
+        if (found === undefined) return
+        try {
+          filters.push({ month, probe: openFilter(found.filter) })
+        } catch (error) {
+          unreadable++
+          onUnreadable(viewer, month, error)
+        }
+      })
+      return { filters, unreadable }
+    })
+  }
+
+  async function loadOne(viewer: ViewerId): Promise<ViewerFilters> {
+    return (await lookUp([viewer]))[0] as ViewerFilters
+  }
+
+  /** With one that cannot be read, for as long as its repair may take, or its readers are not to ask for it each time. */
+  function keep(viewer: ViewerId, entry: Entry): void {
+    cache.set(viewer, entry, bytesOf(viewer, entry.filters), entry.unreadable === 0 ? ttlMs : Math.min(ttlMs, UNREADABLE_MS))
+  }
+
+  /** What is in months that are over is not looked at any more. */
+  function live<T extends ViewerFilters>(found: T): ViewerFilters {
+    const oldest = monthOf(clock.now()) - monthsBefore
+    if (found.filters.every(({ month }) => month >= oldest)) return found
+    return { filters: found.filters.filter(({ month }) => month >= oldest), unreadable: found.unreadable }
+  }
+
+  return {
+    async get(viewer, folds) {
+      const held = cache.get(viewer)
+      if (held?.folds === folds) return live(held)
+      const { filters, unreadable } = await loadOne(viewer)
+      keep(viewer, { filters, unreadable, folds })
+      return { filters, unreadable }
+    },
+    async getBlindly(viewer) {
+      const held = cache.get(viewer)
+      if (held !== undefined) return live(held)
+      const { filters, unreadable } = await loadOne(viewer)
+      keep(viewer, { filters, unreadable, folds: NO_COUNT })
+      return { filters, unreadable }
+    },
+    lastKnown(viewer) {
+      const held = cache.getStale(viewer)
+      return held && live(held)
+    },
+    forget: (viewer) => void cache.delete(viewer),
+    figures: () => ({ ...cache.figures(), loads }),
+  }
+}
+
+function bytesOf(viewer: ViewerId, filters: readonly MonthFilter[]): number {
+  return filters.reduce((sum, { probe }) => sum + FILTER_BYTES + probe.bytes, ENTRY_BYTES + 2 * viewer.length)
+}

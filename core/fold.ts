@@ -1,0 +1,234 @@
+/**
+ * The fold: what viewers have staged in a slot goes into their filters of the months, and only then leaves staging. Idempotent
+ * at every step, so that whoever dies within it, and whoever does the same at the same time, loses nothing:
+ *
+ *   read staged → read filters → add → write each if its version is the one that was read (those refused: again from there)
+ *   → remove exactly what was folded. What was staged meanwhile, or staged again with a later time, stays.
+ *
+ * A filter that is damaged is set aside and made anew from what is staged and from what else is known of that month
+ * (`rebuild`). One that a newer version of us wrote is left alone, and what is staged waits for a worker that can read it. A
+ * viewer whose fold fails keeps everything staged, and holds up nobody else.
+ *
+ * A month that is over has its filter closed: made as small as its records allow (`seen-filter.ts`). That is done with the first
+ * fold into the next month, so that it costs a viewer one write a month; a play that comes later still costs bits, and
+ * nothing else.
+ */
+import type { FilterKey, FilterWrite, SeenRecords } from '../stores/seen-records.ts'
+import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
+import type { Month, Subject, ViewerId } from './domain.ts'
+import { TidemarkError, isTidemarkError } from './errors.ts'
+import { saysDown } from './degraded.ts'
+import { addToFilter, openFilter } from './seen-filter.ts'
+import { hashSeen, type SeenHashes } from './seen-hash.ts'
+import { monthOf } from './time-ring.ts'
+
+export type FoldStores = {
+  hot: Pick<SeenStore, 'readStaged' | 'removeStaged'>
+  records: Pick<SeenRecords, 'getFilters' | 'putFilters' | 'quarantineFilter'>
+}
+
+export type FoldOptions = {
+  /** What one filter may hide wrongly. */
+  rate: number
+  /** Is this month over? */
+  isOver(month: Month): boolean
+  /** When a filter that is first written now expires. */
+  expiryOf(month: Month): number
+  /** What else is known that a viewer watched in a month; absent: nothing. */
+  rebuild?: ((viewer: ViewerId, month: Month) => Promise<readonly Subject[]>) | undefined
+}
+
+export type FoldReport = {
+  /** Plays that were folded, in filters that were written: plays : writes is what staging saves. */
+  plays: number
+  writes: number
+  /** Writes that another one came before; they were done again. */
+  refused: number
+  /** Filters of months that are over, made small. */
+  closed: number
+  quarantined: number
+  /** Who must be folded again, and why. */
+  failed: { viewer: ViewerId; error: unknown }[]
+}
+
+export type Fold = {
+  /** Viewers are distinct. Rejects only if a store does not answer: then nothing of what remains staged is lost. */
+  fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport>
+  /** Makes a filter anew if it is damaged. True if it was. */
+  repair(key: FilterKey): Promise<boolean>
+}
+
+/** What a viewer has staged of a month. */
+type Portion = FilterKey & { plays: readonly StagedPlay[]; attempts: number }
+
+/** As often as that others may come before a write. They fold too, so that something goes on each time. */
+const ATTEMPTS_MAX = 20
+
+export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild }: FoldOptions): Fold {
+  async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
+    const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
+    const staged = await hot.readStaged(slot, viewers)
+    const folded = new Map<ViewerId, StagedPlay[]>(viewers.map((viewer) => [viewer, []]))
+    const begun: FilterKey[] = []
+    let open = viewers.flatMap((viewer, place) => portionsOf(viewer, staged[place] ?? []))
+    while (open.length > 0) {
+      const { done, again } = await writeAll(open, report, begun)
+      for (const { viewer, plays } of done) {
+        for (const play of plays) folded.get(viewer)?.push(play)
+        report.plays += plays.length
+      }
+      open = again
+    }
+    await closeEarlier(begun, report)
+    // Also those who had nothing: their places in the ring are of no use.
+    const failed = new Set(report.failed.map(({ viewer }) => viewer))
+    const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
+    await hot.removeStaged(
+      slot,
+      removed.filter(({ viewer, plays }) => plays.length > 0 || !failed.has(viewer)),
+    )
+    return report
+  }
+
+  async function writeAll(
+    portions: readonly Portion[],
+    report: FoldReport,
+    begun: FilterKey[],
+  ): Promise<{ done: Portion[]; again: Portion[] }> {
+    const stored = await records.getFilters(portions)
+    const done: Portion[] = []
+    const again: Portion[] = []
+    const writes: { portion: Portion; write: FilterWrite }[] = []
+    for (const [place, portion] of portions.entries()) {
+      const { viewer, month } = portion
+      if (portion.attempts > ATTEMPTS_MAX) {
+        report.failed.push({ viewer, error: outrun(portion) })
+        continue
+      }
+      const { filter, version } = stored[place] ?? { filter: undefined, version: 0 }
+      try {
+        const added = add(filter, month, portion.plays)
+        if (filter?.equals(added)) done.push(portion)
+        else writes.push({ portion, write: { viewer, month, filter: added, expected: version, expiresAt: expiryOf(month) } })
+      } catch (error) {
+        try {
+          if (!isDamage(error)) throw error
+          await renew({ viewer, month }, version, error)
+          report.quarantined++
+          again.push(later(portion))
+        } catch (failure) {
+          if (endsRound(failure)) throw failure
+          report.failed.push({ viewer, error: failure })
+        }
+      }
+    }
+    const written = writes.length === 0 ? [] : await records.putFilters(writes.map(({ write }) => write))
+    writes.forEach(({ portion, write }, place) => {
+      if (written[place] === true) {
+        report.writes++
+        done.push(portion)
+        if (write.expected === 0) begun.push({ viewer: portion.viewer, month: portion.month })
+        return
+      }
+      report.refused++
+      again.push(later(portion))
+    })
+    return { done, again }
+  }
+
+  /** Of viewers who have begun a month. What is not done here, or is refused, takes more bytes and does no other harm. */
+  async function closeEarlier(begun: readonly FilterKey[], report: FoldReport): Promise<void> {
+    const keys = begun.map(({ viewer, month }) => ({ viewer, month: month - 1 })).filter(({ month }) => isOver(month))
+    if (keys.length === 0) return
+    const stored = await records.getFilters(keys)
+    const writes = keys.flatMap(({ viewer, month }, place): FilterWrite[] => {
+      const found = stored[place]
+      if (found === undefined) return []
+      try {
+        const filter = add(found.filter, month, [])
+        return found.filter.equals(filter) ? [] : [{ viewer, month, filter, expected: found.version, expiresAt: expiryOf(month) }]
+      } catch {
+        // Whoever reads it says so, and has it repaired.
+        return []
+      }
+    })
+    if (writes.length > 0) report.closed += (await records.putFilters(writes)).filter(Boolean).length
+  }
+
+  /** Sets a filter aside; writes what else is known of its month in its place, which is read before, so that it is not lost between. */
+  async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
+    const known = rebuild === undefined ? [] : await rebuild(viewer, month)
+    await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason))
+    if (known.length === 0) return
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const [stored] = await records.getFilters([{ viewer, month }])
+      const filter = add(stored?.filter, month, known)
+      const write = { viewer, month, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(month) }
+      if ((await records.putFilters([write]))[0] === true) return
+    }
+    throw outrun({ viewer, month })
+  }
+
+  function add(filter: Buffer | undefined, month: Month, subjects: readonly Subject[]): Buffer {
+    return addToFilter(filter, hashAll(subjects), isOver(month) ? { rate, recordsMax: 0 } : { rate })
+  }
+
+  return {
+    fold,
+    async repair(key) {
+      const [stored] = await records.getFilters([key])
+      if (stored === undefined) return false
+      try {
+        openFilter(stored.filter)
+        return false
+      } catch (error) {
+        if (!isDamage(error)) throw error
+        await renew(key, stored.version, error)
+        return true
+      }
+    },
+  }
+}
+
+function portionsOf(viewer: ViewerId, plays: readonly StagedPlay[]): Portion[] {
+  return Array.from(
+    Map.groupBy(plays, ({ playedAt }) => monthOf(playedAt)),
+    ([month, some]) => ({ viewer, month, plays: some, attempts: 0 }),
+  )
+}
+
+function hashAll(subjects: readonly Subject[]): SeenHashes {
+  const hashes = new Uint32Array(subjects.length * 2)
+  let at = 0
+  for (const [business, some] of Map.groupBy(subjects, (subject) => subject.business)) {
+    hashes.set(
+      hashSeen(
+        business,
+        some.map(({ oid }) => oid),
+      ),
+      at,
+    )
+    at += some.length * 2
+  }
+  return hashes
+}
+
+function later(portion: Portion): Portion {
+  return { ...portion, attempts: portion.attempts + 1 }
+}
+
+function isDamage(error: unknown): boolean {
+  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+}
+
+function outrun({ viewer, month }: FilterKey): TidemarkError {
+  return new TidemarkError(
+    'INTERNAL',
+    `the filter of viewer "${viewer}" and month ${month} changed ${ATTEMPTS_MAX} times while it was folded`,
+  )
+}
+
+/** Is it of no use to try others, because a store is down? */
+export function endsRound(error: unknown): boolean {
+  return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
+}

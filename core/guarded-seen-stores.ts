@@ -1,0 +1,78 @@
+/**
+ * The ports of what was seen as the service sees them: behind a breaker each, so that a store that is down costs a request
+ * nothing (`guarded-stores.ts` says more). The job uses them as they are.
+ */
+import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
+import type { PlayLog } from '../stores/play-log.ts'
+import type { SeenRecords } from '../stores/seen-records.ts'
+import type { SeenStore } from '../stores/seen-store.ts'
+import { makeBreaker, type Breaker } from './breaker.ts'
+import type { Clock } from './clock.ts'
+import { TidemarkError } from './errors.ts'
+import type { GuardOptions } from './guarded-stores.ts'
+import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
+
+export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords }
+
+export type GuardedSeenStores = SeenStores & {
+  breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  /** Ends the asking; the stores stay open. */
+  stop(): void
+}
+
+export function guardSeenStores(
+  clock: Clock,
+  { hot, log, records }: SeenStores,
+  options: GuardOptions,
+  onError: (error: unknown) => void,
+): GuardedSeenStores {
+  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
+  const breakers = {
+    hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
+    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
+    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
+  }
+  return {
+    hot: guardHot(hot, breakers.hotStore),
+    log: { ...log, appendPlays: (plays) => breakers.log.run(() => log.appendPlays(plays)) },
+    records: guardRecords(records, breakers.recordStore, options),
+    breakers,
+    stop() {
+      for (const breaker of Object.values(breakers)) breaker.stop()
+    },
+  }
+}
+
+function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
+  return {
+    ...hot,
+    putIssued: (viewer, business, oids, options) => run([viewer], () => hot.putIssued(viewer, business, oids, options)),
+    stagePlays(plays, options) {
+      const viewers = plays.map((play) => play.viewer)
+      return run(viewers, () => hot.stagePlays(plays, options))
+    },
+    // Of nobody in particular, and wanted before the first play is staged.
+    getRingLayouts: () => run([], () => hot.getRingLayouts()),
+    putRingLayout: (layout) => run([], () => hot.putRingLayout(layout)),
+    getSeen: (viewer, business) => run([viewer], () => hot.getSeen(viewer, business)),
+    getSeenMany(of) {
+      const viewers = of.map(({ viewer }) => viewer)
+      return run(viewers, () => hot.getSeenMany(of))
+    },
+  }
+}
+
+function guardRecords(records: SeenRecords, breaker: Breaker, options: GuardOptions): SeenRecords {
+  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000 } = options
+  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
+  async function read<T>(task: () => Promise<T>): Promise<T> {
+    try {
+      return await limit.execute(() => breaker.run(task))
+    } catch (error) {
+      if (!isBulkheadRejectedError(error)) throw error
+      const sentence = `${recordReadsWaitingMax} reads of filters wait already: try again`
+      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
+    }
+  }
+  return { ...records, getFilters: (keys) => read(() => records.getFilters(keys)) }
+}

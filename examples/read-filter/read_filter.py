@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Reads a filter of what a viewer has seen in a month, as Tidemark stores it, and says which ids are in it.
+
+    read_filter.py FILE BUSINESS [ID ...]        ids as arguments, or from standard input, each ended by a newline
+
+BUSINESS is the business's number. One line for each id: the id, a tab, "seen" (probably) or "unseen" (certainly).
+Exit status 1, and a sentence on standard error, if the file is damaged or of a version that this reader does not know.
+
+It is written from the two descriptions of the format alone, core/seen-filter.ts and core/seen-hash.ts, and needs nothing
+but Python 3.
+"""
+import sys
+import zlib
+
+MASK = 0xFFFFFFFF
+
+
+def finalizer(shift1, factor1, shift2, factor2, shift3):
+    def mix(value):
+        value = (value ^ (value >> shift1)) * factor1 & MASK
+        value = (value ^ (value >> shift2)) * factor2 & MASK
+        return value ^ (value >> shift3)
+
+    return mix
+
+
+LANES = [
+    (0x7469646D, finalizer(16, 0x85EBCA6B, 13, 0xC2B2AE35, 16)),
+    (0x61726B31, finalizer(16, 0x7FEB352D, 15, 0x846CA68B, 16)),
+]
+
+
+def is_integer(oid):
+    return oid.isascii() and oid.isdigit() and str(int(oid)) == oid and int(oid) < 2**63
+
+
+def hash64(business, oid):
+    """The two hashes, the first above the second."""
+    result = 0
+    for salt, mix in LANES:
+        seed = salt ^ (business * 0x9E3779B1 & MASK)
+        if is_integer(oid):
+            number = int(oid)
+            lane = mix((number & MASK) ^ mix((number >> 32) ^ seed))
+        else:
+            text = oid.encode()
+            packed = bytes([0x80 | len(text)]) + text
+            packed += bytes(-len(packed) % 4)
+            lane = seed ^ 0x80000000
+            for at in range(0, len(packed), 4):
+                word = int.from_bytes(packed[at : at + 4], "little")
+                lane = mix(lane ^ word) + 0x9E3779B9 & MASK
+        result = result << 32 | lane
+    return result
+
+
+class Reader:
+    def __init__(self, data, at):
+        self.data, self.at = data, at
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def take(self, length):
+        self.at += length
+        return self.data[self.at - length : self.at]
+
+
+def golomb_values(code, count, k):
+    bits = int.from_bytes(code, "big")
+    text = bin(bits)[2:].zfill(len(code) * 8) if code else ""
+    values, at, following = set(), 0, 0
+    for _ in range(count):
+        one = text.index("1", at)
+        rest = int(text[one + 1 : one + 1 + k] or "0", 2)
+        value = following + ((one - at) << k) + rest
+        values.add(value)
+        at, following = one + 1 + k, value + 1
+    return values
+
+
+def read_filter(data):
+    """Returns (rate, records, [(width, values)])."""
+    if len(data) < 6 or data[0] & 0xF0 != 0xF0:
+        raise ValueError("this is no filter")
+    if int.from_bytes(data[1:5], "big") != zlib.crc32(data[:1] + data[5:]):
+        raise ValueError("the filter is damaged: its sum is not that of its bytes")
+    if data[0] != 0xF1 or data[5] != 0x11:
+        raise ValueError(f"format {data[0] & 15}, hash {data[5] >> 4} and kind {data[5] & 15} are not 1, 1 and 1, which this reader knows")
+    reader = Reader(data, 6)
+    rate = reader.varint() / 1e6
+    records = reader.varint()
+    sets = []
+    while reader.at < len(data):
+        width, k = reader.byte(), reader.byte()
+        count = reader.varint()
+        sets.append((width, golomb_values(reader.take(reader.varint()), count, k)))
+    return rate, records, sets
+
+
+def is_in(sets, business, oid):
+    hashed = hash64(business, oid)
+    return any(hashed >> (64 - width) in values for width, values in sets)
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit("usage: read_filter.py FILE BUSINESS [ID ...]")
+    with open(sys.argv[1], "rb") as file:
+        data = file.read()
+    try:
+        _, _, sets = read_filter(data)
+    except ValueError as error:
+        sys.exit(str(error))
+    oids = sys.argv[3:] or sys.stdin.buffer.read().decode().split("\n")[:-1]
+    lines = (f"{oid}\t{'seen' if is_in(sets, int(sys.argv[2]), oid) else 'unseen'}\n" for oid in oids)
+    sys.stdout.buffer.write("".join(lines).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+/** What happens to what a viewer has seen inside a call's transaction, as the port promises. */
+import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
+import { shardOf } from '../../core/time-ring.ts'
+import { inOrderOfUse } from '../ring-layouts.ts'
+import type { HotSeen, IssuedOptions, RingLayout, StagedPlay } from '../seen-store.ts'
+import type { Bytes, Environment } from './environment.ts'
+import { issuedKey, makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
+import type { SeenPlace } from './seen-keys.ts'
+import { decodeIssued, decodeShape, decodeState, decodeTime, encodeIssued, encodeShape, encodeState, encodeTime } from './seen-values.ts'
+import type { SeenState } from './seen-values.ts'
+import { sequenceKey, sequenceOf } from './sequences.ts'
+
+export type SeenTables = {
+  /** Viewer by viewer: `seen-keys.ts`. */
+  seen: Bytes
+  ring: Bytes
+  /** By `since`. */
+  layouts: Bytes
+}
+
+const NOTHING = Buffer.allocUnsafeSlow(0)
+
+export function openSeenTables(environment: Environment): SeenTables {
+  return { seen: environment.table('seen'), ring: environment.table('seen-ring'), layouts: environment.table('seen-layouts') }
+}
+
+export function putIssued(
+  { seen }: SeenTables,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  oids: readonly string[],
+  { now, cap, minAgeMs, hardCap }: IssuedOptions,
+): void {
+  const place = makePlace(viewer)
+  const times = new Map(readIssued(seen, place, business).map(({ oid, issuedAt }) => [oid, issuedAt]))
+  for (const oid of oids) times.set(oid, Math.max(now, times.get(oid) ?? 0))
+  const issued = Array.from(times, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
+  const kept = issued.filter(({ issuedAt }, rank) => rank < cap || (rank < hardCap && issuedAt > now - minAgeMs))
+  void seen.put(issuedKey(place, business), encodeIssued(kept))
+}
+
+function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumber): HotSeen['issued'] {
+  const value = seen.getBinaryFast(issuedKey(place, business))
+  return value === undefined ? [] : decodeIssued(value, value.length)
+}
+
+/** Of one moment by bytes, the last first. */
+function newestFirst(a: { oid: string; issuedAt: number }, b: { oid: string; issuedAt: number }): number {
+  return b.issuedAt - a.issuedAt || Buffer.compare(Buffer.from(b.oid), Buffer.from(a.oid))
+}
+
+function readState(seen: Bytes, place: SeenPlace): SeenState {
+  const value = seen.getBinaryFast(stateKey(place))
+  return value === undefined ? { folds: 0, staged: new Map() } : decodeState(value, value.length)
+}
+
+export function stagePlays(
+  { seen, ring }: SeenTables,
+  plays: readonly Play[],
+  slot: number,
+  shardOfViewer: (viewer: ViewerId) => number,
+): { viewer: ViewerId; staged: number }[] {
+  const touched = new Map<ViewerId, { place: SeenPlace; state: SeenState; staged: number }>()
+  for (const play of plays) {
+    let held = touched.get(play.viewer)
+    if (held === undefined) {
+      const place = makePlace(play.viewer)
+      const state = readState(seen, place)
+      held = { place, state, staged: state.staged.get(slot) ?? 0 }
+      touched.set(play.viewer, held)
+    }
+    const key = stagedKey(held.place, slot, play)
+    const stored = seen.getBinaryFast(key)
+    if (stored === undefined) held.staged += 1
+    else if (decodeTime(stored) >= play.playedAt) continue
+    void seen.put(key, encodeTime(play.playedAt))
+  }
+  return Array.from(touched, ([viewer, { place, state, staged }]) => {
+    if (staged !== state.staged.get(slot)) void seen.put(stateKey(place), encodeState(withStaged(state, slot, staged)))
+    void ring.put(ringKey(slot, shardOfViewer(viewer), viewer), NOTHING)
+    return { viewer, staged }
+  })
+}
+
+function withStaged({ folds, staged }: SeenState, slot: number, count: number): SeenState {
+  const counts = new Map(staged).set(slot, count)
+  if (count === 0) counts.delete(slot)
+  return { folds, staged: counts }
+}
+
+export function getSeen({ seen }: SeenTables, viewer: ViewerId, business: BusinessNumber): HotSeen {
+  const place = makePlace(viewer)
+  const { folds, staged } = readState(seen, place)
+  const latest = new Map<string, number>()
+  if (staged.size > 0) {
+    for (const { key, value } of seen.getRange(stagedRange(place))) {
+      const subject = subjectOfStagedKey(place, key)
+      if (subject.business === business) latest.set(subject.oid, Math.max(decodeTime(value), latest.get(subject.oid) ?? 0))
+    }
+  }
+  return { issued: readIssued(seen, place, business), staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })), folds }
+}
+
+export function readStaged({ seen }: SeenTables, slot: number, viewer: ViewerId): StagedPlay[] {
+  const place = makePlace(viewer)
+  return Array.from(seen.getRange(stagedRange(place, slot)), ({ key, value }) => ({
+    ...subjectOfStagedKey(place, key),
+    playedAt: decodeTime(value),
+  }))
+}
+
+/** `shards` are the counts of all layouts that are known. */
+export function removeStaged(
+  { seen, ring }: SeenTables,
+  slot: number,
+  { viewer, plays }: { viewer: ViewerId; plays: readonly StagedPlay[] },
+  regions: number,
+  shards: ReadonlySet<number>,
+): void {
+  const place = makePlace(viewer)
+  const state = readState(seen, place)
+  const before = state.staged.get(slot) ?? 0
+  let staged = before
+  for (const play of plays) {
+    const key = stagedKey(place, slot, play)
+    const stored = seen.getBinaryFast(key)
+    if (stored === undefined || decodeTime(stored) !== play.playedAt) continue
+    void seen.remove(key)
+    staged -= 1
+  }
+  if (staged < before) void seen.put(stateKey(place), encodeState(withStaged({ ...state, folds: state.folds + 1 }, slot, staged)))
+  if (staged > 0) return
+  for (const count of shards) void ring.remove(ringKey(slot, shardOf(viewer, regions, count), viewer))
+}
+
+export function countRing({ ring }: SeenTables, slots: number): number[] {
+  const counts = Array.from({ length: slots }, () => 0)
+  for (const key of ring.getKeys()) {
+    const { slot } = readRingKey(key)
+    counts[slot] = (counts[slot] ?? 0) + 1
+  }
+  return counts
+}
+
+export function readLayouts({ layouts }: SeenTables): RingLayout[] {
+  return inOrderOfUse(Array.from(layouts.getRange(), ({ key, value }) => ({ ...decodeShape(value), since: sequenceOf(key) })))
+}
+
+export function writeLayout({ layouts }: SeenTables, { since, ...shape }: RingLayout): void {
+  const key = sequenceKey(since)
+  if (layouts.getBinaryFast(key) === undefined) void layouts.put(key, encodeShape(shape))
+}

@@ -1,0 +1,152 @@
+/**
+ * The runs of a job. When an hour has ended, its slot is folded, and that of the hour before once more; the first run of a
+ * worker, and one after a run that left something, takes every slot that has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
+ * are done one after the other, each once; what fails, or is gained from another worker meanwhile, is done by a later round
+ * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
+ *
+ * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { ViewerId } from '../../core/domain.ts'
+import { endsRound, type Fold, type FoldReport } from '../../core/fold.ts'
+import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../../core/time-ring.ts'
+import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
+import { shapesOf } from './layouts.ts'
+
+export type FoldingOptions = {
+  /** The shape of this worker's settings; others are found in the store. */
+  shape: RingShape
+  regions: number
+  /** Milliseconds after the end of an hour from which on its slot is folded. */
+  settleMs: number
+  /** Viewers one step folds. */
+  keysMax: number
+  /** Steps under way at once. */
+  foldsAtOnce: number
+}
+
+export type FoldingFigures = Omit<FoldReport, 'failed'> & {
+  /** Runs begun, of which hour (since the epoch) the last one is, and what it has left; how long the last one took that left nothing. */
+  runs: number
+  runHour: number
+  shardsLeft: number
+  runMs: number
+  /** Shards worked through, shards that could not be, viewers folded, viewers whose fold failed. */
+  shards: number
+  shardsFailed: number
+  viewers: number
+  viewersFailed: number
+}
+
+export type Folding = {
+  /** Does what is due and not yet done in this hour. Rejects with the error of a store that is down: the next round goes on. */
+  round(mayGoOn?: () => boolean): Promise<void>
+  figures(): FoldingFigures
+}
+
+type Task = { slot: number; shards: number; done: Uint8Array }
+
+export function makeFolding(
+  clock: Clock,
+  hot: Pick<SeenStore, 'listRing' | 'getRingLayouts'>,
+  fold: Fold['fold'],
+  ownedRegions: () => readonly number[],
+  options: FoldingOptions,
+  onError: (error: unknown) => void,
+): Folding {
+  const { shape, regions, settleMs, keysMax, foldsAtOnce } = options
+  const figures: FoldingFigures = {
+    ...{ runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
+    ...{ plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 },
+  }
+  let hour: number | undefined
+  let tasks: Task[] = []
+  let begunAt = 0
+
+  async function round(mayGoOn: () => boolean = () => true): Promise<void> {
+    const settled = clock.now() - settleMs
+    const current = Math.floor(settled / HOUR_MS)
+    if (current !== hour) {
+      // Of a worker that was away, or left something, all that has come to rest is due.
+      tasks = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0)
+      hour = figures.runHour = current
+      begunAt = clock.now()
+      figures.runs++
+    }
+    const open = tasks.map(openOf)
+    figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
+    for (const [place, task] of tasks.entries()) await workOn(task, open[place] ?? [], mayGoOn)
+    if (figures.shardsLeft === 0 && begunAt > 0) {
+      figures.runMs = clock.now() - begunAt
+      begunAt = 0
+    }
+  }
+
+  async function planRun(now: number, isLate: boolean): Promise<Task[]> {
+    const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
+    const due = live.flatMap(({ slots, shards }) => (isLate ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
+    const walked = isLate ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
+    return [...due, ...walked].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) }))
+  }
+
+  /** What is left of a task in the regions that are owned now. */
+  function openOf({ shards, done }: Task): number[] {
+    const own = ownedRegions().flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
+    return own.filter((shard) => done[shard] === 0)
+  }
+
+  async function workOn({ slot, done }: Task, open: readonly number[], mayGoOn: () => boolean): Promise<void> {
+    let next = 0
+    async function work(): Promise<void> {
+      while (next < open.length && mayGoOn()) {
+        const shard = open[next++] as number
+        // It may have gone to another worker meanwhile, who does it.
+        if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
+        try {
+          await foldShard(slot, shard)
+          done[shard] = 1
+          figures.shardsLeft--
+          figures.shards++
+        } catch (error) {
+          figures.shardsFailed++
+          if (endsRound(error)) {
+            next = open.length
+            throw error
+          }
+          onError(error)
+        }
+      }
+    }
+    const ended = await Promise.allSettled(Array.from({ length: Math.min(foldsAtOnce, open.length) }, work))
+    for (const each of ended) if (each.status === 'rejected') throw each.reason
+  }
+
+  /**
+   * Each viewer once, a page at a time: whoever cannot be folded stays in the ring and is passed over, until the next run. So
+   * does who comes into a slot at rest, from a server whose clock is behind.
+   */
+  async function foldShard(slot: number, shard: number): Promise<void> {
+    const worked = new Set<ViewerId>()
+    for (let limit = keysMax; ;) {
+      const listed = await hot.listRing(slot, shard, limit)
+      const viewers = listed.filter((viewer) => !worked.has(viewer)).slice(0, keysMax)
+      if (viewers.length > 0) {
+        const report = await fold(slot, viewers)
+        for (const viewer of viewers) worked.add(viewer)
+        for (const { error } of report.failed) onError(error)
+        count(report, viewers.length)
+      }
+      if (listed.length < limit) return
+      if (viewers.length === 0) limit += keysMax
+    }
+  }
+
+  function count(report: FoldReport, viewers: number): void {
+    for (const name of ['plays', 'writes', 'refused', 'closed', 'quarantined'] as const) figures[name] += report[name]
+    const failed = new Set(report.failed.map(({ viewer }) => viewer)).size
+    figures.viewers += viewers - failed
+    figures.viewersFailed += failed
+  }
+
+  return { round, figures: () => ({ ...figures }) }
+}

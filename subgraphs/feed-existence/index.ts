@@ -1,0 +1,167 @@
+/** The feed-existence subgraph, wired from the ports: schema object, service, and what its job and its metrics need. */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { parse, type GraphQLSchema } from 'graphql'
+import { makeBusinesses } from '../../core/businesses.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import { ringOf } from '../../core/config-existence.ts'
+import type { Degraded, StoreName } from '../../core/degraded.ts'
+import type { Month, ViewerId } from '../../core/domain.ts'
+import { makeFilterCache, type FilterCache } from '../../core/filter-cache.ts'
+import { makeFold, type Fold } from '../../core/fold.ts'
+import type { GuardOptions } from '../../core/guarded-stores.ts'
+import { guardSeenStores, type GuardedSeenStores, type SeenStores } from '../../core/guarded-seen-stores.ts'
+import { makeOutageNotices, noticesOf, type Notices } from '../../core/notices.ts'
+import { systemRandom, type Random } from '../../core/random.ts'
+import { expiryOf } from '../../core/seen-expiry.ts'
+import { rateOfEach } from '../../core/seen-filter.ts'
+import { monthOf } from '../../core/time-ring.ts'
+import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
+import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+import { startExistenceJob, type ExistenceJob } from './job.ts'
+import { makeRebuild } from './rebuild.ts'
+import { makeRepairs } from './repairs.ts'
+import { makeExistenceResolvers } from './resolvers.ts'
+import { makeSampler, type SampleFigures } from './sampler.ts'
+import { existenceSdl } from './schema.ts'
+import { makeExistenceService, type ExistenceFigures, type ExistenceService } from './service.ts'
+import { makeStaging, type Staging } from './staging.ts'
+import { makeSeenReads } from './unseen.ts'
+
+/** With the record store of history, filters that are damaged are made anew, and the sampler knows what is true. */
+export type ExistenceStores = SeenStores & { history?: RecordStore | undefined }
+
+export type ExistenceSubgraph = {
+  name: 'feed-existence'
+  sdl: string
+  schema: GraphQLSchema
+  service: ExistenceService
+  /** The loaders of one request. What they had to do without goes into its collector. */
+  makeLoaders(degraded?: Degraded, lasting?: boolean): ExistenceLoaders
+  /** Starts a job on the same stores; a process may serve, persist, or both. */
+  startJob(): Promise<ExistenceJob>
+  /** Waits for what is done behind answers, and begins nothing more. */
+  drain(): Promise<void>
+  figures(): ExistenceSubgraphFigures
+}
+
+export type ExistenceSubgraphFigures = {
+  existence: ExistenceFigures
+  cache: ReturnType<FilterCache['figures']>
+  samples: SampleFigures
+  staging: ReturnType<Staging['figures']>
+  /** Filters that could not be read, and those of them that were made anew. */
+  repairs: { unreadable: number; repaired: number }
+  /** Per store: is it down as far as the service knows, and how often was it? */
+  outages: Record<StoreName, { isDown: boolean; count: number }>
+}
+
+export type ExistenceOptions = { guard?: GuardOptions; random?: Random }
+
+/** Viewers whose filters one load has: each of a month takes up to 20 kB for 10,000 records. */
+const LOADED_VIEWERS_MAX = 100
+const LOADS_MAX = 4
+
+/** The service works on guarded stores, the job on the stores as they are: it may wait, and tries again without limit. */
+export function makeExistenceSubgraph(
+  clock: Clock,
+  stores: ExistenceStores,
+  config: Config,
+  report: Notices | ((error: unknown) => void),
+  { guard = {}, random = systemRandom }: ExistenceOptions = {},
+): ExistenceSubgraph {
+  const { existence } = config
+  const notices = noticesOf(report)
+  const outages = makeOutageNotices(clock, notices)
+  const onError = outages.failed
+  const businesses = makeBusinesses(config.businesses)
+  const shape = ringOf(config)
+  const guarded = guardSeenStores(clock, stores, guard, outages.opened)
+  outages.follow(guarded)
+
+  const { fold, repair } = makeExistenceFold(clock, stores, config, random)
+  const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
+  const cache = makeFilterCache(
+    clock,
+    guarded.records,
+    (load) => makeSharedLookup(load, (viewer: ViewerId) => viewer, { callsMax: LOADS_MAX, keysMax: LOADED_VIEWERS_MAX }),
+    {
+      bytesMax: existence.cacheBytesMax,
+      ttlMs: existence.cacheTtlMs,
+      monthsBefore: existence.monthsBefore,
+      futureMaxMs: existence.futureMaxMs,
+    },
+    repairs.note,
+  )
+  const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
+  const reads = makeSeenReads(guarded.hot, cache, sampler.sample)
+  const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError)
+  const service = makeExistenceService(clock, businesses, { ...guarded, history: stores.history, reads, staging }, existence)
+  const sdl = existenceSdl(config.businesses)
+
+  /** A store that is known to be down is not waited for: what is staged stays, and the job has it. */
+  async function foldIfUp(slot: number, viewers: readonly ViewerId[]) {
+    const isHotDown = viewers.some((viewer) => guarded.breakers.hotStore.isOpenFor(viewer))
+    if (isHotDown || guarded.breakers.recordStore.isOpen()) throw new Error('an early fold is left to the job: a store is down')
+    return fold(slot, viewers)
+  }
+
+  return {
+    name: 'feed-existence',
+    sdl,
+    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]),
+    service,
+    makeLoaders: makeExistenceLoaders(reads.reasons),
+    async startJob() {
+      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError)
+      const job = await startExistenceJob(
+        clock,
+        stores,
+        fold,
+        jobStaging,
+        { ...existence, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
+        onError,
+        notices.parked,
+      )
+      return {
+        figures: job.figures,
+        async stop() {
+          await job.stop()
+          await jobStaging.stop()
+        },
+      }
+    },
+    async drain() {
+      await Promise.all([staging.stop(), repairs.stop(), sampler.settled()])
+      guarded.stop()
+    },
+    figures: () => ({
+      existence: service.figures(),
+      cache: cache.figures(),
+      samples: sampler.figures(),
+      staging: staging.figures(),
+      repairs: repairs.figures(),
+      outages: outagesOf(guarded),
+    }),
+  }
+}
+
+/** The fold as this configuration wants it; also what migrates, or simulates, folds by it. */
+export function makeExistenceFold(clock: Clock, stores: ExistenceStores, { existence, businesses }: Config, random: Random): Fold {
+  const { rate, monthsBefore, idleFromHour: fromHour, idleHours: hours, utcOffsetMinutes, futureMaxMs } = existence
+  const { history } = stores
+  const numbers = businesses.map(({ number }) => number)
+  return makeFold(stores, {
+    rate: rateOfEach(rate, monthsBefore + 1),
+    // Not while plays of another server may still be of it.
+    isOver: (month: Month) => month < monthOf(clock.now() - futureMaxMs),
+    expiryOf: (month: Month) => expiryOf(month, { fromHour, hours, utcOffsetMinutes }, random),
+    rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
+  })
+}
+
+function outagesOf({ breakers }: GuardedSeenStores): ExistenceSubgraphFigures['outages'] {
+  const outageOf = (store: StoreName) => ({ isDown: breakers[store].isOpen(), count: breakers[store].opened() })
+  return { hotStore: outageOf('hotStore'), log: outageOf('log'), recordStore: outageOf('recordStore') }
+}

@@ -1,0 +1,40 @@
+/** What clients send, checked: every rule stands here and throws a `TidemarkError` that says what to do. */
+import { TidemarkError } from '../../core/errors.ts'
+import { checkId } from '../../core/keys.ts'
+import { beginningOf, monthOf } from '../../core/time-ring.ts'
+import { SCOPE_EXISTENCE_BULK, type Viewer } from '../../core/viewer.ts'
+
+export const CANDIDATES_MAX = 500
+export const CANDIDATES_BULK_MAX = 10_000
+
+/** Of one viewer's call. Throws CANDIDATES_TOO_MANY or ID_INVALID. */
+export function checkCandidates(ids: readonly string[], what: string, viewer: Viewer): void {
+  const isBulk = viewer.scopes.includes(SCOPE_EXISTENCE_BULK)
+  const max = isBulk ? CANDIDATES_BULK_MAX : CANDIDATES_MAX
+  if (ids.length > max) {
+    const advice = isBulk ? '' : `, or use a token with scope ${SCOPE_EXISTENCE_BULK} for up to ${CANDIDATES_BULK_MAX}`
+    throw new TidemarkError('CANDIDATES_TOO_MANY', `${ids.length} ${what} are too many: send at most ${max} per call${advice}`)
+  }
+  for (const id of ids) checkId(id, 'id')
+}
+
+export type PlayedAtLimits = { futureMaxMs: number; monthsBefore: number }
+
+/** What is wrong with this moment of a play, in a sentence; undefined if nothing is. */
+export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, monthsBefore }: PlayedAtLimits): string | undefined {
+  if (!Number.isSafeInteger(playedAt) || playedAt < 1)
+    return `playedAt ${playedAt} is not a time: send milliseconds since the Unix epoch, or leave it out`
+  if (playedAt > now + futureMaxMs)
+    return `playedAt ${playedAt} is ${playedAt - now} ms ahead of the server: set the clock of the device, or leave playedAt out (at most ${futureMaxMs} ms are allowed)`
+  const oldest = beginningOf(monthOf(now) - monthsBefore)
+  if (playedAt < oldest)
+    return `playedAt ${playedAt} is before ${new Date(oldest).toISOString()}, where the oldest month that is looked at begins: leave such plays out`
+  return undefined
+}
+
+/** Throws PLAYED_AT_INVALID. */
+export function checkPlayedAt(playedAt: number, now: number, limits: PlayedAtLimits): number {
+  const mistake = mistakeOfPlayedAt(playedAt, now, limits)
+  if (mistake !== undefined) throw new TidemarkError('PLAYED_AT_INVALID', mistake)
+  return playedAt
+}

@@ -1,0 +1,86 @@
+/**
+ * The persist path of feed existence: stage what the log brings, fold what has come to rest into the viewers' filters, remove
+ * filters that have expired. Any number of jobs may run; the log's consumer group splits the regions among them, and with
+ * them the shards of the ring. What concerns the whole, whichever owns region 0 does.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Play } from '../../core/domain.ts'
+import { startRounds } from '../../core/rounds.ts'
+import type { PlayHooks, PlayLog } from '../../stores/play-log.ts'
+import type { SeenRecords } from '../../stores/seen-records.ts'
+import type { SeenStore } from '../../stores/seen-store.ts'
+import type { Fold } from '../../core/fold.ts'
+import { makeFolding, type FoldingFigures, type FoldingOptions } from './folding.ts'
+import { mistakeOfPlayedAt, type PlayedAtLimits } from './inputs.ts'
+import type { Staging } from './staging.ts'
+
+export type ExistenceJobOptions = FoldingOptions & PlayedAtLimits & { foldEveryMs: number; purgeEveryMs: number }
+
+export type ExistenceJobFigures = FoldingFigures & {
+  /** Plays of the log that were staged; that were refused, because no filter is for their time; messages that are none. */
+  staged: number
+  refusedPlays: number
+  parked: number
+  /** Filters that expired and were removed. */
+  purged: number
+}
+
+export type ExistenceJob = {
+  figures(): ExistenceJobFigures
+  /** Finishes what is under way and leaves the group. */
+  stop(): Promise<void>
+}
+
+const WHOLE_REGION = 0
+const PURGE_MAX = 1_000
+
+export async function startExistenceJob(
+  clock: Clock,
+  { hot, log, records }: { hot: SeenStore; log: PlayLog; records: SeenRecords },
+  fold: Fold['fold'],
+  staging: Pick<Staging, 'stage'>,
+  options: ExistenceJobOptions,
+  onError: (error: unknown) => void,
+  onParked: NonNullable<PlayHooks['parked']> = (reason) => onError(new Error(reason)),
+): Promise<ExistenceJob> {
+  const figures = { staged: 0, refusedPlays: 0, parked: 0, purged: 0 }
+
+  async function stage(plays: readonly Play[]): Promise<void> {
+    const now = clock.now()
+    const good = plays.filter(({ playedAt }) => mistakeOfPlayedAt(playedAt, now, options) === undefined)
+    await staging.stage(good)
+    figures.staged += good.length
+    figures.refusedPlays += plays.length - good.length
+  }
+
+  const consumer = await log.consumePlays({
+    stage,
+    parked(reason, where) {
+      figures.parked++
+      onParked(reason, where)
+    },
+  })
+  const ownedRegions = (): readonly number[] => consumer.ownedRegions()
+  const folding = makeFolding(clock, hot, fold, ownedRegions, options, onError)
+  const folds = startRounds(clock, options.foldEveryMs, folding.round, onError)
+  const purges = startRounds(
+    clock,
+    options.purgeEveryMs,
+    async (mayGoOn) => {
+      while (mayGoOn() && ownedRegions().includes(WHOLE_REGION)) {
+        const purged = await records.purgeExpired(clock.now(), PURGE_MAX)
+        figures.purged += purged
+        if (purged === 0) return
+      }
+    },
+    onError,
+  )
+
+  return {
+    figures: () => ({ ...folding.figures(), ...figures }),
+    async stop() {
+      await Promise.all([folds.stop(), purges.stop()])
+      await consumer.stop()
+    },
+  }
+}

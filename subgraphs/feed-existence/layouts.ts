@@ -1,0 +1,44 @@
+/**
+ * The shapes of the ring. Slots and shards are settings, and processes are restarted one by one: for a while some write by an
+ * old shape and some by a new one, and a worker may have either. So whoever stages says first by which shape (`announceShape`),
+ * and a worker works by what was said, not by its own settings:
+ *
+ * - The shape in use, and any that was in use within the last lap or day, have their slots folded by their own hours, each as if
+ *   it were the only one: whoever still writes by it is served as before.
+ * - Older ones are walked once when a worker starts: what was left in them is found however long nobody looked.
+ *
+ * Shapes share their slots' keys where numbers are equal. That does no harm: what is folded before its hour is over is an
+ * early fold.
+ */
+import type { RingLayout, RingShape, SeenStore } from '../../stores/seen-store.ts'
+import { HOUR_MS } from '../../core/time-ring.ts'
+
+const DAY_HOURS = 24
+
+/** Written down unless it is the one in use already. */
+export async function announceShape(
+  hot: Pick<SeenStore, 'getRingLayouts' | 'putRingLayout'>,
+  { slots, shards }: RingShape,
+  now: number,
+): Promise<void> {
+  const last = (await hot.getRingLayouts()).at(-1)
+  if (last !== undefined && last.slots === slots && last.shards === shards) return
+  // Never before the one it follows, whatever this server's clock says.
+  await hot.putRingLayout({ slots, shards, since: Math.max(now, (last?.since ?? 0) + 1) })
+}
+
+/** Distinct shapes: those that somebody may still write by, and those that may only have something left. */
+export function shapesOf(layouts: readonly RingLayout[], own: RingShape, now: number): { live: RingShape[]; old: RingShape[] } {
+  const live = new Map([[textOf(own), own]])
+  layouts.forEach(({ slots, shards }, place) => {
+    const until = layouts[place + 1]?.since ?? Infinity
+    if (until + Math.max(slots, DAY_HOURS) * HOUR_MS >= now) live.set(textOf({ slots, shards }), { slots, shards })
+  })
+  const old = new Map(layouts.map(({ slots, shards }) => [textOf({ slots, shards }), { slots, shards }]))
+  for (const text of live.keys()) old.delete(text)
+  return { live: [...live.values()], old: [...old.values()] }
+}
+
+function textOf({ slots, shards }: RingShape): string {
+  return `${slots}x${shards}`
+}

@@ -1,0 +1,82 @@
+/** Arguments in, loaders and service out; no logic, no store. */
+import { GraphQLScalarType, Kind } from 'graphql'
+import type { Businesses } from '../../core/businesses.ts'
+import type { Degraded } from '../../core/degraded.ts'
+import { checkId } from '../../core/keys.ts'
+import { requireViewer, type Viewer } from '../../core/viewer.ts'
+import type { ExistenceLoaders } from '../../loaders/existence.ts'
+import type { ExistenceService } from './service.ts'
+
+/** What every request brings along, local or standalone. */
+export type ExistenceContext = {
+  viewer: Viewer | undefined
+  loaders: ExistenceLoaders
+  /** Stores the answer had to do without; absent: whatever needs one that is down is an error. */
+  degraded?: Degraded
+}
+
+type OfBusiness = { business: string; ids: string[] }
+/** As another subgraph sent it. */
+type Entity = { id: unknown }
+
+export function makeExistenceResolvers(businesses: Businesses, service: ExistenceService) {
+  const query = {
+    unseen(_: unknown, args: { business: string; candidates: string[]; exclude?: string[] | null }, context: ExistenceContext) {
+      return service.unseen(requireViewer(context.viewer), args.business, args.candidates, args.exclude ?? [], context.degraded)
+    },
+    async seen(_: unknown, { business, ids }: OfBusiness, context: ExistenceContext) {
+      const reasons = await service.seen(requireViewer(context.viewer), business, ids, context.degraded)
+      return ids.map((id, at) => ({ id, reason: reasons[at] ?? null }))
+    },
+    whyHidden(_: unknown, args: { business: string; id: string; viewer: string }, context: ExistenceContext) {
+      return service.whyHidden(context.viewer, args.business, args.id, args.viewer)
+    },
+  }
+
+  const mutation = {
+    async recordIssued(_: unknown, { business, ids }: OfBusiness, context: ExistenceContext) {
+      const viewer = requireViewer(context.viewer)
+      const answer = await service.recordIssued(viewer, business, ids, context.degraded)
+      // What was read before in this request is old now.
+      context.loaders.seen.clearAll()
+      return answer
+    },
+    async recordPlayed(_: unknown, args: OfBusiness & { playedAt?: number | null }, context: ExistenceContext) {
+      const viewer = requireViewer(context.viewer)
+      const answer = await service.recordPlayed(viewer, args.business, args.ids, args.playedAt ?? undefined, context.degraded)
+      context.loaders.seen.clearAll()
+      return answer
+    },
+  }
+
+  return {
+    Timestamp: timestamp,
+    Query: query,
+    Mutation: mutation,
+    ...Object.fromEntries(
+      businesses.all.map(({ entity, number }) => [
+        entity,
+        {
+          viewerSeen({ id }: Entity, _: unknown, context: ExistenceContext) {
+            // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
+            checkId(String(id), 'id')
+            return context.loaders.seen.load({ viewer: requireViewer(context.viewer).id, business: number, oid: String(id) })
+          },
+        },
+      ]),
+    ),
+  }
+}
+
+const NO_MOMENT = -1
+
+/** As in history: what is no number is a moment that never was, and is refused by the service. */
+const timestamp = new GraphQLScalarType<number, number>({
+  name: 'Timestamp',
+  serialize(value) {
+    if (typeof value === 'number') return value
+    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
+  },
+  parseValue: (value) => (typeof value === 'number' ? value : NO_MOMENT),
+  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : NO_MOMENT),
+})

@@ -1,0 +1,22 @@
+/**
+ * The feed-existence subgraph's SDL: schema/feed-existence.graphql, and per configured business `viewerSeen` on its entity
+ * type. So adding a business is a change of configuration only.
+ */
+import { readFileSync } from 'node:fs'
+import type { BusinessConfig } from '../../core/config.ts'
+
+const base = readFileSync(new URL('../../schema/feed-existence.graphql', import.meta.url), 'utf8')
+
+export function existenceSdl(businesses: readonly BusinessConfig[]): string {
+  return `${base}${businesses.map(({ entity }) => entitySdl(entity)).join('')}`
+}
+
+function entitySdl(entity: string): string {
+  return `
+type ${entity} @key(fields: "id") {
+  id: ID!
+  "Whether the viewer who asks was served it lately, or watched it; null if neither."
+  viewerSeen: SeenReason @authenticated
+}
+`
+}

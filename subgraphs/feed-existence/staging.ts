@@ -1,0 +1,86 @@
+/**
+ * Stages plays, wherever they come from: a request, or the log. A viewer whose slot overflows is folded at once, behind the
+ * answer, so that what is staged stays small: it is read with every `unseen`.
+ *
+ * The slot is that of this server's hour, never of `playedAt`: so a slot has come to rest when its hour is over.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { Play, ViewerId } from '../../core/domain.ts'
+import type { Fold } from '../../core/fold.ts'
+import { slotOf } from '../../core/time-ring.ts'
+import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
+import { announceShape } from './layouts.ts'
+
+export type Staging = {
+  /** Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL. */
+  stage(plays: readonly Play[]): Promise<void>
+  /** Early folds, and how many are waiting. */
+  figures(): { earlyFolds: number; earlyWaiting: number }
+  /** Waits for what is being folded, and begins nothing more. */
+  stop(): Promise<void>
+}
+
+/** Viewers who may wait; the next play of one who finds no room asks again. */
+const WAITING_MAX = 10_000
+
+export function makeStaging(
+  clock: Clock,
+  hot: Pick<SeenStore, 'stagePlays' | 'getRingLayouts' | 'putRingLayout'>,
+  shape: RingShape,
+  stagedMax: number,
+  fold: Fold['fold'],
+  onError: (error: unknown) => void,
+): Staging {
+  const waiting = new Map<string, { slot: number; viewer: ViewerId }>()
+  let earlyFolds = 0
+  let working: Promise<void> | undefined
+  let announced: Promise<void> | undefined
+  let stopped = false
+
+  /** Once per process; one that failed is tried again by the next. */
+  function announce(): Promise<void> {
+    announced ??= announceShape(hot, shape, clock.now()).catch((error: unknown) => {
+      announced = undefined
+      throw error
+    })
+    return announced
+  }
+
+  function foldEarly(slot: number, viewer: ViewerId): void {
+    if (stopped || waiting.size >= WAITING_MAX) return
+    waiting.set(`${slot}:${viewer}`, { slot, viewer })
+    working ??= work().finally(() => {
+      working = undefined
+    })
+  }
+
+  async function work(): Promise<void> {
+    for (const [text, { slot, viewer }] of waiting) {
+      if (stopped) return
+      waiting.delete(text)
+      try {
+        const { failed } = await fold(slot, [viewer])
+        if (failed[0] !== undefined) throw failed[0].error
+        earlyFolds++
+      } catch (error) {
+        // The slot's own run folds him, or the next play that is one too many.
+        onError(error)
+      }
+    }
+  }
+
+  return {
+    async stage(plays) {
+      if (plays.length === 0) return
+      await announce()
+      const now = clock.now()
+      const slot = slotOf(now, shape.slots)
+      for (const { viewer, staged } of await hot.stagePlays(plays, { now, slot })) if (staged > stagedMax) foldEarly(slot, viewer)
+    },
+    figures: () => ({ earlyFolds, earlyWaiting: waiting.size }),
+    async stop() {
+      stopped = true
+      await working
+    },
+  }
+}

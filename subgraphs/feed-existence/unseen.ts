@@ -1,0 +1,154 @@
+/**
+ * What a viewer has seen, read in the order that loses nothing: first what was served and what is staged, in one round trip of the
+ * hot store; then the filters, as of that moment or later (`core/filter-cache.ts` says why). Candidates stay in the process: they
+ * are hashed once, and asked for in all filters.
+ *
+ * With the hot store down, the filters answer alone; with the record store down, what is staged and what of the filters is in
+ * memory. The caller's collector says so; called without one, it rejects instead.
+ */
+import type { Degraded } from '../../core/degraded.ts'
+import { saysDown } from '../../core/degraded.ts'
+import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
+import type { FilterCache, MonthFilter } from '../../core/filter-cache.ts'
+import { apartIfPartIsOut, concernsSomeOnly } from '../../core/part-outage.ts'
+import { hashSeen, type SeenHashes } from '../../core/seen-hash.ts'
+import type { SeenReason } from '../../loaders/existence.ts'
+import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
+import type { HotSeen, SeenStore } from '../../stores/seen-store.ts'
+
+export type Unseen = {
+  /** In the order of the candidates. */
+  ids: string[]
+  droppedIssued: number
+  droppedStaged: number
+  droppedFiltered: number
+}
+
+/** What is known of a viewer in a business. */
+export type ViewerSeen = {
+  /** When each was served last. */
+  issued: ReadonlyMap<string, number>
+  staged: ReadonlyMap<string, number>
+  /** The newest month first. */
+  filters: readonly MonthFilter[]
+}
+
+export type SeenReads = {
+  read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen>
+  /** `candidates` and `exclude` have been checked; each is answered once. */
+  unseen(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    candidates: readonly string[],
+    exclude: readonly string[],
+    degraded?: Degraded,
+  ): Promise<Unseen>
+  /** In the order of `oids`; null where it was not seen as far as is known. */
+  reasons(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
+}
+
+type HotKey = { viewer: ViewerId; business: BusinessNumber }
+
+/** Told of some calls' outcome: who asked, with which filters, and what they dropped. */
+export type UnseenSample = (viewer: ViewerId, business: BusinessNumber, filters: readonly MonthFilter[], dropped: readonly string[]) => void
+
+export function makeSeenReads(
+  hot: Pick<SeenStore, 'getSeenMany'>,
+  cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
+  sample: UnseenSample,
+): SeenReads {
+  // Of those whose part of the store is down: the error. Others in the same call have their answer.
+  const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
+
+  async function getSeenTogether(keys: readonly HotKey[]): Promise<(HotSeen | Error)[]> {
+    try {
+      return await hot.getSeenMany(keys)
+    } catch (error) {
+      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
+      return keys.map(() => error as Error)
+    }
+  }
+
+  async function read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen> {
+    const [seen] = (await getSeen([{ viewer, business }])) as [HotSeen | Error]
+    if (seen instanceof Error) {
+      if (degraded === undefined) throw seen
+      degraded.add('hotStore')
+      return { issued: NOTHING, staged: NOTHING, filters: await filtersOf(viewer, undefined, degraded) }
+    }
+    return {
+      issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
+      staged: new Map(seen.staged.map(({ oid, playedAt }) => [oid, playedAt])),
+      filters: await filtersOf(viewer, seen.folds, degraded),
+    }
+  }
+
+  async function filtersOf(viewer: ViewerId, folds: number | undefined, degraded: Degraded | undefined): Promise<readonly MonthFilter[]> {
+    try {
+      const { filters, unreadable } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
+      if (unreadable > 0) degraded?.add('recordStore')
+      return filters
+    } catch (error) {
+      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+      degraded.add('recordStore')
+      return cache.lastKnown(viewer)?.filters ?? []
+    }
+  }
+
+  return {
+    read,
+    async unseen(viewer, business, candidates, exclude, degraded) {
+      const { issued, staged, filters } = await read(viewer, business, degraded)
+      // Set keeps the order of first appearance.
+      const left = new Set(candidates)
+      for (const id of exclude) left.delete(id)
+      const droppedIssued = dropAll(left, issued)
+      const droppedStaged = dropAll(left, staged)
+      const asked = [...left]
+      if (filters.length === 0 || asked.length === 0) {
+        sample(viewer, business, filters, [])
+        return { ids: asked, droppedIssued, droppedStaged, droppedFiltered: 0 }
+      }
+      const found = askAll(filters, hashSeen(business, asked))
+      const ids: string[] = []
+      const dropped: string[] = []
+      asked.forEach((id, at) => (isFound(found, at) ? dropped : ids).push(id))
+      sample(viewer, business, filters, dropped)
+      return { ids, droppedIssued, droppedStaged, droppedFiltered: dropped.length }
+    },
+    async reasons(viewer, business, oids, degraded) {
+      const { issued, staged, filters } = await read(viewer, business, degraded)
+      const found = askAll(filters, hashSeen(business, oids))
+      return oids.map((oid, at) => {
+        if (staged.has(oid)) return 'PLAYED'
+        if (isFound(found, at)) return 'PLAYED_PROBABLY'
+        return issued.has(oid) ? 'ISSUED' : null
+      })
+    },
+  }
+}
+
+/** One bit per pair of hashes: is it in any of these? */
+export function askAll(filters: readonly MonthFilter[], hashes: SeenHashes): Uint32Array {
+  const found = new Uint32Array(Math.ceil(hashes.length / 64))
+  for (const { probe } of filters) probe.hasMany(hashes, found)
+  return found
+}
+
+export function isFound(found: Uint32Array, at: number): boolean {
+  return (((found[at >>> 5] as number) >>> (at & 31)) & 1) === 1
+}
+
+const NOTHING: ReadonlyMap<string, number> = new Map()
+
+function keyTextOf({ viewer, business }: HotKey): string {
+  return `${business}:${viewer}`
+}
+
+/** Of the two, whichever is smaller is walked. */
+function dropAll(left: Set<string>, known: ReadonlyMap<string, number>): number {
+  const before = left.size
+  if (known.size <= left.size) for (const id of known.keys()) left.delete(id)
+  else for (const id of left) if (known.has(id)) left.delete(id)
+  return before - left.size
+}

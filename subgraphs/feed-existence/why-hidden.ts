@@ -1,0 +1,63 @@
+/** All that is known of why a subject is hidden from a viewer, for operators: read from the stores, past every cache. */
+import { openFilter, measureFilter } from '../../core/seen-filter.ts'
+import { hashSeen } from '../../core/seen-hash.ts'
+import { beginningOf, liveMonths } from '../../core/time-ring.ts'
+import type { ProgressKey } from '../../core/domain.ts'
+import type { RecordStore } from '../../stores/record-store.ts'
+import type { SeenRecords } from '../../stores/seen-records.ts'
+import type { SeenStore } from '../../stores/seen-store.ts'
+import { askAll, isFound } from './unseen.ts'
+
+export type FilterAnswer = { month: string; has: boolean; records: number; bytes: number; rate: number }
+
+export type WhyHidden = {
+  hidden: boolean
+  issuedAt: number | null
+  stagedAt: number | null
+  /** The newest month first. */
+  filters: FilterAnswer[]
+  viewedAt: number | null
+}
+
+export type WhyHiddenSources = {
+  hot: Pick<SeenStore, 'getSeen'>
+  records: Pick<SeenRecords, 'getFilters'>
+  history: Pick<RecordStore, 'getProgressMany'> | undefined
+}
+
+/** Rejects with the code of a store that does not answer, and with DATA_DAMAGED or DATA_INCOMPATIBLE for a filter that cannot be read. */
+export async function readWhyHidden(
+  { hot, records, history }: WhyHiddenSources,
+  { viewer, business, oid }: ProgressKey,
+  now: number,
+  monthsBefore: number,
+): Promise<WhyHidden> {
+  const { issued, staged } = await hot.getSeen(viewer, business)
+  const months = liveMonths(now, monthsBefore)
+  const [stored, known] = await Promise.all([
+    records.getFilters(months.map((month) => ({ viewer, month }))),
+    history?.getProgressMany([{ viewer, business, oid }]),
+  ])
+  const hashes = hashSeen(business, [oid])
+  const filters = months.flatMap((month, at): FilterAnswer[] => {
+    const found = stored[at]
+    if (found === undefined) return []
+    const { records: count, bytes, expectedRate } = measureFilter(found.filter)
+    const has = isFound(askAll([{ month, probe: openFilter(found.filter) }], hashes), 0)
+    return [{ month: textOf(month), has, records: count, bytes, rate: expectedRate }]
+  })
+  const issuedAt = issued.find((each) => each.oid === oid)?.issuedAt ?? null
+  const stagedAt = staged.find((each) => each.oid === oid)?.playedAt ?? null
+  const record = known?.[0]
+  return {
+    hidden: issuedAt !== null || stagedAt !== null || filters.some(({ has }) => has),
+    issuedAt,
+    stagedAt,
+    filters,
+    viewedAt: record === undefined || record.deleted ? null : record.viewedAt,
+  }
+}
+
+function textOf(month: number): string {
+  return new Date(beginningOf(month)).toISOString().slice(0, 7)
+}

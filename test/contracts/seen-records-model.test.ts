@@ -1,0 +1,12 @@
+import { makeSeenRecordsState, openModelSeenRecords } from './seen-records-model.ts'
+import { seenRecordsContract } from './seen-records.ts'
+
+seenRecordsContract('the model', () => {
+  const state = makeSeenRecordsState()
+  return Promise.resolve({
+    store: openModelSeenRecords(state),
+    second: openModelSeenRecords(state),
+    reopen: () => Promise.resolve(openModelSeenRecords(state)),
+    dispose: () => Promise.resolve(),
+  })
+})

@@ -1,0 +1,67 @@
+/**
+ * The contract of the record store of filters, run unchanged by every adapter:
+ *
+ *     seenRecordsContract('mariadb', async () => ({ store, second, reopen, dispose }))
+ *
+ * `open` runs once per suite. Nobody else writes to the store meanwhile; every test has viewers of its own. Purging goes over
+ * all viewers, so that its totals are compared only by tests that purged what was before them.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SeenRecords } from '../../stores/seen-records.ts'
+import { seenExpiryContract } from './seen-records-expiry.ts'
+import { seenFoldingContract } from './seen-records-folding.ts'
+import { seenModelContract } from './seen-records-sequences.ts'
+import { seenWritingContract } from './seen-records-writing.ts'
+
+export type OpenedSeenRecords = {
+  store: SeenRecords
+  /** The same data, over connections of its own. */
+  second: SeenRecords
+  /** Closes `store` and opens the same data again. */
+  reopen(): Promise<SeenRecords>
+  /** Closes what is open and removes what was made for the suite. */
+  dispose(): Promise<void>
+}
+
+/** What the parts of the suite work with; the store changes when it is opened again. */
+export type SeenRecordsSubject = {
+  store: () => SeenRecords
+  second: () => SeenRecords
+  reopen: () => Promise<SeenRecords>
+}
+
+export function seenRecordsContract(name: string, open: () => Promise<OpenedSeenRecords>): void {
+  describe(`seen records contract: ${name}`, { timeout: 120_000 }, () => {
+    let opened: OpenedSeenRecords | undefined
+    const current = (): OpenedSeenRecords => {
+      if (opened === undefined) throw new Error('the record store of filters could not be opened')
+      return opened
+    }
+    beforeAll(async () => {
+      opened = await open()
+    }, 120_000)
+    afterAll(async () => opened?.dispose(), 120_000)
+
+    const subject: SeenRecordsSubject = {
+      store: () => current().store,
+      second: () => current().second,
+      reopen: async () => {
+        const store = await current().reopen()
+        current().store = store
+        return store
+      },
+    }
+    describe('writing and reading', () => seenWritingContract(subject))
+    describe('folding', () => seenFoldingContract(subject))
+    describe('quarantine and expiry', () => seenExpiryContract(subject))
+    describe('against a model', () => seenModelContract(subject))
+
+    it('an answering store passes its check, and calls about nothing answer nothing', async () => {
+      const store = current().store
+      await store.check()
+      expect(await store.getFilters([])).toEqual([])
+      expect(await store.listFilters([])).toEqual([])
+      expect(await store.putFilters([])).toEqual([])
+    })
+  })
+}

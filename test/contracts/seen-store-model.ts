@@ -1,0 +1,115 @@
+/**
+ * The seen store in plain maps: what every adapter is compared with, and what tests and the simulator use where the store
+ * itself is not the question. It implements the whole port as the port's text says, nothing more clever, and passes the
+ * contract itself. Everything happens at once, inside the call: no call fails, and none sees half of another.
+ *
+ * Models that share a state are processes that share a store; each has the ring's shape it was started with.
+ */
+import type { ViewerId } from '../../core/domain.ts'
+import { shardOf } from '../../core/time-ring.ts'
+import { inOrderOfUse } from '../../stores/ring-layouts.ts'
+import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
+
+type Staged = StagedPlay & { slot: number }
+
+/** Staged plays by slot, business and oid. */
+type Viewer = { staged: Map<string, Staged>; folds: number }
+
+export type SeenState = {
+  /** By viewer and business: oid → issuedAt. */
+  issued: Map<string, Map<string, number>>
+  viewers: Map<ViewerId, Viewer>
+  /** By slot and shard. */
+  ring: Map<string, Set<ViewerId>>
+  layouts: RingLayout[]
+}
+
+export function makeSeenState(): SeenState {
+  return { issued: new Map(), viewers: new Map(), ring: new Map(), layouts: [] }
+}
+
+export function makeSeenStoreModel(regions: number, shape: RingShape, state: SeenState = makeSeenState()): SeenStore {
+  const ringOf = (slot: number, shard: number): Set<ViewerId> => {
+    const ring = state.ring.get(`${slot}:${shard}`) ?? new Set<ViewerId>()
+    state.ring.set(`${slot}:${shard}`, ring)
+    return ring
+  }
+  const viewerOf = (viewer: ViewerId): Viewer => {
+    const found = state.viewers.get(viewer) ?? { staged: new Map<string, Staged>(), folds: 0 }
+    state.viewers.set(viewer, found)
+    return found
+  }
+  const stagedIn = (viewer: ViewerId, slot: number): Staged[] =>
+    [...(state.viewers.get(viewer)?.staged.values() ?? [])].filter((play) => play.slot === slot)
+
+  function getSeen(viewer: ViewerId, business: number): HotSeen {
+    const issued = [...(state.issued.get(`${business}:${viewer}`) ?? [])].map(([oid, issuedAt]) => ({ oid, issuedAt }))
+    const latest = new Map<string, number>()
+    for (const play of state.viewers.get(viewer)?.staged.values() ?? []) {
+      if (play.business === business) latest.set(play.oid, Math.max(play.playedAt, latest.get(play.oid) ?? 0))
+    }
+    return {
+      issued: issued.sort(newestFirst),
+      staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })),
+      folds: state.viewers.get(viewer)?.folds ?? 0,
+    }
+  }
+
+  return {
+    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap }) {
+      if (oids.length === 0) return
+      const held = state.issued.get(`${business}:${viewer}`) ?? new Map<string, number>()
+      for (const oid of oids) held.set(oid, Math.max(now, held.get(oid) ?? 0))
+      const entries = Array.from(held, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
+      for (const [rank, { oid, issuedAt }] of entries.entries()) {
+        if (rank >= hardCap || (rank >= cap && issuedAt <= now - minAgeMs)) held.delete(oid)
+      }
+      state.issued.set(`${business}:${viewer}`, held)
+    },
+    async stagePlays(plays, { slot }) {
+      for (const { viewer, business, oid, playedAt } of plays) {
+        const { staged } = viewerOf(viewer)
+        const key = `${slot}:${business}:${oid}`
+        if (playedAt > (staged.get(key)?.playedAt ?? -1)) staged.set(key, { business, oid, playedAt, slot })
+        ringOf(slot, shardOf(viewer, regions, shape.shards)).add(viewer)
+      }
+      return [...new Set(plays.map(({ viewer }) => viewer))].map((viewer) => ({ viewer, staged: stagedIn(viewer, slot).length }))
+    },
+    getSeen: async (viewer, business) => getSeen(viewer, business),
+    getSeenMany: async (of) => of.map(({ viewer, business }) => getSeen(viewer, business)),
+
+    listRing: async (slot, shard, limit) => [...(state.ring.get(`${slot}:${shard}`) ?? [])].slice(0, limit),
+    readStaged: async (slot, viewers) =>
+      viewers.map((viewer) => stagedIn(viewer, slot).map(({ business, oid, playedAt }) => ({ business, oid, playedAt }))),
+    async removeStaged(slot, folded) {
+      for (const { viewer, plays } of folded) {
+        const held = state.viewers.get(viewer)
+        let removed = 0
+        for (const { business, oid, playedAt } of plays) {
+          const key = `${slot}:${business}:${oid}`
+          if (held?.staged.get(key)?.playedAt !== playedAt) continue
+          held.staged.delete(key)
+          removed += 1
+        }
+        if (held !== undefined && removed > 0) held.folds += 1
+        if (stagedIn(viewer, slot).length > 0) continue
+        for (const { shards } of [shape, ...state.layouts]) ringOf(slot, shardOf(viewer, regions, shards)).delete(viewer)
+      }
+    },
+    async countRing() {
+      const counts = Array.from({ length: Math.max(...[shape, ...state.layouts].map(({ slots }) => slots)) }, () => 0)
+      for (const [key, ring] of state.ring) counts[Number(key.split(':')[0])]! += ring.size
+      return counts
+    },
+    getRingLayouts: async () => inOrderOfUse(state.layouts),
+    async putRingLayout({ slots, shards, since }) {
+      if (!state.layouts.some((layout) => layout.since === since)) state.layouts.push({ slots, shards, since })
+    },
+    check: async () => {},
+    close: async () => {},
+  }
+}
+
+function newestFirst(a: { oid: string; issuedAt: number }, b: { oid: string; issuedAt: number }): number {
+  return b.issuedAt - a.issuedAt || Buffer.compare(Buffer.from(b.oid), Buffer.from(a.oid))
+}

@@ -1,0 +1,90 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { addToFilter, emptyFilter, openFilter } from '../../core/seen-filter.ts'
+import { hashSeen } from '../../core/seen-hash.ts'
+
+const READER = join(import.meta.dirname, '..', '..', 'examples', 'read-filter', 'read_filter.py')
+const RATE = 0.0025
+const FOLDER = mkdtempSync(join(tmpdir(), 'tidemark-read-filter-'))
+const NONE = new Uint32Array(0)
+
+const IDS = [
+  ...['0', '1', '007', '4294967295', '4294967296', '999999999999999', '1000000000000000', '9007199254740993'],
+  ...['9223372036854775807', '9223372036854775808', 'a', 'abc', 'BV1xx411c7mD', 'épisode-12', '第一話', '١٢', 'x'.repeat(64)],
+  ...Array.from({ length: 1_200 }, (_, i) => String(i * 7_919)),
+  ...Array.from({ length: 600 }, (_, i) => `v${i}`),
+]
+const OTHERS = [...Array.from({ length: 3_000 }, (_, i) => String(50_000_000 + i)), ...Array.from({ length: 3_000 }, (_, i) => `w${i}`)]
+
+afterAll(() => rmSync(FOLDER, { recursive: true }))
+
+function python(
+  blob: Uint8Array,
+  business: number,
+  ids: readonly string[],
+): { status: number | null; answers: string[]; complaint: string } {
+  const file = join(FOLDER, 'filter')
+  writeFileSync(file, blob)
+  // Its own coding of standard streams depends on the machine's locale, and must not matter.
+  const { status, stdout, stderr, error } = spawnSync('python3', [READER, file, String(business)], {
+    input: ids.map((id) => `${id}\n`).join(''),
+    encoding: 'utf8',
+    env: { ...process.env, LC_ALL: 'C' },
+  })
+  if (error !== undefined) throw new Error('this test needs python3: install it (apt-get install python3)', { cause: error })
+  return { status, answers: stdout.split('\n').slice(0, -1), complaint: stderr }
+}
+
+/** What Tidemark itself answers, in the reader's form. */
+function ours(blob: Buffer, business: number, ids: readonly string[]): string[] {
+  const probe = openFilter(blob)
+  return ids.map((id) => {
+    const [hash1 = 0, hash2 = 0] = hashSeen(business, [id])
+    return `${id}\t${probe.has(hash1, hash2) ? 'seen' : 'unseen'}`
+  })
+}
+
+const grown = (recordsMax: number | undefined) => {
+  const hashes = hashSeen(3, IDS)
+  const first = addToFilter(undefined, hashes.subarray(0, 900), { rate: RATE, recordsMax })
+  return addToFilter(first, hashes.subarray(900), { rate: RATE })
+}
+
+describe('the reader in Python', () => {
+  it.each([
+    ['open', grown(undefined)],
+    ['closed', addToFilter(grown(undefined), NONE, { rate: RATE, recordsMax: 0 })],
+    ['closed too early', grown(0)],
+  ])('finds all ids in a filter that is %s', (_, blob) => {
+    const { status, answers, complaint } = python(blob, 3, IDS)
+    expect(complaint).toBe('')
+    expect(status).toBe(0)
+    expect(answers).toEqual(IDS.map((id) => `${id}\tseen`))
+  })
+
+  it('answers as Tidemark does for ids that were never added, and for another business', () => {
+    const blob = addToFilter(grown(undefined), NONE, { rate: RATE, recordsMax: 0 })
+    expect(python(blob, 3, OTHERS).answers).toEqual(ours(blob, 3, OTHERS))
+    const { answers } = python(blob, 4, IDS)
+    expect(answers).toEqual(ours(blob, 4, IDS))
+    expect(answers.filter((answer) => answer.endsWith('\tunseen')).length).toBeGreaterThan(IDS.length * 0.98)
+  })
+
+  it('finds nothing in an empty filter', () => {
+    expect(python(emptyFilter({ rate: RATE }), 1, ['1', 'a']).answers).toEqual(['1\tunseen', 'a\tunseen'])
+  })
+
+  it('refuses what is damaged, newer or no filter, with a sentence', () => {
+    const damaged = grown(0)
+    damaged[damaged.length - 3] = (damaged.at(-3) as number) ^ 4
+    for (const blob of [damaged, grown(0).subarray(0, 90), Buffer.from('{}'), Buffer.alloc(0)]) {
+      const { status, answers, complaint } = python(blob, 3, ['1'])
+      expect(answers).toEqual([])
+      expect(complaint).toMatch(/^(this is no filter|the filter is damaged)/)
+      expect(status).toBe(1)
+    }
+  })
+})

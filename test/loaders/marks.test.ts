@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import type { MarkKey } from '../../core/domain.ts'
+import { getMarkMany } from '../../loaders/marks.ts'
+import type { HotMark } from '../../stores/mark-store.ts'
+
+const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
+
+/** A hot store that knows nobody, and a record store in which everybody likes everything. */
+function makeSources() {
+  const known = new Set<string>()
+  const looked: string[] = []
+  const held = ({ viewer }: MarkKey): HotMark =>
+    known.has(viewer) ? { mark: 'LIKE', counted: 'LIKE', pending: false } : { ...NOTHING, older: 'unknown' }
+  return {
+    known,
+    looked,
+    sources: {
+      hot: { getMarkMany: (keys: readonly MarkKey[]) => Promise.resolve(keys.map(held)) },
+      records: {
+        getMarkMany(keys: readonly MarkKey[]) {
+          looked.push(...keys.map(({ viewer }) => viewer))
+          return Promise.resolve(keys.map(() => ({ mark: 'LIKE' as const, markedAt: 1, version: 1 })))
+        },
+      },
+      fills: {
+        bring: ({ viewer }: { viewer: string }) => {
+          known.add(viewer)
+          return Promise.resolve()
+        },
+      },
+    },
+  }
+}
+
+test('of many unknown viewers in one lookup some are filled each time, until the record store is not asked any more', async () => {
+  const { sources, known, looked } = makeSources()
+  const keys = Array.from({ length: 20 }, (_, at) => ({ viewer: String(at), business: 1, oid: '1' }))
+  for (const [filled, asked] of [
+    [8, 12],
+    [16, 4],
+    [20, 0],
+    [20, 0],
+  ] as const) {
+    looked.length = 0
+    const found = await getMarkMany(sources, keys)
+    expect(found.map((each) => each?.mark)).toEqual(keys.map(() => 'LIKE'))
+    expect(known.size).toBe(filled)
+    expect(looked.length).toBe(asked)
+  }
+})

@@ -1,0 +1,125 @@
+/** What the simulator found in the real code of thumbup, each as the shortest order of events that shows it. */
+import { expect, it } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import type { Mark, MarkKey, OwnerSum } from '../../../core/domain.ts'
+import { persistMarks, publishOutbox, type MarkPersistStores } from '../../../core/persist-marks.ts'
+import { makeCountReads } from '../../../loaders/counts.ts'
+import { makeLikersRead } from '../../../subgraphs/thumbup/likers.ts'
+import { startReconciler } from '../../../subgraphs/thumbup/reconciler.ts'
+import { makeMarkRecordsState, openModelMarkRecords } from '../../contracts/mark-records-model.ts'
+import { makeMarkStoreState } from '../../contracts/mark-store-model.ts'
+import { markOf } from '../../contracts/marks.ts'
+import { later } from '../../contracts/reports.ts'
+import { openGate } from '../gate.ts'
+import { makeCountCacheState, openModelCountCache } from './model-count-cache.ts'
+import { makeMarkEventsState, openModelMarkEvents } from './model-mark-events.ts'
+import { openModelMarkStore } from './model-mark-store.ts'
+
+const SUBJECT = { business: 1, oid: 'a' }
+const OWNER = { business: 1, owner: 'o' }
+const OPTIONS = { capOf: () => 10, keysMax: 100, deleted: new Set<number>(), isOurs: () => true }
+
+function openStores() {
+  const cacheState = makeCountCacheState()
+  const stores: MarkPersistStores = {
+    hot: openModelMarkStore(makeMarkStoreState(1), openGate),
+    cache: openModelCountCache(cacheState, openGate),
+    records: openModelMarkRecords(makeMarkRecordsState()),
+    events: openModelMarkEvents(makeMarkEventsState(), openGate),
+  }
+  return { stores, cacheState }
+}
+
+/** Marks the subject, and persists it by these stores. */
+async function mark(stores: MarkPersistStores, viewer: string, what: Mark, errors: unknown[] = []): Promise<MarkKey> {
+  const key = { viewer, ...SUBJECT }
+  const now = later(1_000)
+  await stores.hot.putMarks([markOf(viewer, SUBJECT.oid, what, now, { blind: true })], { now, cap: 10 })
+  await persistMarks(stores, [key], [], OPTIONS, (error) => errors.push(error))
+  return key
+}
+
+async function ownerSum(stores: MarkPersistStores): Promise<number | undefined> {
+  const [sum] = await stores.cache.getOwnerSums([OWNER])
+  return sum?.likes
+}
+
+// Seed 2.
+it('who likes again stands at the top of the likers for everybody, although the counts are the same', async () => {
+  const { stores } = openStores()
+  const { hot, cache, records } = stores
+  const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
+  const read = makeLikersRead(systemClock, { hot, cache, records, counts })
+  const likers = async () => (await read(SUBJECT, undefined, undefined, 10))?.entries.map(({ id }) => id)
+  await mark(stores, '1', 'LIKE')
+  await mark(stores, '2', 'LIKE')
+  expect(await likers()).toEqual(['2', '1'])
+  await mark(stores, '1', 'LIKE')
+  expect(await likers()).toEqual(['1', '2'])
+})
+
+// Seed 58.
+it('a change of owner reaches the cache although the process died, or the cache was down, right after it', async () => {
+  const { stores } = openStores()
+  await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
+  await mark(stores, '1', 'LIKE')
+  expect(await ownerSum(stores)).toBe(1)
+  await stores.records.registerSubjects([{ ...SUBJECT, owner: 'another' }])
+  expect(await ownerSum(stores)).toBe(1)
+  expect(await publishOutbox(stores, 10, () => true)).toBe(1)
+  expect(await ownerSum(stores)).toBe(0)
+  expect(await stores.records.listOutbox(10)).toEqual([])
+})
+
+// Seed 69.
+it('what waited in the outbox does not become the newest in a cache that has lost everything since', async () => {
+  const { stores, cacheState } = openStores()
+  await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
+  const down = { ...stores, events: { ...stores.events, appendEvents: () => Promise.reject(new Error('the log is down')) } }
+  await mark(down, '1', 'LIKE')
+  await mark(stores, '1', 'NONE')
+  cacheState.lose()
+  expect(await publishOutbox(stores, 10, () => true)).toBe(1)
+  expect(await stores.cache.getCountsMany([SUBJECT])).toEqual([{ likes: 0, dislikes: 0, version: 2 }])
+  expect(await ownerSum(stores)).toBe(0)
+})
+
+// Seed 774.
+it('the reconciler finds a sum of likes received in the cache that is older than the record store', async () => {
+  const { stores, cacheState } = openStores()
+  await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
+  await mark(stores, '1', 'LIKE')
+  await mark(stores, '2', 'LIKE')
+  cacheState.lose()
+  const late: OwnerSum = { ...OWNER, likes: 1, version: 1 }
+  await stores.cache.putOwnerSums([late])
+  const reconciler = startReconciler(
+    systemClock,
+    stores,
+    () => true,
+    { reconcileEveryMs: 1, businesses: [1] },
+    () => undefined,
+  )
+  await expect.poll(() => ownerSum(stores)).toBe(2)
+  await reconciler.stop()
+})
+
+// Seed 596.
+it('a step whose refresh of counts fails ends when its refresh of sums has ended too', async () => {
+  const { stores } = openStores()
+  await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
+  let underWay = 0
+  const cache = {
+    ...stores.cache,
+    putCounts: () => Promise.reject(new Error('a node of the cache is down')),
+    async putOwnerSums() {
+      underWay++
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      underWay--
+    },
+  }
+  const errors: unknown[] = []
+  await mark({ ...stores, cache }, '1', 'LIKE', errors)
+  expect(errors).toHaveLength(1)
+  expect(underWay).toBe(0)
+})

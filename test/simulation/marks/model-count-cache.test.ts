@@ -1,0 +1,10 @@
+/** The model of the count cache keeps the contract of the port. */
+import { countCacheContract } from '../../contracts/count-cache.ts'
+import { openGate } from '../gate.ts'
+import { makeCountCacheState, openModelCountCache } from './model-count-cache.ts'
+
+countCacheContract('model', () => {
+  const state = makeCountCacheState()
+  const another = () => Promise.resolve(openModelCountCache(state, openGate))
+  return Promise.resolve({ cache: openModelCountCache(state, openGate), another, dispose: () => Promise.resolve() })
+})

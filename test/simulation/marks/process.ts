@@ -1,0 +1,144 @@
+/**
+ * A process of the deployment, running the real code of thumbup: the pipeline with all that is in it, the service, the
+ * reads and the job, wired as the subgraph wires them, over ports that lead through the scheduler.
+ */
+import type { BusinessConfig } from '../../../core/config.ts'
+import type { Degraded } from '../../../core/degraded.ts'
+import type { BusinessNumber, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
+import type { Random } from '../../../core/random.ts'
+import { getOwnerLikes, type OwnerKey } from '../../../loaders/counts.ts'
+import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
+import type { MarkRecords } from '../../../stores/mark-records.ts'
+import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
+import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
+import { makeLikersRead, type LikersRead } from '../../../subgraphs/thumbup/likers.ts'
+import { readLikes, type MarkPage } from '../../../subgraphs/thumbup/likes.ts'
+import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/pipeline.ts'
+import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/service.ts'
+import type { MarkRecordsState } from '../../contracts/mark-records-model.ts'
+import type { MarkStoreState } from '../../contracts/mark-store-model.ts'
+import { openModelJournals, type Machine } from '../model-journals.ts'
+import { openModelLog, type LogState, type Member } from '../model-log.ts'
+import type { Role } from '../process.ts'
+import type { Life, Scheduler } from '../scheduler.ts'
+import { openModelCountCache, type CountCacheState } from './model-count-cache.ts'
+import { openModelMarkEvents, type MarkEventsState } from './model-mark-events.ts'
+import { openSimulatedMarkRecords, type MarkTransactionFaults } from './model-mark-records.ts'
+import { openModelMarkStore } from './model-mark-store.ts'
+
+export type MarkWorldStores = {
+  hot: MarkStoreState
+  cache: CountCacheState
+  log: LogState
+  records: MarkRecordsState
+  events: MarkEventsState
+  faults: MarkTransactionFaults
+  changed(name: keyof MarkRecords, args: readonly unknown[]): void
+}
+
+export type MarkProcess = Role & {
+  life: Life
+  service: ThumbupService
+  getMarks(keys: readonly MarkKey[], degraded: Degraded): Promise<(ShownMark | null)[]>
+  getCounts(subjects: readonly Subject[], degraded: Degraded): Promise<(SubjectCounts | null)[]>
+  getOwnerLikes(owners: readonly OwnerKey[], degraded: Degraded): Promise<(number | null)[]>
+  likes(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    before: MarkPlace | undefined,
+    first: number,
+    degraded: Degraded,
+  ): Promise<MarkPage | null>
+  likers: LikersRead
+  member(): Member | undefined
+  /** Ends the process in order: nothing it took is under way any more when this resolves. */
+  stop(): Promise<void>
+}
+
+const NO_QUOTAS = { admit: () => undefined }
+
+export function startMarkProcess(
+  scheduler: Scheduler,
+  random: Random,
+  stores: MarkWorldStores,
+  machine: Machine,
+  businesses: readonly BusinessConfig[],
+  life: Life,
+  role: Role,
+  options: PipelineOptions,
+  onError: (error: unknown) => void,
+): MarkProcess {
+  const gate = scheduler.gateOf(life)
+  const clock = scheduler.clockOf(life)
+  let member: Member | undefined
+  const questions = new Set<Promise<unknown>>()
+  const hot = checked(openModelMarkStore(stores.hot, gate))
+  const cache = checked(openModelCountCache(stores.cache, gate))
+  const records = withQuestionsNoted(checked(openSimulatedMarkRecords(stores.records, gate, stores.faults, stores.changed)))
+  const events = openModelMarkEvents(stores.events, gate)
+  const log = checked(
+    openModelLog(stores.log, gate, clock, (joined) => {
+      member = joined
+    }),
+  )
+  const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
+  const pipeline = makePipeline(clock, random, { hot, cache, log, records, events, journals }, options, onError)
+  const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS, options.thumbup)
+  const { guarded, fills, counts } = pipeline
+  const sources = { ...guarded, fills }
+  const job = role.persists ? startJob() : undefined
+
+  /** A question whose answer nobody waits for any more, because it took too long: whoever stops a process waits for it. */
+  function noted<T>(question: Promise<T>): Promise<T> {
+    questions.add(question)
+    const forget = (): void => void questions.delete(question)
+    question.then(forget, forget)
+    return question
+  }
+
+  function checked<T extends { check(): Promise<void> }>(store: T): T {
+    return { ...store, check: () => noted(store.check()) }
+  }
+
+  function withQuestionsNoted(all: MarkRecords): MarkRecords {
+    return {
+      ...all,
+      getMarkMany: (keys) => noted(all.getMarkMany(keys)),
+      listMarks: (viewer, business, marks, before, limit) => noted(all.listMarks(viewer, business, marks, before, limit)),
+      listLikers: (subject, before, limit) => noted(all.listLikers(subject, before, limit)),
+      getCountsMany: (subjects) => noted(all.getCountsMany(subjects)),
+      getOwnerSums: (owners) => noted(all.getOwnerSums(owners)),
+      registerSubjects: (registrations) => noted(all.registerSubjects(registrations)),
+    }
+  }
+
+  /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
+  async function startJob(): Promise<ThumbupJob> {
+    for (;;) {
+      try {
+        return await pipeline.startJob()
+      } catch (error) {
+        onError(error)
+        await new Promise<void>((resolve) => clock.after(200, resolve))
+      }
+    }
+  }
+
+  return {
+    ...role,
+    life,
+    service,
+    getMarks: (keys, degraded) => getMarkMany(sources, keys, degraded),
+    getCounts: (subjects, degraded) => counts.getMany(subjects, degraded),
+    getOwnerLikes: (owners, degraded) => getOwnerLikes(guarded.cache, guarded.records, owners, degraded),
+    likes: (viewer, business, before, first, degraded) => readLikes(sources, viewer, business, before, first, degraded),
+    likers: makeLikersRead(clock, { ...guarded, counts }),
+    member: () => member,
+    async stop() {
+      await pipeline.drain()
+      await (await job)?.stop().catch(onError)
+      await journals?.close()
+      await Promise.allSettled(questions)
+    },
+  }
+}

@@ -1,0 +1,25 @@
+import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import { openLmdbSeenRecords } from '../../../stores/lmdb/seen-records.ts'
+import { seenRecordsContract } from '../../contracts/seen-records.ts'
+import { makeFolder } from './folders.ts'
+
+seenRecordsContract('lmdb', () => {
+  const folder = makeFolder()
+  let environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
+  // Two stores of one environment: LMDB's own lock keeps processes apart, which the crash test shows.
+  const opened = {
+    store: openLmdbSeenRecords(environment),
+    second: openLmdbSeenRecords(environment),
+    async reopen() {
+      await environment.close()
+      environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
+      opened.second = openLmdbSeenRecords(environment)
+      return openLmdbSeenRecords(environment)
+    },
+    async dispose() {
+      await environment.close()
+      folder.remove()
+    },
+  }
+  return Promise.resolve(opened)
+})

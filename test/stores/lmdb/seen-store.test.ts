@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import { openLmdbSeenStore } from '../../../stores/lmdb/seen-store.ts'
+import type { RingShape, SeenStore } from '../../../stores/seen-store.ts'
+import { seenStoreContract } from '../../contracts/seen-store.ts'
+import { AT, play, stagedOf } from '../../contracts/seen.ts'
+import { makeFolder } from './folders.ts'
+
+const regions = 100
+const shape = { slots: 6, shards: 500 }
+
+seenStoreContract('lmdb', async () => {
+  const folder = makeFolder()
+  const open = (other: RingShape = shape): SeenStore => {
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
+    const store = openLmdbSeenStore(environment, other)
+    return {
+      ...store,
+      async close() {
+        await store.close()
+        await environment.close()
+      },
+    }
+  }
+  let store = open()
+  return {
+    store,
+    regions,
+    shape,
+    another: async (other) => open(other),
+    async reopen() {
+      await store.close()
+      store = open()
+      return store
+    },
+    async dispose() {
+      await store.close()
+      folder.remove()
+    },
+  }
+})
+
+describe('the seen store on LMDB', () => {
+  it('a full store takes nothing more and says so; what it has is read and folded', async () => {
+    const folder = makeFolder()
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 0.003 })
+    const store = openLmdbSeenStore(environment, shape)
+    try {
+      const viewers: string[] = []
+      const plays = (viewer: string) => Array.from({ length: 500 }, (_, oid) => play(viewer, String(oid), AT))
+      await expect(async () => {
+        for (let viewer = 1; viewer < 10_000; viewer++) {
+          await store.stagePlays(plays(String(viewer)), { now: AT, slot: 1 })
+          viewers.push(String(viewer))
+          // The room is counted every 50 ms.
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        }
+      }).rejects.toMatchObject({ code: 'STORE_FULL' })
+      await expect(store.putIssued('1', 1, ['1'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })).rejects.toMatchObject({
+        code: 'STORE_FULL',
+      })
+      expect((await store.countRing())[1]).toBe(viewers.length)
+      expect((await store.readStaged(1, viewers)).every((staged) => staged.length === 500)).toBe(true)
+      await store.removeStaged(
+        1,
+        viewers.map((viewer) => ({ viewer, plays: plays(viewer).map(stagedOf) })),
+      )
+      expect((await store.countRing())[1]).toBe(0)
+    } finally {
+      await environment.close()
+      folder.remove()
+    }
+  })
+
+  it('calls after the files were closed fail with a code, and do not hang', async () => {
+    const folder = makeFolder()
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
+    const store = openLmdbSeenStore(environment, shape)
+    await environment.close()
+    folder.remove()
+    for (const call of [
+      () => store.putIssued('1', 1, ['1'], { now: 1, cap: 1, minAgeMs: 0, hardCap: 1 }),
+      () => store.stagePlays([play('1', '1')], { now: 1, slot: 0 }),
+      () => store.getSeen('1', 1),
+      () => store.getSeenMany([{ viewer: '1', business: 1 }]),
+      () => store.listRing(0, 0, 1),
+      () => store.readStaged(0, ['1']),
+      () => store.removeStaged(0, [{ viewer: '1', plays: [] }]),
+      () => store.countRing(),
+      () => store.getRingLayouts(),
+      () => store.putRingLayout({ slots: 6, shards: 100, since: 1 }),
+      () => store.check(),
+    ])
+      await expect(call()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+  })
+
+  it('a ring whose shards do not belong to regions, or of no slots, is refused with what to use', async () => {
+    const folder = makeFolder()
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
+    const open = (slots: number, shards: number) => () => openLmdbSeenStore(environment, { slots, shards })
+    expect(open(6, 550)).toThrow(/existence.shards 550 is no multiple of stores.regions 100.*use 600/)
+    expect(open(6, 0)).toThrow(/use 100/)
+    for (const slots of [1, 256, 2.5]) expect(open(slots, 500)).toThrow(/existence.slots/)
+    await environment.close()
+    folder.remove()
+  })
+})

@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { RingShape } from '../../../stores/seen-store.ts'
+import { shapesOf } from '../../../subgraphs/feed-existence/layouts.ts'
+import { HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen } from './opened.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function open() {
+  const opened = openSeen()
+  closing.push(opened.close)
+  async function serve(shape: RingShape) {
+    const served = serveSeen(opened, seenConfig(shape), opened.reopened(shape))
+    closing.push(served.stop)
+    async function startJob() {
+      const job = await served.subgraph.startJob()
+      closing.push(async () => {
+        const stopped = job.stop()
+        opened.clock.advance(HOUR)
+        await stopped
+      })
+      return job
+    }
+    return { ...served, startJob }
+  }
+  const waiting = async (): Promise<number> => (await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)
+  return { opened, serve, waiting }
+}
+
+describe('a ring whose shape is changed on a running deployment', () => {
+  test.each([
+    ['fewer slots and more shards', SHAPE, { slots: 3, shards: 8 }],
+    ['more slots and fewer shards', SHAPE, { slots: 9, shards: 2 }],
+    ['other shards only', SHAPE, { slots: 6, shards: 6 }],
+  ])(
+    '%s: what both shapes staged is folded within a lap, and is hidden all the while',
+    async (_, before, after) => {
+      const { opened, serve, waiting } = open()
+      const old = await serve(before)
+      const viewers = ['1', '2', '3', 'x', 'y']
+      const played: string[] = []
+      const play = async (by: Awaited<ReturnType<typeof serve>>) => {
+        const id = String(played.length)
+        played.push(id)
+        for (const viewer of viewers) await by.play(viewer, [id])
+      }
+      for (let hour = 0; hour < 4; hour++) {
+        await play(old)
+        opened.clock.advance(HOUR)
+      }
+      const next = await serve(after)
+      await play(next)
+      // The worker still has the old shape; it learns of the new one from the store.
+      const oldJob = await old.startJob()
+      // Restarted one by one: for some hours both are written by.
+      for (let hour = 0; hour < 4; hour++) {
+        await play(old)
+        await play(next)
+        await next.afterHours(oldJob)
+        for (const viewer of viewers) expect(await next.unseen(viewer, [...played, 'new'])).toEqual(['new'])
+        for (const viewer of viewers) expect(await old.unseen(viewer, [...played, 'new'])).toEqual(['new'])
+      }
+      await next.afterHours(oldJob, Math.max(before.slots, after.slots))
+      expect(await waiting()).toBe(0)
+      for (const viewer of viewers) expect(await next.unseen(viewer, [...played, 'new'])).toEqual(['new'])
+      expect((await opened.plain.hot.getRingLayouts()).map(({ slots, shards }) => ({ slots, shards }))).toEqual([before, after])
+      expect([...old.errors, ...next.errors]).toEqual([])
+    },
+    60_000,
+  )
+
+  test('that was changed while no worker ran for long is walked by the first that starts', async () => {
+    const { opened, serve, waiting } = open()
+    const old = await serve({ slots: 12, shards: 8 })
+    await old.play('7', ['1'])
+    opened.clock.advance(HOUR * 100)
+    const next = await serve({ slots: 3, shards: 2 })
+    await next.play('8', ['1'])
+    opened.clock.advance(HOUR * 100)
+    const job = await next.startJob()
+    opened.clock.advance(60_000)
+    await runOf(opened, job, Math.floor(opened.clock.now() / HOUR))
+    expect(await waiting()).toBe(0)
+    expect(job.figures()).toMatchObject({ viewers: 2, plays: 2, writes: 2 })
+    expect([await next.unseen('7', ['1', '2']), await next.unseen('8', ['1', '2'])]).toEqual([['2'], ['2']])
+  })
+
+  test('has a shape by which others still write folded for a lap and a day after it was changed', () => {
+    const own = { slots: 6, shards: 4 }
+    const layouts = [
+      { slots: 12, shards: 4, since: 0 },
+      { slots: 48, shards: 4, since: 100 * HOUR },
+      { slots: 6, shards: 4, since: 200 * HOUR },
+    ]
+    const live = (hour: number): number[] => shapesOf(layouts, own, hour * HOUR).live.map(({ slots }) => slots)
+    expect(live(210)).toEqual([6, 48])
+    expect(live(249)).toEqual([6])
+    expect(live(120)).toEqual([6, 12, 48])
+    expect(shapesOf(layouts, own, 210 * HOUR).old).toEqual([{ slots: 12, shards: 4 }])
+  })
+})

@@ -1,0 +1,243 @@
+import { crc32 } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function open(existence: object = {}) {
+  const opened = openSeen()
+  const served = serveSeen(opened, seenConfig(existence))
+  closing.push(opened.close, served.stop)
+  const job = await served.subgraph.startJob()
+  closing.push(async () => {
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+  return { opened, served, job }
+}
+
+/** Breakers ask again by the clock. */
+async function back(opened: Opened, store: 'hot' | 'log' | 'records'): Promise<void> {
+  opened.set(store, false)
+  opened.clock.advance(1_000)
+  await settle()
+}
+
+const UNSEEN = '{ unseen(business: "video", candidates: ["filtered", "staged", "issued", "new"]) { ids } }'
+const PLAY = 'mutation ($id: ID!) { recordPlayed(business: "video", ids: [$id]) { recorded visible } }'
+const ISSUE = 'mutation ($id: ID!) { recordIssued(business: "video", ids: [$id]) { recorded } }'
+const viewer = viewerOf('7')
+
+async function recorded(options: object = {}) {
+  const all = await open(options)
+  await all.served.play('7', ['filtered'])
+  await all.served.afterHours(all.job)
+  await all.served.play('7', ['staged'])
+  await all.served.ask(ISSUE, viewer, { id: 'issued' })
+  return all
+}
+
+describe('with the hot store down', () => {
+  test('the filters answer alone, and the answer says so', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    for (let call = 0; call < 2; call++) {
+      const answer = await served.ask(UNSEEN, viewer)
+      expect(answer).toEqual({ data: { unseen: { ids: ['staged', 'issued', 'new'] } }, errors: [], degraded: ['hotStore'] })
+    }
+    await back(opened, 'hot')
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+  })
+
+  test('a play is durable in the log, and hidden once the hot store is back', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('hot', true)
+    expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
+      data: { recordPlayed: { recorded: 1, visible: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    await settle()
+    await back(opened, 'hot')
+    opened.clock.advance(10_000)
+    await until(() => job.figures().staged === 1)
+    expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
+    expect(served.subgraph.figures().existence).toMatchObject({ logged: 1 })
+  })
+
+  test('what was issued is not noted, and the answer says so', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    expect(await served.ask(ISSUE, viewer, { id: 'new' })).toEqual({
+      data: { recordIssued: { recorded: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    expect(served.subgraph.figures()).toMatchObject({ existence: { issuedLost: 1 }, outages: { hotStore: { isDown: true, count: 1 } } })
+  })
+
+  test('a viewer’s filters are read once, and again when it is back', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    opened.calls.length = 0
+    for (let call = 0; call < 3; call++) await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(1)
+    await back(opened, 'hot')
+    await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(2)
+  })
+
+  test('or full, a play goes to the log', async () => {
+    const { opened, served } = await recorded()
+    opened.refuse('hot.stagePlays', 'STORE_FULL')
+    expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
+      data: { recordPlayed: { recorded: 1, visible: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    opened.refuse('hot.stagePlays', undefined)
+  })
+
+  test('and the log too, a play is refused rather than lost', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    opened.set('log', true)
+    expect((await served.ask(PLAY, viewer, { id: 'new' })).errors[0]?.code).toBe('LOG_UNAVAILABLE')
+  })
+})
+
+describe('with the record store down', () => {
+  test('what is issued, staged and in memory answers, and the answer says so if that is not all', async () => {
+    const { opened, served, job } = await recorded()
+    await served.ask(UNSEEN, viewer)
+    opened.set('records', true)
+    // In memory, and as new as can be: nothing is missing.
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+    // Of another viewer nothing is in memory.
+    await served.play('8', ['staged'])
+    expect(await served.ask(UNSEEN, viewerOf('8'))).toEqual({
+      data: { unseen: { ids: ['filtered', 'issued', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await back(opened, 'records')
+    await served.afterHours(job)
+    opened.set('records', true)
+    // A fold has come between: the last known ones still answer.
+    expect(await served.ask(UNSEEN, viewer)).toEqual({
+      data: { unseen: { ids: ['staged', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await back(opened, 'records')
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+  })
+
+  test('the job leaves everything staged and goes on when it is back', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('records', true)
+    opened.clock.advance(HOUR)
+    await settle()
+    opened.clock.advance(60_000)
+    await settle()
+    expect(job.figures().shardsFailed).toBeGreaterThan(0)
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(1)
+    await back(opened, 'records')
+    await runOf(opened, job, Math.floor(opened.clock.now() / HOUR))
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(0)
+    expect(await served.unseen('7', ['filtered', 'staged', 'new'])).toEqual(['new'])
+  })
+
+  test('a viewer with too much staged goes on being recorded', async () => {
+    const { opened, served } = await recorded({ stagedMax: 1 })
+    opened.set('records', true)
+    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
+    await settle()
+    await back(opened, 'records')
+    expect(await served.unseen('7', ['a', 'b', 'c', 'new'])).toEqual(['new'])
+  })
+})
+
+describe('a filter that is damaged', () => {
+  const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: false, deleted: false }
+
+  async function damage(opened: Opened): Promise<void> {
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    const filter = Buffer.from(stored.filter)
+    filter[filter.length - 1]! ^= 1
+    await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
+  }
+
+  test('is set aside by whoever reads it, made anew from history, and the viewer is answered meanwhile', async () => {
+    const { opened, served } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered', 'other'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    await opened.history.putProgress([
+      { key: { viewer: '7', business: 1, oid: 'earlier' }, record: { ...record, viewedAt: now - 40 * 24 * HOUR } },
+    ])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    const answer = await served.ask(UNSEEN, viewer)
+    expect(answer).toMatchObject({
+      data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await until(() => served.subgraph.figures().repairs.repaired === 1)
+    await settle()
+    expect(await served.ask(UNSEEN, viewer)).toEqual({
+      data: { unseen: { ids: ['staged', 'issued', 'new'] } },
+      errors: [],
+      degraded: [],
+    })
+    expect(await served.unseen('7', ['earlier'])).toEqual(['earlier'])
+    const [aside] = await opened.plain.records.listQuarantined(10)
+    expect(aside).toMatchObject({ viewer: '7', reason: expect.stringContaining('sum') })
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('of a newer version is told once, and not looked for by every reader', async () => {
+    const { opened, served, job } = await open()
+    await served.play('7', ['filtered'])
+    await served.afterHours(job)
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    const filter = Buffer.from(stored.filter)
+    filter[0] = 0xf2
+    filter.writeUInt32BE(crc32(filter.subarray(5), crc32(filter.subarray(0, 1))), 1)
+    await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
+    opened.clock.advance(2 * HOUR)
+    await settle()
+    opened.calls.length = 0
+    for (let call = 0; call < 5; call++) {
+      expect(await served.ask(UNSEEN, viewer)).toMatchObject({
+        data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+        degraded: ['recordStore'],
+      })
+    }
+    await settle()
+    expect(opened.count('records.quarantineFilter')).toBe(0)
+    expect(served.errors.length).toBeLessThanOrEqual(2)
+    expect((await opened.plain.records.listFilters(['7']))[0]?.[0]?.filter).toEqual(filter)
+  })
+
+  test('is made anew by the fold too, with what is staged in it', async () => {
+    const { opened, served, job } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    await served.afterHours(job)
+    await damage(opened)
+    await served.play('7', ['staged'])
+    await served.afterHours(job)
+    expect(job.figures()).toMatchObject({ quarantined: 1, viewersFailed: 0 })
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['issued', 'new'] } }, errors: [], degraded: [] })
+  })
+})
