@@ -74,7 +74,7 @@ async function disturb(deployment: Deployment, quick: boolean, progress: (text: 
     { title: "article's database frozen", begin: servers.mariadb2.freeze, end: servers.mariadb2.thaw },
     { title: 'comic over its quota', begin: flood.begin, end: flood.end },
   ]
-  const [rounds, phaseMs] = quick ? [1, 2_500] : [5, 5_000]
+  const [rounds, phaseMs] = quick ? [1, 2_500] : [3, 5_000]
   const measures: Measure[] = []
   await load(gateway, 3_000)
   for (const { title, begin, end } of disturbances) {
