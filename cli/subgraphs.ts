@@ -11,14 +11,16 @@ import { TidemarkError } from '../core/errors.ts'
 import type { Journals } from '../stores/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/open-marks.ts'
 import { openJournals, type OpenStores } from '../stores/open.ts'
-import { makeHistorySubgraph } from '../subgraphs/history/index.ts'
-import { hasThumbup, makeThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
+import { makeExistenceSubgraph, type ExistenceSubgraph } from '../subgraphs/feed-existence/index.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../subgraphs/history/index.ts'
+import { hasThumbup, makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from './count-feeds.ts'
+import { addExistenceJobMetrics, addExistenceMetrics } from './existence-metrics.ts'
 import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
-export const NAMES = ['history', 'thumbup'] as const
+export const NAMES = ['history', 'thumbup', 'feed-existence'] as const
 export type SubgraphName = (typeof NAMES)[number]
 
 /** Throws CONFIG_INVALID. `what`: subgraph or job. */
@@ -41,7 +43,7 @@ type Job = { stop(): Promise<void> }
 /** What a process does with one subgraph. */
 export type Part = {
   name: SubgraphName
-  subgraph: ReturnType<typeof makeHistorySubgraph> | ReturnType<typeof makeThumbupSubgraph>
+  subgraph: HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
   job: Job | undefined
   closeJournals(): Promise<void>
 }
@@ -58,6 +60,7 @@ export async function openParts(
   const parts: Part[] = []
   if (names.includes('history')) parts.push(await openHistory(purpose, config, stores, registry, log))
   if (names.includes('thumbup') && hasThumbup(config)) parts.push(await openThumbup(purpose, config, stores, registry, log))
+  if (names.includes('feed-existence')) parts.push(await openExistence(purpose, config, stores, registry, log))
   return parts
 }
 
@@ -96,6 +99,15 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
       await Promise.all(opened.map((journals) => journals.close()))
     },
   }
+}
+
+/** It has no journal: with the hot store down plays go to the log, and what is issued is not noted. */
+async function openExistence(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
+  const subgraph = makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records }, config, reporter(log))
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  if (purpose.serves) addExistenceMetrics(registry, subgraph)
+  if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
+  return { name: 'feed-existence', subgraph, job, closeJournals: () => Promise.resolve() }
 }
 
 /** The steps of a shutdown between the last request and the closing of the stores. */

@@ -3,6 +3,8 @@ import { join, relative } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import type { SeenStores } from '../core/guarded-seen-stores.ts'
+import { openDistributedSeen, openEmbeddedSeen } from './open-seen.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { markJournalsFolder, openDistributedMarks, openEmbeddedMarks, tenantsOf } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
@@ -30,6 +32,8 @@ export type OpenStores = {
   marks: MarkStores
   /** Those of businesses that have. */
   tenants: ReadonlyMap<BusinessNumber, MarkStores>
+  /** Those of what viewers were served and watched. */
+  seen: SeenStores
   /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
   sqlFigures?(): { rows: number; statements: number }
   /** Closes what is open, what was acknowledged first. */
@@ -93,13 +97,16 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
   const log = openLmdbLog(environment, clock)
   const records = openLmdbRecordStore(environment)
   const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
+  const { seen, close: closeSeen } = openEmbeddedSeen(config, clock, environment)
   return {
     hot,
     log,
     records,
     marks,
     tenants,
+    seen,
     async close() {
+      await closeSeen()
       await closeMarks()
       await log.close()
       await hot.close()
@@ -132,7 +139,8 @@ async function openDistributed(
       await openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
     )
     const { marks, tenants } = keep(await openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
-    return { hot, log, records, marks, tenants, sqlFigures: records.figures, close: () => closeAll(opened) }
+    const { seen } = keep(await openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
+    return { hot, log, records, marks, tenants, seen, sqlFigures: records.figures, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error

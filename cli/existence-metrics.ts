@@ -1,0 +1,44 @@
+/** What feed existence does, for `/metrics`: read from the parts' own figures when somebody asks. */
+import type { Registry } from '@prometheus-io/client'
+import type { SeenStores } from '../core/guarded-seen-stores.ts'
+import type { ExistenceSubgraph } from '../subgraphs/feed-existence/index.ts'
+import type { ExistenceJob } from '../subgraphs/feed-existence/job.ts'
+import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
+
+/** Figures of the process that serves. */
+export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSubgraph): void {
+  addCounters(registry, {
+    tidemark_issued_total: ['Ids noted as served.', () => figures().existence.issued],
+    tidemark_issued_lost_total: ['Ids not noted as served, because the hot store was down.', () => figures().existence.issuedLost],
+    tidemark_played_total: ['Plays taken.', () => figures().existence.played],
+    tidemark_played_logged_total: ['Plays that went to the log, because the hot store was down.', () => figures().existence.logged],
+    tidemark_candidates_total: ['Candidates of unseen.', () => figures().existence.candidates],
+    tidemark_dropped_issued_total: ['Candidates dropped because they were served.', () => figures().existence.droppedIssued],
+    tidemark_dropped_staged_total: ['Candidates dropped because they were played lately.', () => figures().existence.droppedStaged],
+    tidemark_dropped_filtered_total: ['Candidates dropped by a filter.', () => figures().existence.droppedFiltered],
+    tidemark_filter_probes_total: ['Ids nobody has that filters were asked for.', () => figures().samples.probes],
+    tidemark_filter_false_positives_total: ['Of these, those that a filter claimed to have.', () => figures().samples.hits],
+    tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
+    tidemark_filters_repaired_total: ['Of these, those that were made anew.', () => figures().repairs.repaired],
+  })
+}
+
+/** Figures of the process that folds. */
+export function addExistenceJobMetrics(registry: Registry, { figures }: ExistenceJob, { log }: SeenStores): void {
+  addCounters(registry, {
+    tidemark_folds_viewers_total: ['Viewers whose plays of an hour were folded.', () => figures().viewers],
+    tidemark_folds_failed_total: ['Viewers whose fold failed and is repeated.', () => figures().viewersFailed],
+    tidemark_folded_plays_total: ['Plays that left staging for a filter.', () => figures().plays],
+    tidemark_filter_writes_total: ['Filters written.', () => figures().writes],
+    tidemark_filter_writes_refused_total: ['Filters somebody else had written meanwhile; folded again.', () => figures().refused],
+    tidemark_filters_purged_total: ['Filters that expired and were removed.', () => figures().purged],
+    tidemark_plays_staged_total: ['Plays of the log that were staged.', () => figures().staged],
+    tidemark_plays_refused_total: ['Plays of the log of a time no filter is for.', () => figures().refusedPlays],
+    tidemark_plays_parked_total: ['Messages of the log that are no plays.', () => figures().parked],
+  })
+  addGauges(registry, {
+    tidemark_folds_shards_left: ['Shards of the run under way that are not folded yet.', () => figures().shardsLeft],
+    tidemark_folds_run_ms: ['Milliseconds the last run took.', () => figures().runMs],
+    tidemark_plays_log_lag_messages: ['Messages of plays not yet staged.', () => log.lag().catch(unknown)],
+  })
+}
