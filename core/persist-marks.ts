@@ -198,13 +198,14 @@ async function current(records: MarkRecords, changes: readonly MarkChanges[]): P
   }
 }
 
-/** Changes that are not due, however many, must not hide those behind them. */
+/** Changes that are not due, however many, must not hide those behind them; nor be in memory together with them. */
 async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
-  for (let listed = limit; ; listed *= 4) {
-    const all = await records.listOutbox(listed)
-    const due = all.filter(isDue)
-    if (due.length > 0 || all.length < listed || listed >= OUTBOX_LISTED_MAX) return due.slice(0, limit)
+  const due: MarkChanges[] = []
+  for (let after = 0; ;) {
+    const page = await records.listOutbox(limit, after)
+    due.push(...page.filter(isDue))
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit || due.length >= limit) return due.slice(0, limit)
+    after = last.number
   }
 }
-
-const OUTBOX_LISTED_MAX = 10_000
