@@ -118,6 +118,8 @@ export function makeCountReads(
     learn(counted) {
       for (const { business, oid, counts } of counted) {
         lookup.invalidate({ business, oid })
+        // What is told late, from the outbox say, is older than what was learnt since.
+        if ((learnt.getStale(textOf({ business, oid }))?.version ?? 0) > counts.version) continue
         learnt.set(textOf({ business, oid }), counts, BYTES_PER_COUNTS)
       }
     },
