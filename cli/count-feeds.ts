@@ -7,6 +7,7 @@ import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { saysDown } from '../core/degraded.ts'
 import { makeFeedSwitch, type FeedSwitch } from '../core/feed-switch.ts'
 import type { CountChanges } from '../stores/count-feed.ts'
 import { openCountFeeds, type OpenFeed } from '../stores/open-feeds.ts'
@@ -50,7 +51,10 @@ function startFeed(
     systemClock,
     primary,
     fallback,
-    (some) => refresh(stores, thumbup, some),
+    (some) =>
+      refreshCaches(stores, thumbup, some, tenant, (business, error) =>
+        log.warn({ err: error, business }, 'a cache was down while counts changed; the reconciler finds what is old in it'),
+      ),
     {
       onSwitch: (active, reason) => log.warn({ ...fields, active, reason }, 'another source of changes of counts is followed now'),
       onReload: (reason) => log.warn({ ...fields, reason }, 'changes of counts may have been missed; the reconciler finds what is old'),
@@ -59,14 +63,35 @@ function startFeed(
   )
 }
 
-/** A database may hold several businesses, each with a cache of its own. */
-async function refresh(stores: OpenStores, thumbup: ThumbupSubgraph, { counts, owners }: CountChanges): Promise<void> {
+/**
+ * A database may hold several businesses, each with a cache of its own. Where the cache of one is down, the others' changes
+ * must not wait behind its own, so the common feed goes on without it; its service refreshes it from its outbox all the same.
+ * A feed of one business waits: nothing is behind it but its own. `tenant`: that business.
+ */
+export async function refreshCaches(
+  stores: Pick<OpenStores, 'marks' | 'tenants'>,
+  thumbup: Pick<ThumbupSubgraph, 'refreshOf'>,
+  { counts, owners }: CountChanges,
+  tenant: string | undefined,
+  onLeft: (business: number, error: unknown) => void,
+): Promise<void> {
   const countsOf = Map.groupBy(counts, ({ business }) => business)
   const ownersOf = Map.groupBy(owners, ({ business }) => business)
-  await Promise.all([
-    ...[...countsOf].map(([business, some]) => thumbup.refreshOf(business).apply(some)),
-    ...[...ownersOf].map(([business, some]) => (stores.tenants.get(business) ?? stores.marks).cache.putOwnerSums(some)),
-  ])
+  const businesses = new Set([...countsOf.keys(), ...ownersOf.keys()])
+  const done = await Promise.allSettled(
+    Array.from(businesses, async (business) => {
+      const own = stores.tenants.get(business)
+      try {
+        await thumbup.refreshOf(business).apply(countsOf.get(business) ?? [])
+        const sums = ownersOf.get(business) ?? []
+        if (sums.length > 0) await (own ?? stores.marks).cache.putOwnerSums(sums)
+      } catch (error) {
+        if (tenant !== undefined || own === undefined || !saysDown(error, 'hotStore')) throw error
+        onLeft(business, error)
+      }
+    }),
+  )
+  for (const each of done) if (each.status === 'rejected') throw each.reason
 }
 
 function addFeedMetrics(registry: Registry, feeds: readonly FeedSwitch[]): void {

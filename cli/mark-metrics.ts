@@ -85,6 +85,10 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
     tidemark_mark_events_published_late_total: ['Changes whose events were sent from the outbox.', () => job.figures().published],
     tidemark_marks_archived_total: ['Marks moved into the archive.', () => job.figures().archived],
     tidemark_marks_recounted_subjects_total: ['Subjects whose counts were compared with their rows.', () => job.figures().reconciled],
+    tidemark_marks_not_recounted_subjects_total: [
+      'Subjects and owners whose rows could not be counted in time, to be compared with their counts.',
+      () => job.figures().unreconciled,
+    ],
     tidemark_marks_drift_total: [
       'Subjects and owners whose counts differed from their rows. Always 0, or there is a bug.',
       () => job.figures().drift,
@@ -97,7 +101,7 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
     tidemark_marks_log_lag_messages: ['Flush messages of marks not yet persisted.', sumOf(({ log }) => log.lag())],
     tidemark_marks_outbox: [
       'Changes whose events may not be in the log yet, up to 1000.',
-      sumOf(async ({ records }) => (await records.listOutbox(1_000)).length),
+      sumOf(async ({ records }) => (await records.listOutboxNumbers(1_000)).length),
     ],
   })
 }

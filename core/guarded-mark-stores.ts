@@ -84,14 +84,16 @@ function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
 }
 
 function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
+  // That something cannot be put says nothing about reads: of two caches the second answers while the first takes nothing.
+  const put = (task: () => Promise<void>): Promise<void> => (isOpen() ? run(task) : task())
   return {
     ...cache,
     getCountsMany: (subjects) => run(() => cache.getCountsMany(subjects)),
-    putCounts: (counted) => run(() => cache.putCounts(counted)),
+    putCounts: (counted) => put(() => cache.putCounts(counted)),
     getLikers: (subject) => run(() => cache.getLikers(subject)),
-    putLikers: (subject, likers) => run(() => cache.putLikers(subject, likers)),
+    putLikers: (subject, likers) => put(() => cache.putLikers(subject, likers)),
     getOwnerSums: (owners) => run(() => cache.getOwnerSums(owners)),
-    putOwnerSums: (sums) => run(() => cache.putOwnerSums(sums)),
+    putOwnerSums: (sums) => put(() => cache.putOwnerSums(sums)),
     // Following has connections of its own: that they fail says nothing about reads.
     followCounts(subjects, listener, onGap) {
       const follow = () => cache.followCounts(subjects, listener, onGap)

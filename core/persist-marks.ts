@@ -29,7 +29,7 @@ export type MarkPersistOptions = {
   keysMax: number
   /** Is a business these stores'? The hot store, or the record store, may be shared with one that has others of its own. */
   isOurs(business: BusinessNumber): boolean
-  /** Businesses whose data is removed: their keys are left out, and forgotten. */
+  /** Businesses whose data is removed: their keys are left out. Forgetting them is a walk over everything, and not for here. */
   deleted: ReadonlySet<BusinessNumber>
 }
 
@@ -44,9 +44,6 @@ export type MarkPersistReport = {
   countUpdates: number
 }
 
-/** Viewers whose marks of a deleted business are forgotten at once. */
-const FORGET_MAX = 1_000
-
 /** Rejects with the code of the store that failed; repeating it is safe and complete. `onLate` is told what was left to the outbox. */
 export async function persistMarks(
   stores: MarkPersistStores,
@@ -57,9 +54,6 @@ export async function persistMarks(
 ): Promise<MarkPersistReport> {
   const distinct = distinctKeys(keys).filter(({ business }) => options.isOurs(business))
   const report: MarkPersistReport = { keys: distinct.length, rows: 0, missing: 0, transitions: 0, countUpdates: 0 }
-  // Of a deleted business nothing may come back. Its dirty marks have to go, or they would be swept for ever.
-  const gone = new Set(distinct.map(({ business }) => business).filter((business) => options.deleted.has(business)))
-  for (const business of gone) while ((await stores.hot.forgetBusiness(business, FORGET_MAX)) > 0);
   const live = bySubject(
     distinct.filter(({ business }) => !options.deleted.has(business)),
     options.keysMax,
@@ -198,13 +192,14 @@ async function current(records: MarkRecords, changes: readonly MarkChanges[]): P
   }
 }
 
-/** Changes that are not due, however many, must not hide those behind them. */
+/** Changes that are not due, however many, must not hide those behind them; nor be in memory together with them. */
 async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
-  for (let listed = limit; ; listed *= 4) {
-    const all = await records.listOutbox(listed)
-    const due = all.filter(isDue)
-    if (due.length > 0 || all.length < listed || listed >= OUTBOX_LISTED_MAX) return due.slice(0, limit)
+  const due: MarkChanges[] = []
+  for (let after = 0; ;) {
+    const page = await records.listOutbox(limit, after)
+    due.push(...page.filter(isDue))
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit || due.length >= limit) return due.slice(0, limit)
+    after = last.number
   }
 }
-
-const OUTBOX_LISTED_MAX = 10_000

@@ -30,6 +30,10 @@ export type CountReadsOptions = {
 export type CountReads = {
   /** In order; null where no store that answers knows. Rejects, without a collector, with the code of the store that is down. */
   getMany(subjects: readonly Subject[], degraded?: Degraded): Promise<(SubjectCounts | null)[]>
+  /** Might `getMany` answer with what is as old as `hotTtlMs`? */
+  mayBeOld(subject: Subject): boolean
+  /** As `getMany`, but as the stores have it now. */
+  getFresh(subjects: readonly Subject[], degraded?: Degraded): Promise<(SubjectCounts | null)[]>
   /** This process changed these counts, or heard of it: what it keeps is old. They are the last known ones from now on. */
   learn(counted: readonly CountedSubject[]): void
   /** Asks the record store, and keeps what it says if it is newer. */
@@ -108,16 +112,14 @@ export function makeCountReads(
   }
 
   return {
-    async getMany(subjects, degraded) {
-      const found = await lookup.getMany(subjects)
-      return found.map(({ counts, without }) => {
-        for (const store of without) noteOrThrow(store, degraded)
-        return counts
-      })
-    },
+    getMany: async (subjects, degraded) => noted(await lookup.getMany(subjects), degraded),
+    mayBeOld: (subject) => options.hotTtlMs > 0 && hotKeys.isHot(textOf(subject)),
+    getFresh: async (subjects, degraded) => noted(await load(subjects), degraded),
     learn(counted) {
       for (const { business, oid, counts } of counted) {
         lookup.invalidate({ business, oid })
+        // What is told late, from the outbox say, is older than what was learnt since.
+        if ((learnt.getStale(textOf({ business, oid }))?.version ?? 0) > counts.version) continue
         learnt.set(textOf({ business, oid }), counts, BYTES_PER_COUNTS)
       }
     },
@@ -127,6 +129,13 @@ export function makeCountReads(
       return { local: { ...lookup.figures(), bytes, entries, evictions }, ...figures, hot: hotKeys.list() }
     },
   }
+}
+
+function noted(found: readonly Found[], degraded: Degraded | undefined): (SubjectCounts | null)[] {
+  return found.map(({ counts, without }) => {
+    for (const store of without) noteOrThrow(store, degraded)
+    return counts
+  })
 }
 
 async function unlessDown<T>(store: StoreName, without: Set<StoreName>, work: Promise<T>): Promise<T | undefined> {

@@ -19,6 +19,8 @@ export type ThumbupLoaders = {
   marks: DataLoader<MarkKey, ShownMark | null, string>
   /** As everybody sees them; null if no store answers. */
   counts: DataLoader<Subject, SubjectCounts | null, string>
+  /** As `counts`, but with everything that has been counted by now, for whoever is to see his own mark in them. */
+  freshCounts: DataLoader<Subject, SubjectCounts | null, string>
   /** Likes received by an owner; null if no store answers. */
   ownerLikes: DataLoader<OwnerKey, number | null, string>
   /** Of a whole page at once, in key order; an error for each key whose stores failed. Nothing of it is kept. */
@@ -91,6 +93,10 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     return {
       marks: new DataLoader(markPage, { cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX }),
       counts: new DataLoader(countPage, { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX }),
+      freshCounts: new DataLoader(
+        (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getFresh(some, degraded)),
+        { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX },
+      ),
       ownerLikes: new DataLoader(
         (owners: readonly OwnerKey[]) =>
           bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),

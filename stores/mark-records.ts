@@ -77,8 +77,10 @@ export interface MarkRecords {
   /** The persisted offset per partition of a stream. */
   getOffsets(stream: string): Promise<StreamOffset[]>
 
-  /** Changes whose events may not be in the log yet, oldest first. */
-  listOutbox(limit: number): Promise<MarkChanges[]>
+  /** Changes whose events may not be in the log yet, oldest first; only those with a number above `after`. Each may be megabytes. */
+  listOutbox(limit: number, after?: number): Promise<MarkChanges[]>
+  /** Their numbers alone, oldest first. */
+  listOutboxNumbers(limit: number): Promise<number[]>
   /** Their events are in the log. */
   dropOutbox(numbers: readonly number[]): Promise<void>
 

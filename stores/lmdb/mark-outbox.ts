@@ -12,11 +12,15 @@ export function appendChanges({ outbox, counters }: MarkTables, changes: Omit<Ma
   return { number, ...changes }
 }
 
-export function readChanges({ outbox }: MarkTables, limit: number): MarkChanges[] {
-  return [...outbox.getRange({ limit })].map(({ key, value }) => ({
+export function readChanges({ outbox }: MarkTables, limit: number, after: number): MarkChanges[] {
+  return [...outbox.getRange({ start: sequenceKey(after + 1), limit })].map(({ key, value }) => ({
     number: sequenceOf(key),
     ...(JSON.parse(value.toString()) as Omit<MarkChanges, 'number'>),
   }))
+}
+
+export function readNumbers({ outbox }: MarkTables, limit: number): number[] {
+  return [...outbox.getKeys({ limit })].map(sequenceOf)
 }
 
 export function removeChanges({ outbox }: MarkTables, numbers: readonly number[]): void {

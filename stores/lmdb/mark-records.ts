@@ -14,7 +14,7 @@ import { applyRows, countTransitions, registerAll } from './mark-apply.ts'
 import { archiveRows, isToArchive, isToPurge, purgeRows } from './mark-archive.ts'
 import { businessRange, makeMarkShelf } from './mark-keys.ts'
 import { listForExport, listSubjectsLikers, listViewersMarks } from './mark-lists.ts'
-import { appendChanges, moveOffsets, readChanges, readOffsets, removeChanges } from './mark-outbox.ts'
+import { appendChanges, moveOffsets, readChanges, readNumbers, readOffsets, removeChanges } from './mark-outbox.ts'
 import { findDrift, findOwnerDrift, listCounted, listRegistered, listSums, measure, measureBusiness } from './mark-recount.ts'
 import { findMarks, openMarkTables, readCounts, readSum } from './mark-tables.ts'
 import { makeFinder, type Entry } from './scan.ts'
@@ -81,7 +81,8 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
   return {
     applyMarks: (rows, offsets) => calling(() => environment.write(() => applyMarks(rows, offsets))),
     getOffsets: (stream) => reading(() => readOffsets(tables, stream)),
-    listOutbox: (limit) => reading(() => (limit > 0 ? readChanges(tables, limit) : [])),
+    listOutbox: (limit, after = 0) => reading(() => (limit > 0 ? readChanges(tables, limit, after) : [])),
+    listOutboxNumbers: (limit) => reading(() => (limit > 0 ? readNumbers(tables, limit) : [])),
     dropOutbox: (numbers) => calling(() => environment.writeToFree(() => removeChanges(tables, numbers))),
     getMarkMany: (keys) => reading(() => findMarks(tables, keys).map((found) => found?.record)),
     listMarks: (viewer, business, marks, before, limit) =>

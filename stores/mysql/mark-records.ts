@@ -39,7 +39,7 @@ import {
   selectRegistrations,
   selectSubjects,
 } from './mark-statements.ts'
-import { dropChanges, putChanges, readOutbox } from './outbox.ts'
+import { dropChanges, putChanges, readOutbox, readOutboxNumbers } from './outbox.ts'
 import type { MysqlFigures } from './record-store.ts'
 import { idOf } from './rows.ts'
 import { PING } from './statements.ts'
@@ -109,7 +109,8 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
       return rows.map(([partition, offset]) => ({ stream, partition: Number(partition), offset: Number(offset) }))
     },
 
-    listOutbox: (limit) => readOutbox(database, limit),
+    listOutbox: (limit, after = 0) => readOutbox(database, limit, after),
+    listOutboxNumbers: (limit) => readOutboxNumbers(database, limit, 0),
     dropOutbox: (numbers) => dropChanges(database, numbers),
 
     getMarkMany,

@@ -91,7 +91,7 @@ export function sampleMarkStatements(): string[] {
     sumOwners(subjects),
     ROLLBACK,
     selectOffsets(`x'61'`),
-    selectOutboxNumbers(10),
+    selectOutboxNumbers(10, 0),
     selectOutbox(1, 9),
     deleteOutbox([1, 1_000_000]),
     selectMarks(keys),

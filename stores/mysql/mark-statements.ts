@@ -140,9 +140,9 @@ export function insertOutboxPart(number: number, part: number, changes: string):
   return `INSERT INTO outbox (number, part, changes) VALUES (${numberLiteral(number)}, ${numberLiteral(part)}, ${changes})`
 }
 
-/** Columns: number. */
-export function selectOutboxNumbers(limit: number): string {
-  return `SELECT number FROM outbox WHERE part = 0 ORDER BY number LIMIT ${numberLiteral(limit)}`
+/** Columns: number. Of those above `after`. */
+export function selectOutboxNumbers(limit: number, after: number): string {
+  return `SELECT number FROM outbox WHERE part = 0 AND number > ${numberLiteral(after)} ORDER BY number LIMIT ${numberLiteral(limit)}`
 }
 
 /** Columns: number, changes; the parts of a number in order. */

@@ -66,8 +66,8 @@ export async function putChanges(session: Session, changes: UnnumberedChanges): 
 }
 
 /** What another process drops between the two statements is missing; what commits between them with a number below the last may come too. */
-export async function readOutbox(database: Database, limit: number): Promise<MarkChanges[]> {
-  const numbers = (await database.send(selectOutboxNumbers(limit))).rows.map((row) => Number(row[0]))
+export async function readOutbox(database: Database, limit: number, after: number): Promise<MarkChanges[]> {
+  const numbers = await readOutboxNumbers(database, limit, after)
   const [first, last] = [numbers[0], numbers.at(-1)]
   if (first === undefined || last === undefined) return []
   const parts = new Map<number, Buffer[]>()
@@ -77,6 +77,10 @@ export async function readOutbox(database: Database, limit: number): Promise<Mar
     else known.push(bytes as Buffer)
   }
   return [...parts].slice(0, limit).map(([number, slices]) => decodeChanges(number, Buffer.concat(slices)))
+}
+
+export async function readOutboxNumbers(database: Database, limit: number, after: number): Promise<number[]> {
+  return (await database.send(selectOutboxNumbers(limit, after))).rows.map((row) => Number(row[0]))
 }
 
 const NUMBERS_MAX = 1_000

@@ -116,6 +116,7 @@ export function makeThumbupSubgraph(
       const { guarded, counts } = partOf(subjects[0]?.business ?? 0).pipeline
       return openCountStream(clock, guarded.cache, counts, subjects, thumbup.countsWindowMs, degraded)
     },
+    mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
     isLogDown: () => all.some(({ pipeline }) => pipeline.guarded.breakers.log.isOpen()),
   })
   const sdl = thumbupSdl(config.businesses)

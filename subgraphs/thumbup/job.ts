@@ -114,7 +114,9 @@ export async function startThumbupJob(
   const ownedRegions = (): readonly number[] => consumer.ownedRegions()
   const ownsWhole = (): boolean => ownedRegions().includes(WHOLE_REGION)
 
-  const sweeper = makeSweeper(clock, { listDirty: oursOf(stores.hot, options.isOurs) }, log, ownedRegions, (keys) => persistCounted(keys), {
+  // What is left of a deleted business waits to be forgotten, not to be persisted.
+  const isSwept = (business: BusinessNumber): boolean => options.isOurs(business) && !options.deleted.includes(business)
+  const sweeper = makeSweeper(clock, { listDirty: oursOf(stores.hot, isSwept) }, log, ownedRegions, (keys) => persistCounted(keys), {
     afterMs: options.sweepAfterMs,
     everyMs: options.sweepEveryMs,
     keysMax: options.persistKeysMax,

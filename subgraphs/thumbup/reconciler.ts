@@ -3,6 +3,9 @@
  * owners by their subjects. It finds nothing, or there is a bug. A page at a time, so it costs the same whether there are a
  * thousand subjects or a thousand million; a whole walk takes as long as it takes.
  *
+ * A subject with so many rows that they cannot be counted in the time of a statement must not hold up the walk, nor be
+ * counted again every second: a page that failed is done again one by one, and what fails by itself is told and left out.
+ *
  * On its way it looks whether the count cache, or one behind it, has an older value than the record store, and gives it the
  * newer one: that is no drift but a refresh that was lost.
  */
@@ -17,6 +20,8 @@ export type ReconcilerFigures = {
   reconciled: number
   /** Of those, how many had another count than rows. */
   drift: number
+  /** Of those, how many could not be recounted, though the record store answers. */
+  unreconciled: number
   /** Whole walks over all businesses. */
   walks: number
   /** Cached counts that were older than the record store's, and were replaced. */
@@ -35,10 +40,11 @@ export function startReconciler(
   onError: (error: unknown) => void,
 ) {
   const { records, cache } = stores
-  const figures: ReconcilerFigures = { reconciled: 0, drift: 0, walks: 0, cacheRefreshed: 0 }
+  const figures: ReconcilerFigures = { reconciled: 0, drift: 0, unreconciled: 0, walks: 0, cacheRefreshed: 0 }
   let place = 0
   let of: 'subjects' | 'owners' = 'subjects'
   let after: string | undefined
+  let hasPageFailed = false
 
   async function round(): Promise<void> {
     const business = options.businesses[place]
@@ -62,21 +68,38 @@ export function startReconciler(
   async function takeSubjects(business: BusinessNumber): Promise<string | undefined> {
     const page = await records.listSubjects(business, after, PAGE)
     if (page.length === 0) return undefined
-    note(page.length, await records.recount(page.map(({ oid }) => ({ business, oid }))))
-    for (const each of [cache, ...(cache.others ?? [])])
-      await refreshCounts(
-        each,
-        page.map(({ oid }) => ({ business, oid })),
-      )
+    const subjects = page.map(({ oid }) => ({ business, oid }))
+    note(page.length, await recounted(subjects, records.recount))
+    for (const each of [cache, ...(cache.others ?? [])]) await refreshCounts(each, subjects)
     return page.length < PAGE ? undefined : page.at(-1)?.oid
   }
 
   async function takeOwners(business: BusinessNumber): Promise<string | undefined> {
     const page = await records.listOwners(business, after, PAGE)
     if (page.length === 0) return undefined
-    note(page.length, await records.recountOwners(page.map(({ owner }) => ({ business, owner }))))
+    const owners = page.map(({ owner }) => ({ business, owner }))
+    note(page.length, await recounted(owners, records.recountOwners))
     for (const each of [cache, ...(cache.others ?? [])]) await refreshSums(each, page)
     return page.length < PAGE ? undefined : page.at(-1)?.owner
+  }
+
+  async function recounted<T, D>(items: readonly T[], recount: (items: readonly T[]) => Promise<D[]>): Promise<D[]> {
+    const isOneByOne = hasPageFailed
+    hasPageFailed = true
+    const drift: D[] = []
+    for (const some of isOneByOne ? items.map((item) => [item]) : [items]) {
+      try {
+        drift.push(...(await recount(some)))
+      } catch (error) {
+        if (!isOneByOne) throw error
+        // One that is down fails here: then the page comes again.
+        await records.check()
+        figures.unreconciled++
+        onError(new Error(`counts cannot be compared with rows: ${JSON.stringify(some)}`, { cause: error }))
+      }
+    }
+    hasPageFailed = false
+    return drift
   }
 
   function note(checked: number, drift: readonly unknown[]): void {

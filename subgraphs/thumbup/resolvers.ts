@@ -9,6 +9,7 @@ import { checkId } from '../../core/keys.ts'
 import { decodeMarkCursor, encodeMarkCursor, type MarkList } from '../../core/mark-places.ts'
 import { transitionOf } from '../../core/merge-mark.ts'
 import { SCOPE_MARKS_READ_ANY, requireViewer, type Viewer } from '../../core/viewer.ts'
+import type { ShownMark } from '../../loaders/marks.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
 import type { CountedSubject } from '../../stores/count-cache.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
@@ -41,6 +42,8 @@ export type ThumbupReads = {
     degraded: Degraded | undefined,
   ): Promise<MarkPage | null>
   countsChanged(subjects: readonly Subject[], degraded: Degraded | undefined): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  /** Might the counts that loaders find be older than what was counted by now? Of a hot subject they may. */
+  mayBeOld(subject: Subject): boolean
   /** A write is as good as ever then; that it is persisted another way is all there is to say. */
   isLogDown(): boolean
 }
@@ -134,21 +137,31 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     if (counts === undefined || (viewer !== undefined && mark === undefined)) return loadCount(context, subject, viewer, kind)
     const shown = orThrow(counts)
     const own = orThrow(mark ?? null)
-    return shown && withOwn(shown, own, kind)
+    return shown && withCounted(context, subject, shown, own, kind)
   }
 
-  async function loadCount(
-    { loaders }: ThumbupContext,
-    subject: Subject,
-    viewer: ViewerId | undefined,
-    kind: Kinds,
-  ): Promise<number | null> {
+  async function loadCount(context: ThumbupContext, subject: Subject, viewer: ViewerId | undefined, kind: Kinds): Promise<number | null> {
+    const { loaders } = context
     const [counts, held] = await Promise.all([
       loaders.counts.load(subject),
       // Counts are for everybody: that a viewer's own mark cannot be read is no reason to have none.
       viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
     ])
-    return counts === null ? null : withOwn(counts, held, kind)
+    return counts === null ? null : withCounted(context, subject, counts, held, kind)
+  }
+
+  /** Counts from before a mark of his was counted, which this process may still serve, would take back what he has seen. */
+  function withCounted(
+    { loaders }: ThumbupContext,
+    subject: Subject,
+    counts: SubjectCounts,
+    held: ShownMark | null,
+    kind: Kinds,
+  ): number | Promise<number> {
+    if (held === null || held.counted === 'NONE' || !reads.mayBeOld(subject)) return withOwn(counts, held, kind)
+    return loaders.freshCounts
+      .load(subject)
+      .then((fresh) => withOwn(fresh !== null && fresh.version > counts.version ? fresh : counts, held, kind))
   }
 
   async function likers(subject: Subject, { first, after }: PageArgs, context: ThumbupContext) {

@@ -16,8 +16,10 @@ export type UpkeepFigures = {
   removed: number
 }
 
-const OUTBOX_MAX = 100
-const OUTBOX_SEEN_MAX = 1_000
+/** Changes told at once: each may hold as many marks as a transaction takes. */
+const OUTBOX_MAX = 10
+/** Numbers of what waits. More than these are others', or wait for a log that is down. */
+const OUTBOX_SEEN_MAX = 100_000
 const CHUNK = 1_000
 
 /**
@@ -38,7 +40,7 @@ export function makePublisher(
       told += some
       if (some < OUTBOX_MAX) break
     }
-    seen = new Set((await stores.records.listOutbox(OUTBOX_SEEN_MAX)).map(({ number }) => number))
+    seen = new Set(await stores.records.listOutboxNumbers(OUTBOX_SEEN_MAX))
     return told
   }
 }

@@ -246,7 +246,14 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
   return {
     applyMarks: (rows, moved) => run('applyMarks', [rows, moved], () => applyMarks(rows, moved)),
     getOffsets: (stream) => run('getOffsets', [stream], () => [...offsets.values()].filter((item) => item.stream === stream)),
-    listOutbox: (limit) => run('listOutbox', [limit], () => [...outbox.values()].slice(0, limit).map(copyOf)),
+    listOutbox: (limit, after = 0) =>
+      run('listOutbox', [limit, after], () =>
+        [...outbox.values()]
+          .filter(({ number }) => number > after)
+          .slice(0, limit)
+          .map(copyOf),
+      ),
+    listOutboxNumbers: (limit) => run('listOutboxNumbers', [limit], () => [...outbox.keys()].slice(0, limit)),
     dropOutbox: (numbers) => run('dropOutbox', [numbers], () => numbers.forEach((number) => outbox.delete(number))),
     getMarkMany: (keys) => run('getMarkMany', [keys], () => keys.map((key) => find(key)?.record)),
     listMarks: (viewer, business, marks, before, limit) =>

@@ -103,6 +103,6 @@ describe('the persist step of marks', () => {
       await stores.plain.hot.putMarks([{ ...key, mark: 'LIKE', markedAt: 5, blind: true }], { now: 2_000, cap: 10 })
     await persist([ours, others, gone], { isOurs: (business) => business !== 2, deleted: new Set([3]) })
     expect(await stores.plain.records.getMarkMany([ours, others, gone])).toMatchObject([{ mark: 'LIKE' }, undefined, undefined])
-    expect(await stores.plain.hot.countDirtyMarks()).toBe(1)
+    expect([await stores.plain.hot.countDirtyMarks(), stores.count('hot.forgetBusiness')]).toEqual([2, 0])
   })
 })

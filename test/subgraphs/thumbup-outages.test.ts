@@ -244,7 +244,14 @@ describe('with a store down, thumbup', () => {
   /** The job reads as it likes. */
   function backgroundReads(): number {
     return stores.calls.filter((call) =>
-      ['records.listOutbox', 'records.listSubjects', 'records.recount', 'records.listOwners', 'records.purgeUndone'].includes(call),
+      [
+        'records.listOutbox',
+        'records.listOutboxNumbers',
+        'records.listSubjects',
+        'records.recount',
+        'records.listOwners',
+        'records.purgeUndone',
+      ].includes(call),
     ).length
   }
 })

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { TidemarkError } from '../../core/errors.ts'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { until } from './switched-stores.ts'
@@ -60,6 +61,35 @@ describe('the job of thumbup', () => {
     expect(job.figures()).toMatchObject({ drift: 0 })
     expect(job.figures().reconciled).toBeGreaterThanOrEqual(10)
     expect(served.errors).toEqual([])
+  })
+
+  test('a subject that cannot be recounted is told and left out, and does not hold up the walk', async () => {
+    const { recount } = stores.stores.records
+    stores.stores.records.recount = async (subjects) => {
+      if (subjects.some(({ oid }) => oid === 'large')) throw new TidemarkError('RECORD_STORE_UNAVAILABLE', 'it took too long')
+      return recount(subjects)
+    }
+    for (const id of ['a', 'large', 'z']) await mark('1', id, 'LIKE')
+    await settled()
+    const { walks } = job.figures()
+    await until('all of it was walked', () => job.figures().walks >= walks + 2)
+    expect(job.figures().unreconciled).toBeGreaterThanOrEqual(1)
+    expect(served.errors.map(String).filter((error) => error.includes('"large"'))).not.toEqual([])
+    expect(served.errors.map(String).filter((error) => error.includes('"a"'))).toEqual([])
+  })
+
+  test('a record store that is down is waited for: nothing is left out of the walk', async () => {
+    for (const id of ['a', 'b']) await mark('1', id, 'LIKE')
+    await settled()
+    stores.refuse('records.recount', 'RECORD_STORE_UNAVAILABLE')
+    stores.refuse('records.check', 'RECORD_STORE_UNAVAILABLE')
+    const tries = stores.count('records.recount')
+    await until('it was tried some times', () => stores.count('records.recount') >= tries + 4)
+    const { walks } = job.figures()
+    stores.refuse('records.recount', undefined)
+    stores.refuse('records.check', undefined)
+    await until('all of it was walked', () => job.figures().walks >= walks + 2)
+    expect(job.figures()).toMatchObject({ unreconciled: 0, drift: 0 })
   })
 
   test('gives a cache that lost a refresh the newer counts', async () => {

@@ -283,6 +283,24 @@ describe('thumbup', () => {
     expect(await stores.plain.records.exportMarks(3, undefined, 10)).toEqual([])
   })
 
+  test('what a deleted tenant left waits to be forgotten: it is not swept, and no step of others walks over everything for it', async () => {
+    const now = Date.now() - 10_000
+    const keys = [3, 1].map((business) => ({ viewer: '7', business, oid: 'x' }))
+    const writes = keys.map((key) => ({ ...key, mark: 'LIKE' as const, markedAt: now, base: null, blind: true as const }))
+    await stores.plain.hot.putMarks(writes, { now, cap: 10 })
+    await stores.plain.log.appendFlushes([{ region: 3, keys }])
+    served = await again(served, thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 60, sweepEveryMs: 20 } }))
+    job = await served.subgraph.startJob()
+    await until('the others are persisted', async () => (await stores.plain.records.getMarkMany(keys))[1] !== undefined)
+    // By the sweeper or by the flush, whichever is first; the other comes right after.
+    await sleep(150)
+    const { steps } = job.figures()
+    await sleep(150)
+    expect(await stores.plain.hot.listDirtyMarks([0, 1, 2, 3], Date.now(), 10)).toEqual([keys[0]])
+    expect([job.figures().steps - steps, stores.count('hot.forgetBusiness'), served.errors]).toEqual([0, 0, []])
+    expect((await stores.plain.records.getMarkMany(keys))[0]).toBeUndefined()
+  })
+
   async function again(before: ServedThumbup, config: ReturnType<typeof thumbupConfig>): Promise<ServedThumbup> {
     await before.stop()
     return serveThumbup(stores, config)

@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import type { StoreName } from '../../core/degraded.ts'
+import { seededRandom } from '../../core/random.ts'
+import { makeCountReads, type CountReads } from '../../loaders/counts.ts'
+import { openMarkedStores, type MarkedStores } from '../subgraphs/marked-stores.ts'
+
+let stores: MarkedStores
+let reads: CountReads
+beforeEach(() => {
+  stores = openMarkedStores()
+  const options = { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false }
+  reads = makeCountReads(systemClock, seededRandom(1), stores.stores.cache, stores.stores.records, options)
+})
+afterEach(() => stores.close())
+
+const subject = { business: 1, oid: 'a' }
+const counted = (version: number) => ({ ...subject, counts: { likes: version, dislikes: 0, version } })
+
+test('with no store that answers, what was learnt late does not hide what is newer', async () => {
+  reads.learn([counted(6)])
+  reads.learn([counted(5)])
+  stores.set('cache', 'down')
+  stores.set('records', 'down')
+  const without = new Set<StoreName>()
+  expect(await reads.getMany([subject], without)).toEqual([counted(6).counts])
+  expect(without).toEqual(new Set(['hotStore', 'recordStore']))
+})
