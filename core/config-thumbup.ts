@@ -58,6 +58,11 @@ export const thumbupSchema = z
     tombstoneMs: count(MINUTE, 3_650 * DAY)
       .default(30 * DAY)
       .describe('Milliseconds an undone mark is remembered, so that an older mark that arrives late does not come back.'),
+    idleMs: count(2 * DAY, 3_650 * DAY)
+      .default(90 * DAY)
+      .describe(
+        'Milliseconds without a change after which the marks of a viewer leave Redis, to be read again from the record store when he comes.',
+      ),
     purgeEveryMs: count(1, 7 * DAY)
       .default(3_600_000)
       .describe('Milliseconds between two rounds that forget undone marks, archive old ones, and remove deleted businesses.'),
@@ -99,6 +104,11 @@ export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
   if (sweepAfterMs <= flushAgeMaxMs + 2 * windowMs) {
     mistakes.push(
       `thumbup.sweepAfterMs (${sweepAfterMs}) must exceed thumbup.flushAgeMaxMs and two windows (${flushAgeMaxMs + 2 * windowMs}), or every mark is persisted twice`,
+    )
+  }
+  if (thumbup.idleMs <= thumbup.tombstoneMs) {
+    mistakes.push(
+      `thumbup.idleMs (${thumbup.idleMs}) must exceed thumbup.tombstoneMs (${thumbup.tombstoneMs}), or an undone mark is forgotten too early`,
     )
   }
   if (aggregatorKeysMax < flushKeysMax) {

@@ -89,7 +89,7 @@ export async function openDistributedMarks(
     const first = openRedisCountCache(cacheOptions)
     const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
-      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, retryMaxMs: HOT_RETRY_MAX_MS })),
+      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, expireMs: config.thumbup.idleMs, retryMaxMs: HOT_RETRY_MAX_MS })),
       cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
       log: await keep(
         openKafkaLog(
