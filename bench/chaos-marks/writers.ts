@@ -41,6 +41,7 @@ const CROWD_MAX = 100
 const LOOKUPS_MAX = 50
 const AGAIN_MS = 50
 const GIVE_UP_MS = 30_000
+const CACHES_BEHIND_MAX_MS = 10_000
 /** A registration is not journaled: it may fail while the record store is down, and is sent again. */
 export const REGISTER = 'register'
 
@@ -173,6 +174,7 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
     if (known.length === 0) return
     const { data, degraded } = await insist<Lookup>('lookup', viewer, LOOK_UP, { ids: known.map(({ entry }) => entry.oid) })
     if (degraded.size > 0) return
+    const odd: string[] = []
     known.forEach(({ entry, firm }, place) => {
       const { viewerMark, likeCount, dislikeCount } = data.thumbups[place] as Lookup['thumbups'][number]
       const name = `viewer ${viewer}, subject ${entry.oid}`
@@ -181,9 +183,23 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
           `${name}: a lookup shows ${viewerMark} after attempt ${firm} was acknowledged: ${JSON.stringify(entry.attempts.slice(firm))}`,
         )
       if (likeCount === null || dislikeCount === null) options.onWrong(`${name}: no counts, and nothing is named that could be down`)
-      else if ((viewerMark === 'LIKE' && likeCount < 1) || (viewerMark === 'DISLIKE' && dislikeCount < 1))
-        options.onWrong(`${name}: ${viewerMark}, and counts of ${likeCount} and ${dislikeCount} do not have it`)
+      else if (lacksOwn({ viewerMark, likeCount, dislikeCount })) odd.push(entry.oid)
     })
+    if (odd.length > 0) await insistOnOwn(viewer, odd)
+  }
+
+  /** A cache that comes back with what it had before is brought up to date within seconds; longer than that it may not lack a mark. */
+  async function insistOnOwn(viewer: string, oids: readonly string[]): Promise<void> {
+    let lacking = oids
+    for (const end = performance.now() + CACHES_BEHIND_MAX_MS; lacking.length > 0; await sleep(250)) {
+      const { data, degraded } = await insist<Lookup>('lookup', viewer, LOOK_UP, { ids: lacking })
+      if (degraded.size > 0) return
+      lacking = lacking.filter((_, place) => lacksOwn(data.thumbups[place] as Lookup['thumbups'][number]))
+      if (lacking.length === 0 || performance.now() < end) continue
+      for (const oid of lacking)
+        options.onWrong(`viewer ${viewer}, subject ${oid}: counts lack his own mark for ${CACHES_BEHIND_MAX_MS} ms`)
+      return
+    }
   }
 
   async function readPage(): Promise<void> {
@@ -238,4 +254,9 @@ function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, opti
       await ended
     },
   }
+}
+
+/** Counts that everybody has must have one's own. */
+function lacksOwn({ viewerMark, likeCount, dislikeCount }: Lookup['thumbups'][number]): boolean {
+  return (viewerMark === 'LIKE' && (likeCount ?? 1) < 1) || (viewerMark === 'DISLIKE' && (dislikeCount ?? 1) < 1)
 }
