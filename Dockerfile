@@ -23,7 +23,7 @@ USER node
 # Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
 ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data TIDEMARK_MODE=production
 # As `npm start` has it: see "Memory" in gateway/README.md.
-ENV NODE_OPTIONS=--max-semi-space-size=16
+ENV NODE_OPTIONS=--max-semi-space-size=8
 EXPOSE 4000
 
 # One process per container: it gets SIGTERM itself, and drains.
