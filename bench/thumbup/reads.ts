@@ -114,7 +114,7 @@ function makeGatewayLoad({ gateways }: Deployment, pages: ReturnType<typeof make
       headers: () => requests[next++ % requests.length]?.headers ?? {},
       check(body) {
         if (body.includes('"errors"') || body.includes('"degraded"') || !body.includes('"viewerMark"'))
-          throw new Error(`a page is not whole: ${`${body.slice(0, 100)} … ${body.slice(-200)}`}`)
+          throw new Error(`a page is not whole: ${body.slice(0, 100)} … ${body.slice(-200)}`)
       },
     })
     return { perSecond: report.perSecond, p99Ms: report.p99Ms, cpuMicros: ((cpuMsOf(pid) - cpuBefore) * 1_000) / report.requests }
