@@ -61,7 +61,7 @@ export const thumbupSchema = z
     idleMs: count(2 * DAY, 3_650 * DAY)
       .default(90 * DAY)
       .describe(
-        'Milliseconds without a change after which the marks of a viewer leave Redis, to be read again from the record store when he comes.',
+        'Milliseconds without a change after which the marks of a viewer leave Redis, to be read again from the record store when he comes; at least a day more than tombstoneMs, whatever stands here.',
       ),
     purgeEveryMs: count(1, 7 * DAY)
       .default(3_600_000)
@@ -104,11 +104,6 @@ export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
   if (sweepAfterMs <= flushAgeMaxMs + 2 * windowMs) {
     mistakes.push(
       `thumbup.sweepAfterMs (${sweepAfterMs}) must exceed thumbup.flushAgeMaxMs and two windows (${flushAgeMaxMs + 2 * windowMs}), or every mark is persisted twice`,
-    )
-  }
-  if (thumbup.idleMs <= thumbup.tombstoneMs) {
-    mistakes.push(
-      `thumbup.idleMs (${thumbup.idleMs}) must exceed thumbup.tombstoneMs (${thumbup.tombstoneMs}), or an undone mark is forgotten too early`,
     )
   }
   if (aggregatorKeysMax < flushKeysMax) {

@@ -41,6 +41,7 @@ const WINDOW_MESSAGES_MAX = 50_000
 const PARTITIONS_AT_ONCE = 10_000
 /** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
 const HOT_RETRY_MAX_MS = 2_000
+const DAY_MS = 86_400_000
 /** Counts can be had elsewhere: nobody waits long for a cache. */
 const COUNTS_RETRY_MAX_MS = 500
 
@@ -89,7 +90,7 @@ export async function openDistributedMarks(
     const first = openRedisCountCache(cacheOptions)
     const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
-      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, expireMs: config.thumbup.idleMs, retryMaxMs: HOT_RETRY_MAX_MS })),
+      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
       cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
       log: await keep(
         openKafkaLog(
@@ -166,6 +167,11 @@ export function openMarkJournals({ stores }: Config, tenant?: BusinessConfig): J
 
 export function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
   return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
+}
+
+/** What is read again has no undone marks: so viewers stay for as long as those are remembered. */
+function idleMsOf({ thumbup: { idleMs, tombstoneMs } }: Config): number {
+  return Math.max(idleMs, tombstoneMs + DAY_MS)
 }
 
 /** Businesses with stores of their own. */
