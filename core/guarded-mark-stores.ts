@@ -6,7 +6,6 @@
  *
  * The count cache has a breaker of its own beside the hot store's: it may be another server.
  */
-import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { Log } from '../stores/log.ts'
 import type { MarkEvents } from '../stores/mark-events.ts'
@@ -18,6 +17,7 @@ import type { ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { guardLog, type GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
+import { makeRecordReads } from './record-reads.ts'
 import { makeTokenBucket } from './token-bucket.ts'
 
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
@@ -119,8 +119,8 @@ function guardRecords(
   options: MarkGuardOptions,
   figures: { queries: number; refused: number },
 ): MarkRecords {
-  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000, recordReadsPerSecondMax = 2_000 } = options
-  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
+  const { recordReadsPerSecondMax = 2_000 } = options
+  const readAtOnce = makeRecordReads(breaker, options)
   const bucket = makeTokenBucket(clock, recordReadsPerSecondMax)
   async function read<T>(queries: number, task: () => Promise<T>): Promise<T> {
     // One that is known to be down takes nothing from the bucket.
@@ -135,13 +135,7 @@ function guardRecords(
       }
       figures.queries += queries
     }
-    try {
-      return await limit.execute(() => breaker.run(task))
-    } catch (error) {
-      if (!isBulkheadRejectedError(error)) throw error
-      const sentence = `${recordReadsWaitingMax} reads of the record store wait already: try again`
-      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
-    }
+    return readAtOnce(task)
   }
   return {
     ...records,

@@ -2,15 +2,14 @@
  * The ports of what was seen as the service sees them: behind a breaker each, so that a store that is down costs a request
  * nothing (`guarded-stores.ts` says more). The job uses them as they are.
  */
-import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
 import type { PlayLog } from '../stores/play-log.ts'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore } from '../stores/seen-store.ts'
 import { makeBreaker, type Breaker } from './breaker.ts'
 import type { Clock } from './clock.ts'
-import { TidemarkError } from './errors.ts'
 import type { GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
+import { makeRecordReads } from './record-reads.ts'
 
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords }
 
@@ -63,16 +62,6 @@ function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
 }
 
 function guardRecords(records: SeenRecords, breaker: Breaker, options: GuardOptions): SeenRecords {
-  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000 } = options
-  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
-  async function read<T>(task: () => Promise<T>): Promise<T> {
-    try {
-      return await limit.execute(() => breaker.run(task))
-    } catch (error) {
-      if (!isBulkheadRejectedError(error)) throw error
-      const sentence = `${recordReadsWaitingMax} reads of filters wait already: try again`
-      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
-    }
-  }
+  const read = makeRecordReads(breaker, options, 'filters')
   return { ...records, getFilters: (keys) => read(() => records.getFilters(keys)) }
 }

@@ -9,30 +9,25 @@
  * What a viewer waits for is bounded here only where the adapter is patient for good reasons of its own: a record store
  * may take its time for a large upsert and a log for a new leader. Hot stores bound their calls themselves.
  */
-import { bulkhead, isBulkheadRejectedError } from 'cockatiel'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { Log } from '../stores/log.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import { makeBreaker, type Breaker } from './breaker.ts'
 import type { Clock } from './clock.ts'
 import type { ViewerId } from './domain.ts'
-import { TidemarkError } from './errors.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { apartIfPartIsOut } from './part-outage.ts'
+import { makeRecordReads, type RecordReadsOptions } from './record-reads.ts'
 
 export type Stores = { hot: HotStore; log: Log; records: RecordStore }
 
-export type GuardOptions = {
+export type GuardOptions = RecordReadsOptions & {
   /** Milliseconds between two questions to a store that is down. Default 1000. */
   checkEveryMs?: number
   /** Milliseconds a read of the record store may take. Default 3000. */
   recordPatienceMs?: number
   /** Milliseconds an append to the log may take. Default 5000. */
   logPatienceMs?: number
-  /** Reads of the record store under way at once. Default 8. */
-  recordReadsMax?: number
-  /** Reads of the record store that may wait for that. Default 1000. */
-  recordReadsWaitingMax?: number
 }
 
 export type GuardedStores = Stores & {
@@ -100,17 +95,7 @@ export function guardLog(log: Log, { run }: Breaker): Log {
 }
 
 function guardRecords(records: RecordStore, breaker: Breaker, options: GuardOptions): RecordStore {
-  const { recordReadsMax = 8, recordReadsWaitingMax = 1_000 } = options
-  const limit = bulkhead(recordReadsMax, recordReadsWaitingMax)
-  async function read<T>(task: () => Promise<T>): Promise<T> {
-    try {
-      return await limit.execute(() => breaker.run(task))
-    } catch (error) {
-      if (!isBulkheadRejectedError(error)) throw error
-      const sentence = `${recordReadsWaitingMax} reads of the record store wait already: try again`
-      throw new TidemarkError('RECORD_STORE_UNAVAILABLE', sentence, { cause: error })
-    }
-  }
+  const read = makeRecordReads(breaker, options)
   return {
     ...records,
     getProgressMany: (keys) => read(() => records.getProgressMany(keys)),

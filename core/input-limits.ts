@@ -1,5 +1,5 @@
 /** What every API takes per call, checked. */
-import { TidemarkError } from './errors.ts'
+import { TidemarkError, type ErrorCode } from './errors.ts'
 import { checkId } from './keys.ts'
 
 export const IDS_MAX = 200
@@ -21,4 +21,20 @@ export function checkInputCount(count: number): void {
 export function checkFirst(first: number): void {
   if (first < 1 || first > FIRST_MAX)
     throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
+}
+
+/** What is wrong with a moment that a client sent under this name, in a sentence; undefined if nothing is. */
+export function mistakeOfMoment(name: string, value: number, now: number, futureMaxMs: number): string | undefined {
+  if (!Number.isSafeInteger(value) || value < 1)
+    return `${name} ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`
+  if (value > now + futureMaxMs)
+    return `${name} ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave ${name} out (at most ${futureMaxMs} ms are allowed)`
+  return undefined
+}
+
+/** Throws with the code of that field. */
+export function checkMoment(name: string, code: ErrorCode, value: number, now: number, futureMaxMs: number): number {
+  const mistake = mistakeOfMoment(name, value, now, futureMaxMs)
+  if (mistake !== undefined) throw new TidemarkError(code, mistake)
+  return value
 }

@@ -25,7 +25,7 @@ import { openMysqlMarkRecords } from './mysql/mark-records.ts'
 import { openRedisCountCache } from './redis/count-cache.ts'
 import { openRedisMarkStore } from './redis/mark-store.ts'
 import { withSecondCache } from './second-cache.ts'
-import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenMarks = {
   /** Of all businesses that have none of their own. */
@@ -185,9 +185,4 @@ export function tenantTopicPrefix(topicPrefix: string, { name }: BusinessConfig)
 
 async function closeMarks({ log, events, hot, cache, records }: MarkStores): Promise<void> {
   await closeAll([records, cache, hot, events, log])
-}
-
-/** The last opened first. */
-async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
-  for (const store of [...stores].reverse()) await store.close()
 }

@@ -5,7 +5,7 @@ import type { BusinessNumber } from '../core/domain.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import { openDistributedSeen, openEmbeddedSeen } from './open-seen.ts'
-import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { markJournalsFolder, openDistributedMarks, openEmbeddedMarks, tenantsOf } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
@@ -127,7 +127,7 @@ async function openDistributed(
   const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
   const opened: { close(): Promise<void> }[] = []
   function keep<S extends { close(): Promise<void> }>(store: S): S {
-    opened.unshift(store)
+    opened.push(store)
     return store
   }
   try {
@@ -145,8 +145,4 @@ async function openDistributed(
     await closeAll(opened)
     throw error
   }
-}
-
-async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
-  for (const store of stores) await store.close()
 }

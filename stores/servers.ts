@@ -9,3 +9,8 @@ export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: o
 export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
   return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }
+
+/** The last opened first. */
+export async function closeAll(stores: readonly { close(): Promise<void> }[]): Promise<void> {
+  for (const store of [...stores].reverse()) await store.close()
+}

@@ -16,10 +16,11 @@ import { type Clock, sleep } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { CountFeed, RunningFeed, WriteBeat } from '../count-feed.ts'
 import { makeAppender } from './appender.ts'
+import { askOnce } from './asking.ts'
 import { type Decoded, partsOf } from './batches.ts'
 import { type CanalMessage, parseCanal } from './canal-message.ts'
 import { makeCanalProgress } from './canal-progress.ts'
-import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
+import { type KafkaConnection, type KafkaLogger, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
 import { parkAll } from './dead-letters.ts'
 import { isMissing } from './errors.ts'
@@ -68,6 +69,7 @@ async function startFeed(
   const instance = randomBytes(8).toString('hex')
   const groupId = `${topicPrefix}-feed-${name}`
   const kafka = makeClient(connection, logger)
+  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const partitions = await ask(async (admin) => {
     const count = await countPartitions(admin)
     await beginNow(admin, groupId, topic)
@@ -183,18 +185,6 @@ async function startFeed(
       const low = Number(ends.find((end) => end.partition === partition)?.low ?? 0)
       if (Number(offset) >= 0 && Number(offset) < low)
         onGap(`Kafka removed ${low - Number(offset)} messages of topic ${topic} before they were read`)
-    }
-  }
-
-  async function ask<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
-    const admin = kafka.admin()
-    try {
-      return await bounded(connection, connection.requestMaxMs ?? REQUEST_MAX_MS, async () => {
-        await admin.connect()
-        return work(admin)
-      })
-    } finally {
-      await admin.disconnect().catch(() => undefined)
     }
   }
 

@@ -13,6 +13,7 @@ import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import type { ConsumerHooks, FlushMessage, Log, LogConsumer, Stream } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
+import { lagOf } from './asking.ts'
 import { encodePieces, flushParts, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
@@ -142,15 +143,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   }
 
   async function lag(): Promise<number> {
-    return withAdmin(async (connected) => {
-      const [ends, groups] = await Promise.all([
-        connected.fetchTopicOffsets(names.flushes),
-        connected.fetchOffsets({ groupId, topics: [names.flushes] }),
-      ])
-      const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
-      // Nothing committed is -1: then everything that is still kept counts, and so it does where messages expired unread.
-      return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
-    })
+    return withAdmin((connected) => lagOf(connected, names.flushes, groupId))
   }
 
   async function check(): Promise<void> {

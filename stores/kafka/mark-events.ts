@@ -8,8 +8,9 @@ import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } 
 import { fnv1a, regionOf } from '../../core/regions.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../mark-events.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
+import { askOnce } from './asking.ts'
 import { partsOf, type Decoded } from './batches.ts'
-import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
+import { type KafkaConnection, type KafkaLogger, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
 import { parkAll } from './dead-letters.ts'
 import { countPartitions, eventTopicNames, topicNames } from './topics.ts'
@@ -33,6 +34,7 @@ const START_MAX_MS = 15_000
 export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): MarkEvents {
   const { connection, regions, topicPrefix = 'tidemark', batchMax = 5_000 } = options
   const kafka = makeClient(connection, logger)
+  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const topics = eventTopicNames(topicPrefix)
   const appender = makeAppender(kafka, connection, clock, logger, {
     appendMaxMs: options.appendMaxMs ?? 5_000,
@@ -116,23 +118,11 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
     return running
   }
 
-  async function ask<T>(work: (admin: ReturnType<typeof kafka.admin>) => Promise<T>): Promise<T> {
-    const admin = kafka.admin()
-    try {
-      return await bounded(connection, connection.requestMaxMs ?? REQUEST_MAX_MS, async () => {
-        await admin.connect()
-        return work(admin)
-      })
-    } finally {
-      await admin.disconnect().catch(() => undefined)
-    }
-  }
-
   return {
     appendEvents,
     consumeCounts: (group, onCounts) => consume(topics.counts, group, decodeCountEvent, onCounts),
     consumeMarks: (group, onMarks) => consume(topics.marks, group, decodeMarkEvent, onMarks),
-    check: () => ask((admin) => bounded(connection, REQUEST_MAX_MS, async () => void (await admin.listTopics()))),
+    check: async () => void (await ask((admin) => admin.listTopics())),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))
       await appender.close()

@@ -10,8 +10,9 @@ import { regionOf } from '../../core/regions.ts'
 import type { LogConsumer } from '../log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
+import { askOnce, lagOf } from './asking.ts'
 import { partsOf, type Decoded } from './batches.ts'
-import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
+import { type KafkaConnection, type KafkaLogger, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
 import { parkAll } from './dead-letters.ts'
 import { countPartitions, topicNames } from './topics.ts'
@@ -38,6 +39,7 @@ const PLAYS_PER_MESSAGE_MAX = 2_000
 export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }: { clock: Clock; logger: KafkaLogger }): PlayLog {
   const { connection, regions, topicPrefix = 'tidemark', batchMax = 5_000 } = options
   const kafka = makeClient(connection, logger)
+  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
   const names = topicNames(topicPrefix, 'plays')
   const groupId = `${topicPrefix}-existence`
   const appender = makeAppender(kafka, connection, clock, logger, {
@@ -97,30 +99,10 @@ export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }
     return running
   }
 
-  async function ask<T>(work: (admin: Admin) => Promise<T>): Promise<T> {
-    const admin = kafka.admin()
-    try {
-      return await bounded(connection, connection.requestMaxMs ?? REQUEST_MAX_MS, async () => {
-        await admin.connect()
-        return work(admin)
-      })
-    } finally {
-      await admin.disconnect().catch(() => undefined)
-    }
-  }
-
   return {
     appendPlays,
     consumePlays,
-    lag: () =>
-      ask(async (admin) => {
-        const [ends, groups] = await Promise.all([
-          admin.fetchTopicOffsets(names.flushes),
-          admin.fetchOffsets({ groupId, topics: [names.flushes] }),
-        ])
-        const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
-        return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
-      }),
+    lag: () => ask((admin) => lagOf(admin, names.flushes, groupId)),
     check: async () => void (await ask((admin) => countPartitions(connection, admin, names))),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))

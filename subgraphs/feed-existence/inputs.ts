@@ -1,5 +1,6 @@
 /** What clients send, checked: every rule stands here and throws a `TidemarkError` that says what to do. */
 import { TidemarkError } from '../../core/errors.ts'
+import { mistakeOfMoment } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
 import { beginningOf, monthOf } from '../../core/time-ring.ts'
 import { SCOPE_EXISTENCE_BULK, type Viewer } from '../../core/viewer.ts'
@@ -22,10 +23,8 @@ export type PlayedAtLimits = { futureMaxMs: number; monthsBefore: number }
 
 /** What is wrong with this moment of a play, in a sentence; undefined if nothing is. */
 export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, monthsBefore }: PlayedAtLimits): string | undefined {
-  if (!Number.isSafeInteger(playedAt) || playedAt < 1)
-    return `playedAt ${playedAt} is not a time: send milliseconds since the Unix epoch, or leave it out`
-  if (playedAt > now + futureMaxMs)
-    return `playedAt ${playedAt} is ${playedAt - now} ms ahead of the server: set the clock of the device, or leave playedAt out (at most ${futureMaxMs} ms are allowed)`
+  const mistake = mistakeOfMoment('playedAt', playedAt, now, futureMaxMs)
+  if (mistake !== undefined) return mistake
   const oldest = beginningOf(monthOf(now) - monthsBefore)
   if (playedAt < oldest)
     return `playedAt ${playedAt} is before ${new Date(oldest).toISOString()}, where the oldest month that is looked at begins: leave such plays out`

@@ -1,10 +1,10 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import { GraphQLScalarType, Kind } from 'graphql'
 import type { Businesses } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import { checkId } from '../../core/keys.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { ExistenceLoaders } from '../../loaders/existence.ts'
+import { timestamp } from '../timestamp.ts'
 import type { ExistenceService } from './service.ts'
 
 /** What every request brings along, local or standalone. */
@@ -67,16 +67,3 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
     ),
   }
 }
-
-const NO_MOMENT = -1
-
-/** As in history: what is no number is a moment that never was, and is refused by the service. */
-const timestamp = new GraphQLScalarType<number, number>({
-  name: 'Timestamp',
-  serialize(value) {
-    if (typeof value === 'number') return value
-    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
-  },
-  parseValue: (value) => (typeof value === 'number' ? value : NO_MOMENT),
-  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : NO_MOMENT),
-})

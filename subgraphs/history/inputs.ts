@@ -6,6 +6,7 @@ import type { Businesses } from '../../core/businesses.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import { checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { rankOf } from '../../core/merge.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
@@ -46,7 +47,7 @@ export function checkReport(
   checkId(input.oid, 'oid')
   const position = checkExtent(input.position, 'position')
   const duration = checkExtent(input.duration ?? 0, 'duration')
-  const viewedAt = checkViewedAt(input.viewedAt ?? now, now, options.futureMaxMs)
+  const viewedAt = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now, now, options.futureMaxMs)
   const device = checkDevice(input.device ?? '')
   const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)
   // Position 0 is a glance whatever is configured: opening a thing is no progress in it.
@@ -83,19 +84,6 @@ function checkExtent(value: number, what: string): number {
     'POSITION_INVALID',
     `${what} ${value} is not a whole number from 0 to ${POSITION_MAX}: send it in the unit of the business`,
   )
-}
-
-function checkViewedAt(value: number, now: number, futureMaxMs: number): number {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new TidemarkError('VIEWED_AT_INVALID', `viewedAt ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`)
-  }
-  if (value > now + futureMaxMs) {
-    throw new TidemarkError(
-      'VIEWED_AT_INVALID',
-      `viewedAt ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave viewedAt out (at most ${futureMaxMs} ms are allowed)`,
-    )
-  }
-  return value
 }
 
 function checkDevice(device: string): string {

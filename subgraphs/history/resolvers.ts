@@ -1,5 +1,4 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import { GraphQLScalarType, Kind } from 'graphql'
 import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
@@ -7,6 +6,8 @@ import { checkId } from '../../core/keys.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { Loaders } from '../../loaders/index.ts'
+import { connectionOf } from '../connection.ts'
+import { timestamp } from '../timestamp.ts'
 import { tokenOf } from './change-stream.ts'
 import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
 import type { HistoryService, ReportAnswer } from './service.ts'
@@ -44,7 +45,7 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
       checkFirst(args.first)
       const before = typeof args.after === 'string' ? decodeCursor(args.after, numbers) : undefined
       const page = await reads.timeline(viewer.id, numbers, before, args.first, context.degraded)
-      return connectionOf(page, before !== undefined)
+      return historyOf(page, before !== undefined)
     },
     async progress(_: unknown, args: { business: string; ids: string[] }, context: HistoryContext) {
       const viewer = requireViewer(context.viewer)
@@ -91,17 +92,9 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
     },
   }
 
-  function connectionOf(page: TimelinePage, hasPreviousPage: boolean) {
+  function historyOf(page: TimelinePage, hasPreviousPage: boolean) {
     const edges = page.entries.map((entry) => ({ cursor: encodeCursor(placeOf(entry)), node: entryOf(entry) }))
-    return {
-      edges,
-      pageInfo: {
-        hasNextPage: page.hasNextPage,
-        hasPreviousPage,
-        startCursor: edges[0]?.cursor ?? null,
-        endCursor: edges[edges.length - 1]?.cursor ?? null,
-      },
-    }
+    return connectionOf(edges, page, hasPreviousPage)
   }
 
   function entryOf({ business: number, oid, record }: TimelineEntry) {
@@ -164,19 +157,3 @@ function progressOf(business: HistoryBusiness, oid: string, record: ProgressReco
     finished: record.finished,
   }
 }
-
-const NO_MOMENT = -1
-
-/**
- * Whatever is no number becomes a moment that never was, and is rejected by the service, as one input of its batch: an
- * error here would refuse the inputs beside it as well. (NaN would be one: executors take it for a failed coercion.)
- */
-const timestamp = new GraphQLScalarType<number, number>({
-  name: 'Timestamp',
-  serialize(value) {
-    if (typeof value === 'number') return value
-    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
-  },
-  parseValue: (value) => (typeof value === 'number' ? value : NO_MOMENT),
-  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : NO_MOMENT),
-})

@@ -4,6 +4,7 @@
  */
 import type { Mark } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import { checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { SCOPE_MARKS_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { Registration } from '../../stores/mark-records.ts'
@@ -40,7 +41,7 @@ export function checkMark(input: MarkInput, viewer: Viewer, businesses: ThumbupB
     business: business.number,
     oid: input.id,
     mark,
-    markedAt: checkMarkedAt(input.markedAt ?? now, now, futureMaxMs),
+    markedAt: checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now, now, futureMaxMs),
   }
 }
 
@@ -64,19 +65,6 @@ function checkKind(mark: string): Mark {
 function checkSource(source: string): void {
   if (source.length <= ID_BYTES_MAX && Buffer.byteLength(source) <= ID_BYTES_MAX) return
   throw new TidemarkError('SOURCE_INVALID', `source "${source.slice(0, 16)}…" is too long: send at most ${ID_BYTES_MAX} bytes of UTF-8`)
-}
-
-function checkMarkedAt(value: number, now: number, futureMaxMs: number): number {
-  if (!Number.isSafeInteger(value) || value < 1) {
-    throw new TidemarkError('MARKED_AT_INVALID', `markedAt ${value} is not a time: send milliseconds since the Unix epoch, or leave it out`)
-  }
-  if (value > now + futureMaxMs) {
-    throw new TidemarkError(
-      'MARKED_AT_INVALID',
-      `markedAt ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave markedAt out (at most ${futureMaxMs} ms are allowed)`,
-    )
-  }
-  return value
 }
 
 /** What an input registers. Throws with the code the payload will carry. */

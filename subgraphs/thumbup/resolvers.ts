@@ -1,5 +1,5 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import { GraphQLScalarType, Kind, type GraphQLResolveInfo } from 'graphql'
+import { GraphQLScalarType, type GraphQLResolveInfo } from 'graphql'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
@@ -12,6 +12,8 @@ import { SCOPE_MARKS_READ_ANY, requireViewer, type Viewer } from '../../core/vie
 import type { ShownMark } from '../../loaders/marks.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
 import type { CountedSubject } from '../../stores/count-cache.ts'
+import { connectionOf } from '../connection.ts'
+import { timestamp } from '../timestamp.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { MarkInput, SubjectInput } from './inputs.ts'
 import type { MarkPage } from './likes.ts'
@@ -170,7 +172,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
     const before = placeOf(list, after)
     const page = await reads.likers(subject, context.viewer?.id, before, first, context.degraded)
-    return page && connectionOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
+    return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 
   function subjectFields<T extends { foreseen?: Foreseen }>(subjectOf: (parent: T) => Subject) {
@@ -207,7 +209,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       const list: MarkList = { kind: 'likes', business: business.number, id }
       const before = placeOf(list, args.after)
       const page = await reads.likes(id, business.number, before, args.first, context.degraded)
-      return page && connectionOf(list, page, before !== undefined, ({ id: oid, markedAt }) => ({ node: likeOf(business, oid, markedAt) }))
+      return page && listOf(list, page, before !== undefined, ({ id: oid, markedAt }) => ({ node: likeOf(business, oid, markedAt) }))
     },
     likesReceived(user: User, args: { business: string }, context: ThumbupContext) {
       const business = businesses.byName(args.business)
@@ -293,31 +295,10 @@ function placeOf(list: MarkList, after: string | null | undefined): MarkPlace | 
   return typeof after === 'string' ? decodeMarkCursor(list, after) : undefined
 }
 
-function connectionOf<E extends object>(list: MarkList, page: MarkPage, hasPreviousPage: boolean, edgeOf: (entry: MarkPlace) => E) {
+function listOf<E extends object>(list: MarkList, page: MarkPage, hasPreviousPage: boolean, edgeOf: (entry: MarkPlace) => E) {
   const edges = page.entries.map((entry) => ({ cursor: encodeMarkCursor(list, entry), ...edgeOf(entry) }))
-  return {
-    edges,
-    pageInfo: {
-      hasNextPage: page.hasNextPage,
-      hasPreviousPage,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges[edges.length - 1]?.cursor ?? null,
-    },
-  }
+  return connectionOf(edges, page, hasPreviousPage)
 }
-
-const NO_MOMENT = -1
-
-/** As in history: what is no number is a moment that never was, and is rejected by the service as one input of its batch. */
-const timestamp = new GraphQLScalarType<number, number>({
-  name: 'Timestamp',
-  serialize(value) {
-    if (typeof value === 'number') return value
-    throw new TypeError('a Timestamp is a number of milliseconds since the Unix epoch')
-  },
-  parseValue: (value) => (typeof value === 'number' ? value : NO_MOMENT),
-  parseLiteral: (node) => (node.kind === Kind.INT ? Number(node.value) : NO_MOMENT),
-})
 
 const bigCount = new GraphQLScalarType<number, number>({
   name: 'BigCount',

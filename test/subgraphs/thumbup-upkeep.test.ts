@@ -100,6 +100,8 @@ describe('the job of thumbup', () => {
     const { changes } = await stores.plain.records.applyMarks([{ key, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
     await stores.plain.records.dropOutbox([changes?.number ?? 0])
     await until('the cache has it', async () => (await stores.plain.cache.getCountsMany([key]))[0]?.likes === 2)
+    // Counted after the cache has taken it.
+    await until('it was counted', () => job.figures().cacheRefreshed > 0)
     expect(job.figures().cacheRefreshed).toBe(1)
   })
 })

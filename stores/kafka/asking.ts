@@ -1,0 +1,29 @@
+/** Questions to Kafka that are asked now and then: each on a connection of its own, within a bounded time. */
+import type { Admin, Kafka } from 'kafkajs'
+import { type KafkaConnection, REQUEST_MAX_MS, bounded } from './client.ts'
+
+/** Rejects as `bounded` does. */
+export async function askOnce<T>(
+  kafka: Kafka,
+  connection: KafkaConnection,
+  work: (admin: Admin) => Promise<T>,
+  maxMs: number = connection.requestMaxMs ?? REQUEST_MAX_MS,
+): Promise<T> {
+  const admin = kafka.admin()
+  try {
+    return await bounded(connection, maxMs, async () => {
+      await admin.connect()
+      return work(admin)
+    })
+  } finally {
+    await admin.disconnect().catch(() => undefined)
+  }
+}
+
+/** Messages of a topic that a group has not committed. */
+export async function lagOf(admin: Admin, topic: string, groupId: string): Promise<number> {
+  const [ends, groups] = await Promise.all([admin.fetchTopicOffsets(topic), admin.fetchOffsets({ groupId, topics: [topic] })])
+  const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  // Nothing committed is -1: then everything that is still kept counts, and so it does where messages expired unread.
+  return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
+}
