@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { parse } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
 import type { CompiledQuery } from 'graphql-jit'
+import { makeAllYoung } from '../cli/heap.ts'
 import { makeEngine } from '../gateway/engine.ts'
 import type { Engine } from '../gateway/engine.ts'
 import { localTransport } from '../gateway/transports/local.ts'
@@ -81,4 +82,6 @@ async function startGateway(): Promise<string> {
 }
 
 const kind = process.argv[2]
+// As `tidemark start` does; the ceiling is to have it as well.
+makeAllYoung()
 if (kind === 'ceiling' || kind === 'engine' || kind === 'gateway') reportToParent(await start(kind))

@@ -4,6 +4,9 @@ import './node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
 import { CONFLICT_RULES } from '../core/merge.ts'
+import { makeAllYoung } from './heap.ts'
+
+makeAllYoung()
 
 const program = new Command('tidemark')
   .description('Watch history, likes and feed de-duplication as federated GraphQL.')

@@ -32,6 +32,11 @@ export type CachedLookupOptions<K, V> = {
   textOf(key: K): string
   /** Whole bytes, without the key. */
   bytesOf(value: V): number
+  /**
+   * Says that a value brings nothing new: the one that is kept stays, and the other is gone before the garbage collector has
+   * to move it. Default: they are the same object.
+   */
+  isSame?(kept: V, loaded: V): boolean
   /** Keep what was loaded for other keys as well, as last known values. Default true. */
   keepCold?: boolean
 }
@@ -70,7 +75,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
   cache: LocalCache<Loaded<V>>,
   load: (keys: readonly K[]) => Promise<readonly V[]>,
-  { ttlMs, isHot, textOf, bytesOf, keepCold = true }: CachedLookupOptions<K, V>,
+  { ttlMs, isHot, textOf, bytesOf, isSame = Object.is, keepCold = true }: CachedLookupOptions<K, V>,
 ): CachedLookup<K, V> {
   const changedAt = new Float64Array(STRIPES)
   const flights = new Map<string, Flight<V>>()
@@ -154,7 +159,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
       return
     }
     // It may be fresh for less time than it could be, which only matters to what turns hot.
-    held.value = value
+    if (!isSame(held.value, value)) held.value = value
     held.load = number
     held.begunAt = begunAt
   }

@@ -77,6 +77,7 @@ export function makeCountReads(
     isHot: (text) => hotKeys.add(text) || options.isCacheDown(),
     textOf,
     bytesOf: () => BYTES_PER_COUNTS,
+    isSame,
   })
 
   async function reload(subjects: readonly Subject[]): Promise<SubjectCounts[]> {
@@ -136,6 +137,11 @@ function noted(found: readonly Found[], degraded: Degraded | undefined): (Subjec
     for (const store of without) noteOrThrow(store, degraded)
     return counts
   })
+}
+
+function isSame(kept: Found, { counts, without }: Found): boolean {
+  if (counts === null || kept.counts === null || kept.without !== without) return false
+  return counts.version === kept.counts.version && counts.likes === kept.counts.likes && counts.dislikes === kept.counts.dislikes
 }
 
 async function unlessDown<T>(store: StoreName, without: Set<StoreName>, work: Promise<T>): Promise<T | undefined> {

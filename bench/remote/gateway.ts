@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { flushCompileCache } from 'node:module'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
-import { boundGarbage } from '../../cli/heap.ts'
+import { boundGarbage, makeAllYoung } from '../../cli/heap.ts'
 import { makeConfig } from '../../core/config.ts'
 import { makeEngine } from '../../gateway/engine.ts'
 import { makeSubgraphHeaders } from '../../gateway/identity-header.ts'
@@ -25,6 +25,7 @@ const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"
 
 async function startOurs(): Promise<void> {
   boundGarbage(makeConfig([]).server.garbagePercent)
+  makeAllYoung()
   const registry = new Registry()
   const observe = makeObserver(registry, findTracing())
   const subgraphs = [...addresses].map(([name, url]) => {

@@ -29,6 +29,26 @@ test('the heap of a process whose garbage is bounded stays near what lives in it
   expect(bounded).toBeLessThan(free * 0.7)
 })
 
+/** What V8 notes about places where objects live long. */
+function notesOfPlaces(begin: string): string[] {
+  const code = `
+    import { makeAllYoung } from ${JSON.stringify(join(ROOT, 'cli', 'heap.ts'))}
+    ${begin}
+    const kept = []
+    const make = () => ({ list: [1, 2, 3] })
+    for (let index = 0; index < 1_000_000; index += 1) kept.push(make())`
+  const { stdout, status } = spawnSync(process.execPath, ['--trace-pretenuring-statistics', '--input-type=module', '--eval', code], {
+    encoding: 'utf8',
+  })
+  expect(status).toBe(0)
+  return stdout.split('\n').filter((line) => line.includes('AllocationSite'))
+}
+
+test('no place is chosen whose objects are old from the beginning', () => {
+  expect(notesOfPlaces('')).not.toEqual([])
+  expect(notesOfPlaces('makeAllYoung()')).toEqual([])
+})
+
 test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS has the last word', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const options = ['start', 'tidemark'].map(
