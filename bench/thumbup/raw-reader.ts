@@ -1,7 +1,11 @@
 /**
- * The peer of the reads: the same keys read by ioredis alone, in a process of its own. Per page one pipeline of ZMSCORE,
- * ZMSCORE and HMGET on one connection, and one MGET on another, as the gateway has two; so many pages at once as the gateway
- * has requests. It answers each `{ pages, atOnce, durationMs }` with what it did, and ends when its parent goes.
+ * The peers of the reads: the same keys read by ioredis alone, in a process of its own, on two connections, as the gateway has
+ * two; so many pages at once as the gateway has requests.
+ *
+ *   single   per page two pipelines of commands with a key or member each: ZSCORE, ZSCORE, HGET; GET
+ *   multi    per page one pipeline of ZMSCORE, ZMSCORE and HMGET, and one MGET: what our adapter sends, and so the harder peer
+ *
+ * It answers each `{ form, atOnce, durationMs }` with what it did, and ends when its parent goes.
  */
 import { fork } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
@@ -10,7 +14,8 @@ import { makeMarkLayout } from '../../stores/redis/mark-layout.ts'
 import { BUSINESS_NUMBER, type PageRequest } from './dataset.ts'
 
 type Begin = { url: string; prefix: string; regions: number; pages: PageRequest[] }
-type Run = { atOnce: number; durationMs: number }
+export type RawForm = 'single' | 'multi'
+type Run = { form: RawForm; atOnce: number; durationMs: number }
 export type RawRound = { perSecond: number; cpuMicros: number }
 
 export type RawReader = { run(options: Run): Promise<RawRound>; stop(): void }
@@ -50,8 +55,16 @@ function makeReader({ url, prefix, regions, pages }: Begin) {
   })
   let next = 0
 
-  async function read(): Promise<void> {
-    const page = asked[next++ % asked.length] as (typeof asked)[number]
+  type Page = (typeof asked)[number]
+
+  async function readSingly(page: Page): Promise<void> {
+    const [states, numbers] = [marks.pipeline(), counts.pipeline()]
+    for (const oid of page.oids) states.zscore(page.likes, oid).zscore(page.dislikes, oid).hget(page.others, oid)
+    for (const key of page.counts) numbers.get(key)
+    await Promise.all([states.hget(page.others, '').exec(), numbers.exec()])
+  }
+
+  async function readTogether(page: Page): Promise<void> {
     await Promise.all([
       marks
         .pipeline()
@@ -63,13 +76,14 @@ function makeReader({ url, prefix, regions, pages }: Begin) {
     ])
   }
 
-  return async ({ atOnce, durationMs }: Run): Promise<RawRound> => {
+  return async ({ form, atOnce, durationMs }: Run): Promise<RawRound> => {
+    const read = form === 'single' ? readSingly : readTogether
     const before = process.cpuUsage()
     const begun = performance.now()
     let done = 0
     const lane = async (): Promise<void> => {
       while (performance.now() - begun < durationMs) {
-        await read()
+        await read(asked[next++ % asked.length] as Page)
         done++
       }
     }
