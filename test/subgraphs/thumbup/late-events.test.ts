@@ -67,8 +67,8 @@ describe('a week later', () => {
 
 describe('a subject without an owner', () => {
   const received = async (owner: string) =>
-    (await served.ask('query ($id: ID!) { thumbupUser(id: $id) { likesReceived(business: "video") } }', viewerOf(owner), { id: owner })).data
-      .thumbupUser.likesReceived
+    (await served.ask('query ($id: ID!) { thumbupUser(id: $id) { likesReceived(business: "video") } }', viewerOf(owner), { id: owner }))
+      .data.thumbupUser.likesReceived
 
   test('is counted as any other, for nobody; its likes are the owner’s once he is registered', async () => {
     for (const viewer of ['1', '2', '3']) await mark(viewer, 'orphan', 'LIKE', Date.now())
