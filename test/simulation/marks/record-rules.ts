@@ -49,6 +49,14 @@ export function recount({ recent, archived }: MarkRecordsState): Map<string, Row
 export function makeRecordRules({ records, fail, heldOf, wasForgettable }: RecordRulesDeps) {
   const versions = new Map<string, { likes: number; dislikes: number; version: number }>()
   const announced = new Map<FlushMessage, { key: MarkKey; record: MarkRecord }[]>()
+  /** By key, mark and time: the newest version that was applied. The archive keeps none. */
+  const applied = new Map<string, number>()
+  const appliedText = (key: MarkKey, record: MarkRecord): string => `${keyText(key)} ${textOf(record)}`
+
+  function rowWithVersion(key: MarkKey): MarkRecord | undefined {
+    const row = rowOf(records, key)
+    return row === undefined ? undefined : { ...row, version: Math.max(row.version, applied.get(appliedText(key, row)) ?? 0) }
+  }
 
   function checkCounts(): Map<string, RowCounts & Subject> {
     const rows = recount(records)
@@ -80,7 +88,7 @@ export function makeRecordRules({ records, fail, heldOf, wasForgettable }: Recor
   /** What these messages announced is in the record store, or something newer. */
   function checkAnnounced(messages: readonly FlushMessage[], what: string): void {
     for (const { key, record } of messages.flatMap((message) => announced.get(message) ?? [])) {
-      const row = rowOf(records, key)
+      const row = rowWithVersion(key)
       if (isAsNewAs(row, record) || (row === undefined && wasForgettable(key))) continue
       fail(`offsets: ${what} ${nameOf(key)}, announced as ${textOf(record)}, but the record store has ${textOf(row)}`, key.viewer)
     }
@@ -103,6 +111,10 @@ export function makeRecordRules({ records, fail, heldOf, wasForgettable }: Recor
     changed(name: keyof MarkRecords, args: readonly unknown[], log: LogState): void {
       checkOwners(checkCounts())
       if (name !== 'applyMarks') return
+      for (const { key, record } of args[0] as readonly { key: MarkKey; record: MarkRecord }[]) {
+        const text = appliedText(key, record)
+        applied.set(text, Math.max(applied.get(text) ?? 0, record.version))
+      }
       for (const { partition, offset } of args[1] as readonly StreamOffset[])
         checkAnnounced(log.before(partition, offset), 'the record store keeps an offset behind')
     },
