@@ -101,7 +101,7 @@ function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, 
 }
 
 /** The finalizer of MurmurHash3 (A. Appleby, public domain). */
-function fmix32(value: number): number {
+export function fmix32(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return mixed ^ (mixed >>> 16)
