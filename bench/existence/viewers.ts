@@ -52,12 +52,13 @@ export function lastOf(states: readonly Buffer[]): Buffer {
   return states.at(-1) as Buffer
 }
 
-/** Calls of so many candidates, of which one in twenty was watched; no two calls are equal. */
+/** Calls of so many candidates, of which one in twenty was watched; no two calls are equal. As they are when JSON was just parsed. */
 export function candidatesOf(viewer: MadeViewer, call: number, count: number): string[] {
   const fresh = 500_000_000_000 + call * count
-  return Array.from({ length: count }, (_, index) =>
+  const ids = Array.from({ length: count }, (_, index) =>
     index % 20 === 7 ? (viewer.ids[(index * 31 + call) % viewer.ids.length] as string) : idAt(fresh + index),
   )
+  return JSON.parse(JSON.stringify(ids)) as string[]
 }
 
 export type Timings = { p50Ms: number; p99Ms: number; calls: number }
