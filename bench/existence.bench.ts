@@ -39,7 +39,7 @@ export async function bench({ quick, bloomModule, progress }: BenchOptions): Pro
     const embedded = keep(openEmbeddedStores())
     progress('starting Redis and MariaDB')
     const distributed = keep(await openDistributedStores())
-    const stored = await measureStored(embedded, distributed, quick ? 500 : 10_000)
+    const stored = await measureStored(embedded, distributed, quick ? 500 : 4_000)
     progress('unseen, embedded')
     await putViewers(embedded, viewers)
     const reads = await measureReads({ name: 'embedded', stores: embedded }, viewers, calls)

@@ -19,6 +19,8 @@ const KINDS: [string, number][] = [
 ]
 const BYTES_MAX_TB = 0.75
 const TB = 1e12
+/** Filters go in the sixth month after their own, and are read for three months after it. */
+const MONTHS_WAITING = 2.5
 const CALL = 500
 
 export async function measureSizes(legacy: LegacyPeer, bloom: BloomPeer | undefined, quick: boolean): Promise<Measure[]> {
@@ -47,6 +49,10 @@ export async function measureSizes(legacy: LegacyPeer, bloom: BloomPeer | undefi
     if (records === RECORDS_OF_SOURCES) {
       measures.push(
         { ...extrapolated('filters', ours), target: BYTES_MAX_TB, atMost: true },
+        extrapolated(
+          'filters, with the months that wait for their expiry',
+          ours + MONTHS_WAITING * lastOf(viewer.months.at(-1) ?? []).length,
+        ),
         extrapolated('raw ids', RECORDS_OF_SOURCES * ID_BYTES),
         extrapolated('sorted sets of Redis', sortedSet),
       )
@@ -63,6 +69,8 @@ export async function measureStored(embedded: EmbeddedStores, distributed: Distr
   const net = made.reduce((sum, viewer) => sum + bytesOf(viewer), 0) / made.length
   await fill(distributed.records, made, viewers)
   const [mysql, ofIndex] = await tableBytes(distributed)
+  await distributed.database.send('OPTIMIZE TABLE seen_filters')
+  const [rebuilt] = await tableBytes(distributed)
   const before = embedded.bytes()
   await fill(embedded.records, made, viewers)
   const lmdb = embedded.filterBytes()
@@ -71,6 +79,7 @@ export async function measureStored(embedded: EmbeddedStores, distributed: Distr
     { metric: 'record store, MariaDB: its part of the index of expiry', value: ofIndex / viewers / MONTHS, unit: 'bytes' },
     { metric: 'record store, MariaDB : filters', value: mysql / viewers / net, unit: 'ratio' },
     extrapolated('MariaDB', mysql / viewers),
+    extrapolated('MariaDB after OPTIMIZE TABLE', rebuilt / viewers),
     { metric: 'record store, LMDB : filters', value: lmdb / viewers / net, unit: 'ratio' },
     { metric: 'record store, LMDB: file : filters', value: (embedded.bytes() - before) / viewers / net, unit: 'ratio' },
     extrapolated('LMDB', lmdb / viewers),
