@@ -24,7 +24,7 @@ import { RECORDS_OF_SOURCES, makeViewer } from './existence/viewers.ts'
 import type { BenchOptions, Measure } from './report.ts'
 
 export async function bench({ quick, bloomModule, progress }: BenchOptions): Promise<Measure[]> {
-  const calls = quick ? 200 : 2_000
+  const calls = quick ? 150 : 2_000
   progress('viewers with 10,000 records each')
   const viewers = Array.from({ length: quick ? 20 : 100 }, (_, number) => makeViewer(number, RECORDS_OF_SOURCES))
   const opened: { close(): Promise<void> }[] = []
@@ -39,7 +39,7 @@ export async function bench({ quick, bloomModule, progress }: BenchOptions): Pro
     const embedded = keep(openEmbeddedStores())
     progress('starting Redis and MariaDB')
     const distributed = keep(await openDistributedStores())
-    const stored = await measureStored(embedded, distributed, quick ? 500 : 4_000)
+    const stored = await measureStored(embedded, distributed, quick ? 300 : 4_000)
     progress('unseen, embedded')
     await putViewers(embedded, viewers)
     const reads = await measureReads({ name: 'embedded', stores: embedded }, viewers, calls)
