@@ -19,6 +19,8 @@ export type BenchOptions = {
   file?: string | undefined
   /** The binary of Hive Router, for the benchmark that compares with it. */
   hiveRouter?: string | undefined
+  /** RedisBloom's module, for the benchmark that compares with it. */
+  bloomModule?: string | undefined
   progress: (text: string) => void
 }
 

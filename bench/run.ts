@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
- * recorded interactions, for the benchmarks that replay some; `--hive-router PATH` the binary to compare with.
+ * recorded interactions, for the benchmarks that replay some; `--hive-router PATH` and `--bloom-module PATH` the binaries to compare with.
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -23,6 +23,7 @@ const { values, positionals } = parsedOr(complain, () =>
       json: { type: 'boolean' },
       file: { type: 'string' },
       'hive-router': { type: 'string' },
+      'bloom-module': { type: 'string' },
       help: { type: 'boolean' },
     },
   }),
@@ -38,9 +39,8 @@ if (values.help) {
 } else {
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const results = (await bench({ quick: values.quick ?? false, file: values.file, hiveRouter: values['hive-router'], progress })).map(
-    resultOf,
-  )
+  const { quick = false, file, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
+  const results = (await bench({ quick, file, hiveRouter, bloomModule, progress })).map(resultOf)
   if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
   else console.log(tableOf(results))
   if (results.some((each) => !each.ok)) process.exitCode = 1

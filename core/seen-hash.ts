@@ -84,13 +84,36 @@ function readLongHalves(id: string): true {
   return true
 }
 
+function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, at: number): void {
+  if (!hashAscii(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)) hashPacked(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)
+}
+
+/** Nearly all ids: their packed bytes are put together here, without a call that leaves JavaScript. False if one is not ASCII. */
+function hashAscii(id: string, start1: number, start2: number, target: SeenHashes, at: number): boolean {
+  let [hash1, hash2] = [start1, start2]
+  let word = 0x80 | id.length
+  let shift = 8
+  for (let i = 0; i < id.length; i++) {
+    const code = id.charCodeAt(i)
+    if (code > 127) return false
+    word |= code << shift
+    shift += 8
+    if (shift < 32) continue
+    hash1 = (fmix32(hash1 ^ word) + STEP) | 0
+    hash2 = (lowbias32(hash2 ^ word) + STEP) | 0
+    word = shift = 0
+  }
+  target[at] = shift === 0 ? hash1 : fmix32(hash1 ^ word) + STEP
+  target[at + 1] = shift === 0 ? hash2 : lowbias32(hash2 ^ word) + STEP
+  return true
+}
+
 const scratch = Buffer.alloc(PACKED_ID_BYTES_MAX + 3)
 
-function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, at: number): void {
+function hashPacked(id: string, start1: number, start2: number, target: SeenHashes, at: number): void {
   const end = packId(id, scratch, 0)
   scratch.fill(0, end, end + 3)
-  let hash1 = seed1 ^ TEXT
-  let hash2 = seed2 ^ TEXT
+  let [hash1, hash2] = [start1, start2]
   for (let i = 0; i < end; i += 4) {
     const word = scratch.readUInt32LE(i)
     hash1 = (fmix32(hash1 ^ word) + STEP) | 0
@@ -101,7 +124,7 @@ function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, 
 }
 
 /** The finalizer of MurmurHash3 (A. Appleby, public domain). */
-function fmix32(value: number): number {
+export function fmix32(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return mixed ^ (mixed >>> 16)

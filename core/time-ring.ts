@@ -8,6 +8,7 @@
  */
 import type { Month, ViewerId } from './domain.ts'
 import { fnv1a, regionOf } from './regions.ts'
+import { fmix32 } from './seen-hash.ts'
 
 export const HOUR_MS = 3_600_000
 
@@ -28,10 +29,13 @@ export function settledSlots(now: number, slots: number): number[] {
   return Array.from({ length: slots }, (_, slot) => slot).filter((slot) => slot !== current)
 }
 
-/** The viewer's shard: among those of his region, by a hash that is independent of it. */
+/**
+ * The viewer's shard: among those of his region, by a hash that is independent of it. FNV-1a alone is not: the lowest bit of one
+ * says that of every other over the same text, so that half of a region's shards would stay empty.
+ */
 export function shardOf(viewer: ViewerId, regions: number, shards: number): number {
   const perRegion = shards / regions
-  return regionOf(viewer, regions) + regions * (fnv1a(`ring:${viewer}`) % perRegion)
+  return regionOf(viewer, regions) + regions * ((fmix32(fnv1a(viewer)) >>> 0) % perRegion)
 }
 
 export function regionOfShard(shard: number, regions: number): number {

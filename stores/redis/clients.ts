@@ -7,6 +7,9 @@ import type { ConnectionOptions } from 'node:tls'
 import { TidemarkError } from '../../core/errors.ts'
 import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
+import { quickenStrings } from './quick-strings.ts'
+
+quickenStrings()
 
 export type RedisConnectionOptions = {
   /** `redis://[user:password@]host:port[/db]`, or `rediss://` for TLS. Of a Cluster: some of its nodes, the more the better. */
