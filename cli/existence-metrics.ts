@@ -23,6 +23,19 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
   })
 }
 
+/** Figures of what history and it do for each other. */
+export function addHistoryHelpMetrics(registry: Registry, { figures }: ExistenceSubgraph): void {
+  addCounters(registry, {
+    tidemark_resume_misses_total: ['Subjects that history missed in truncated timelines.', () => figures().resumes.missed],
+    tidemark_resume_reads_total: ['Of these, those that the record store was asked for.', () => figures().resumes.probable],
+    tidemark_history_plays_total: [
+      'Plays that came from what history persisted, repetitions included.',
+      () => figures().fromHistory.recorded,
+    ],
+    tidemark_history_plays_logged_total: ['Of these, those that went to the log.', () => figures().fromHistory.logged],
+  })
+}
+
 /** Figures of the process that folds. */
 export function addExistenceJobMetrics(registry: Registry, { figures }: ExistenceJob, { log }: SeenStores): void {
   addCounters(registry, {

@@ -6,6 +6,7 @@ import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import { guardsResume } from '../core/config-existence.ts'
 import type { DrainStep } from '../core/drain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { Journals } from '../stores/journal.ts'
@@ -15,7 +16,7 @@ import { makeExistenceSubgraph, type ExistenceSubgraph } from '../subgraphs/feed
 import { makeHistorySubgraph, type HistorySubgraph } from '../subgraphs/history/index.ts'
 import { hasThumbup, makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from './count-feeds.ts'
-import { addExistenceJobMetrics, addExistenceMetrics } from './existence-metrics.ts'
+import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics } from './existence-metrics.ts'
 import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
@@ -58,19 +59,50 @@ export async function openParts(
   log: Logger,
 ): Promise<Part[]> {
   const parts: Part[] = []
-  if (names.includes('history')) parts.push(await openHistory(purpose, config, stores, registry, log))
+  const { fromHistory } = config.existence
+  const helpsHistory = names.includes('history') && (fromHistory || guardsResume(config.existence))
+  const needsExistence = names.includes('feed-existence') || helpsHistory
+  const existence = needsExistence ? makeExistence(config, stores, log) : undefined
+  if (names.includes('history')) {
+    const isShared = names.includes('feed-existence')
+    parts.push(await openHistory(purpose, config, stores, registry, log, existence, isShared))
+  }
   if (names.includes('thumbup') && hasThumbup(config)) parts.push(await openThumbup(purpose, config, stores, registry, log))
-  if (names.includes('feed-existence')) parts.push(await openExistence(purpose, config, stores, registry, log))
+  if (existence !== undefined && names.includes('feed-existence')) {
+    parts.push(await openExistence(purpose, existence, stores, registry))
+  }
   return parts
 }
 
-async function openHistory(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
+/** `existence` helps; if it is no part of this process by itself (not `isShared`), it ends with this one. */
+async function openHistory(
+  purpose: Purpose,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+  existence: ExistenceSubgraph | undefined,
+  isShared: boolean,
+): Promise<Part> {
   const journals = purpose.journals ? openJournals(config) : undefined
-  const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log))
+  const help = {
+    mayHavePlayed: guardsResume(config.existence) ? existence?.mayHavePlayed : undefined,
+    recordPlays: config.existence.fromHistory ? existence?.recordPlays : undefined,
+  }
+  const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log), {}, help)
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) addServiceMetrics(registry, subgraph, journals)
   if (job !== undefined) addJobMetrics(registry, job, stores)
-  return { name: 'history', subgraph, job, closeJournals: async () => journals?.close() }
+  if (existence !== undefined) addHistoryHelpMetrics(registry, existence)
+  return {
+    name: 'history',
+    subgraph,
+    job,
+    async closeJournals() {
+      await journals?.close()
+      if (!isShared) await existence?.drain()
+    },
+  }
 }
 
 async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
@@ -101,9 +133,12 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   }
 }
 
+function makeExistence(config: Config, stores: OpenStores, log: Logger): ExistenceSubgraph {
+  return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records }, config, reporter(log))
+}
+
 /** It has no journal: with the hot store down plays go to the log, and what is issued is not noted. */
-async function openExistence(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
-  const subgraph = makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records }, config, reporter(log))
+async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stores: OpenStores, registry: Registry): Promise<Part> {
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) addExistenceMetrics(registry, subgraph)
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)

@@ -49,6 +49,16 @@ export const existenceSchema = z
     purgeEveryMs: count(1, 7 * DAY)
       .default(10 * MINUTE)
       .describe('Milliseconds between two purges of expired filters.'),
+    fromHistory: z
+      .boolean()
+      .default(true)
+      .describe('Whether what history persists, and was really watched (businesses[].playedFrom), counts as played.'),
+    guardsResume: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether a resume point that the hot timeline has no more is looked for only where the viewer's filters say that he played the subject; absent: as fromHistory. Filters know what was played since they are kept, in the months that they are read for.",
+      ),
     sampleEvery: count(0, 1_000_000_000)
       .default(1_000)
       .describe('One in so many calls of unseen measures how much filters hide wrongly; 0: none.'),
@@ -61,6 +71,11 @@ export type ExistenceConfig = z.infer<typeof existenceSchema>
 export const EXISTENCE_TYPES = ['Unseen', 'Seen', 'SeenReason', 'RecordIssuedPayload', 'RecordPlayedPayload', 'WhyHidden', 'FilterAnswer']
 
 const SHARDS = 5_000
+
+/** Are the filters to be trusted with resume points? Not where what history has may be missing in them. */
+export function guardsResume({ guardsResume, fromHistory }: ExistenceConfig): boolean {
+  return guardsResume ?? fromHistory
+}
 
 /** The shape of the ring. */
 export function ringOf({ existence, stores }: { existence: ExistenceConfig; stores: { regions: number } }): {

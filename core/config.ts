@@ -35,6 +35,11 @@ const businessSchema = z
       .default(5_000)
       .describe('A report of a position below this is a glance: it never wipes a resume point. In the unit of position.'),
     finishedPercent: count(50, 100).default(95).describe('From this percentage of the duration on a subject counts as finished.'),
+    playedFrom: count(0, 2 ** 31 - 1)
+      .optional()
+      .describe(
+        'From this position on a subject counts as played, for feed existence; one that is finished always does. In the unit of position. Absent: from glanceMax on, and never at 0.',
+      ),
     thumbup: businessThumbupSchema.default({}),
   })
   .strict()

@@ -3,6 +3,8 @@
  * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
  * itself when the log is down: one idempotent step for all.
  *
+ * Where feed existence runs too, it is told of what was read before the marks are cleared, and before anything can be trimmed.
+ *
  * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
  * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read
  * at that moment, so an old message persists new content, which is right.
@@ -32,18 +34,22 @@ export type PersistReport = {
   purged: number
 }
 
+/** Takes what was read of the keys of a step, for feed existence. Repetitions are as good as the first; durable when it resolves. */
+export type RecordPlays = (rows: readonly ProgressRow[]) => Promise<void>
+
 /** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
 export async function persistKeys(
   hot: HotStore,
   records: RecordStore,
   keys: Iterable<ProgressKey>,
   options: PersistOptions,
+  recordPlays?: RecordPlays,
 ): Promise<PersistReport> {
   const distinct = distinctKeys(keys)
   const progressKeys = distinct.filter((key) => !isSettingsKey(key))
   const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
   const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
-  if (progressKeys.length > 0) await persistProgress(hot, records, progressKeys, options, report)
+  if (progressKeys.length > 0) await persistProgress(hot, records, progressKeys, options, report, recordPlays)
   if (settingsViewers.length > 0) await persistSettings(hot, records, settingsViewers, options, report)
   return report
 }
@@ -54,6 +60,7 @@ async function persistProgress(
   keys: readonly ProgressKey[],
   options: PersistOptions,
   report: PersistReport,
+  recordPlays: RecordPlays | undefined,
 ): Promise<void> {
   const rows: ProgressRow[] = []
   const missing: ProgressKey[] = []
@@ -61,6 +68,8 @@ async function persistProgress(
     if (record === undefined) missing.push(key)
     else rows.push({ key, record })
   }
+  // First, so that it does not wait for a record store that is down.
+  if (rows.length > 0) await recordPlays?.(rows)
   if (rows.length > 0) await records.putProgress(rows)
   report.rows = rows.length
   report.missing = missing.length

@@ -10,7 +10,7 @@ import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
-import { getProgressMany } from './progress.ts'
+import { getProgressMany, type MayHavePlayed } from './progress.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
 
 export type Loaders = {
@@ -30,9 +30,13 @@ class Incomplete {
 
 /**
  * Each set may have a collector, for the names of stores its lookups had to do without. A lasting one, of a subscription,
- * remembers nothing: what it read for one event is old at the next.
+ * remembers nothing: what it read for one event is old at the next. `mayHavePlayed` spares the record store misses.
  */
-export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: Degraded, lasting?: boolean) => Loaders {
+export function makeLoaders(
+  hot: HotStore,
+  records: RecordStore,
+  mayHavePlayed?: MayHavePlayed,
+): (degraded?: Degraded, lasting?: boolean) => Loaders {
   // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
   const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
     (keys) => apartIfPartIsOut(keys, lookUpTogether),
@@ -41,7 +45,7 @@ export function makeLoaders(hot: HotStore, records: RecordStore): (degraded?: De
 
   async function lookUpTogether(keys: readonly ProgressKey[]): Promise<(ProgressRecord | Incomplete | undefined)[]> {
     const without: Degraded = new Set()
-    const found = await getProgressMany(hot, records, keys, without)
+    const found = await getProgressMany(hot, records, keys, without, mayHavePlayed)
     return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
   }
 

@@ -12,17 +12,21 @@ import { makeFold, type Fold } from '../../core/fold.ts'
 import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { guardSeenStores, type GuardedSeenStores, type SeenStores } from '../../core/guarded-seen-stores.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../core/notices.ts'
+import type { RecordPlays } from '../../core/persist.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
 import { monthOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
+import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
+import { makeHistoryPlays, type HistoryPlaysFigures } from './from-history.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
 import { makeRebuild } from './rebuild.ts'
 import { makeRepairs } from './repairs.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
+import { makeResumeGuard, type ResumeGuardFigures } from './resume-guard.ts'
 import { makeSampler, type SampleFigures } from './sampler.ts'
 import { existenceSdl } from './schema.ts'
 import { makeExistenceService, type ExistenceFigures, type ExistenceService } from './service.ts'
@@ -39,6 +43,10 @@ export type ExistenceSubgraph = {
   service: ExistenceService
   /** The loaders of one request. What they had to do without goes into its collector. */
   makeLoaders(degraded?: Degraded, lasting?: boolean): ExistenceLoaders
+  /** For history: what a viewer may have played. */
+  mayHavePlayed: MayHavePlayed
+  /** For history: takes what it persists. */
+  recordPlays: RecordPlays
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ExistenceJob>
   /** Waits for what is done behind answers, and begins nothing more. */
@@ -50,6 +58,8 @@ export type ExistenceSubgraphFigures = {
   existence: ExistenceFigures
   cache: ReturnType<FilterCache['figures']>
   samples: SampleFigures
+  resumes: ResumeGuardFigures
+  fromHistory: HistoryPlaysFigures
   staging: ReturnType<Staging['figures']>
   /** Filters that could not be read, and those of them that were made anew. */
   repairs: { unreadable: number; repaired: number }
@@ -96,7 +106,11 @@ export function makeExistenceSubgraph(
   )
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample)
+  const resumes = makeResumeGuard(reads)
   const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError)
+  // What persists may wait, as the job may.
+  const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError)
+  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, stores.log, existence)
   const service = makeExistenceService(clock, businesses, { ...guarded, history: stores.history, reads, staging }, existence)
   const sdl = existenceSdl(config.businesses)
 
@@ -113,6 +127,8 @@ export function makeExistenceSubgraph(
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]),
     service,
     makeLoaders: makeExistenceLoaders(reads.reasons),
+    mayHavePlayed: resumes.mayHavePlayed,
+    recordPlays: fromHistory.record,
     async startJob() {
       const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError)
       const job = await startExistenceJob(
@@ -133,13 +149,15 @@ export function makeExistenceSubgraph(
       }
     },
     async drain() {
-      await Promise.all([staging.stop(), repairs.stop(), sampler.settled()])
+      await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled()])
       guarded.stop()
     },
     figures: () => ({
       existence: service.figures(),
       cache: cache.figures(),
       samples: sampler.figures(),
+      resumes: resumes.figures(),
+      fromHistory: fromHistory.figures(),
       staging: staging.figures(),
       repairs: repairs.figures(),
       outages: outagesOf(guarded),

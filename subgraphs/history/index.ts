@@ -7,7 +7,9 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { GuardOptions, GuardedStores } from '../../core/guarded-stores.ts'
+import type { RecordPlays } from '../../core/persist.ts'
 import { makeLoaders, type Loaders } from '../../loaders/index.ts'
+import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { openChangeStream } from './change-stream.ts'
 import type { FlusherFigures } from '../../core/flusher.ts'
 import { startHistoryJob, type HistoryJob } from './job.ts'
@@ -44,6 +46,14 @@ export type HistorySubgraphFigures = {
   outages: Record<StoreName, { isDown: boolean; count: number }>
 }
 
+/** What feed existence does for history; absent: it does without. */
+export type HistoryHelp = {
+  /** Keeps misses from the record store: what his filters do not know, a viewer has not played. */
+  mayHavePlayed?: MayHavePlayed | undefined
+  /** Takes what was really watched, of all that is persisted. */
+  recordPlays?: RecordPlays | undefined
+}
+
 const DIRECT_PERSISTS_MAX = 4
 const DIRECT_PERSISTS_WAITING_MAX = 1_000
 const PURGE_ROWS_MAX = 1_000
@@ -56,6 +66,7 @@ export function makeHistorySubgraph(
   config: Config,
   report: Notices | ((error: unknown) => void),
   guard: GuardOptions = {},
+  help: HistoryHelp = {},
 ): HistorySubgraph {
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
@@ -67,7 +78,7 @@ export function makeHistorySubgraph(
   const { guarded, service, aggregator, flusher, journaling, persist, drain } = makeWritePath(
     clock,
     businesses,
-    { ...stores, journals },
+    { ...stores, journals, recordPlays: help.recordPlays },
     {
       regions: config.stores.regions,
       timelineCap: history.timelineCap,
@@ -95,7 +106,7 @@ export function makeHistorySubgraph(
     sdl,
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
-    makeLoaders: makeLoaders(guarded.hot, guarded.records),
+    makeLoaders: makeLoaders(guarded.hot, guarded.records, help.mayHavePlayed),
     startJob: () =>
       startHistoryJob(
         clock,

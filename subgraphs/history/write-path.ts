@@ -8,7 +8,7 @@ import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ProgressKey } from '../../core/domain.ts'
 import { guardStores, type GuardOptions, type GuardedStores, type Stores } from '../../core/guarded-stores.ts'
-import { persistKeys, type PersistReport } from '../../core/persist.ts'
+import { persistKeys, type PersistReport, type RecordPlays } from '../../core/persist.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { Journals } from '../../stores/journal.ts'
 import { makeFlusher, type Flusher, type FlusherOptions } from '../../core/flusher.ts'
@@ -17,8 +17,8 @@ import { makeReplay } from './replay.ts'
 import { makeHistoryService, type HistoryService } from './service.ts'
 import { makeDirectWrites, makeJournaledWrites } from './writes.ts'
 
-/** With journals, writes are taken while the hot store is down. */
-export type HistoryStores = Stores & { journals?: Journals | undefined }
+/** With journals, writes are taken while the hot store is down. `recordPlays`: of feed existence. */
+export type HistoryStores = Stores & { journals?: Journals | undefined; recordPlays?: RecordPlays | undefined }
 
 export type WritePathOptions = {
   regions: number
@@ -57,7 +57,8 @@ export function makeWritePath(
 ): WritePath {
   const { regions, timelineCap, purgeRowsMax } = options
   const guarded = guardStores(clock, stores, options.guard, onDown)
-  const persist = (keys: readonly ProgressKey[]) => persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax })
+  const persist = (keys: readonly ProgressKey[]) =>
+    persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax }, stores.recordPlays)
   const flusher = makeFlusher(guarded.hot, guarded.log, (keys) => persistIfUp(guarded, keys, () => persist(keys)), options.flusher, onError)
   const aggregator = makeAggregator(clock, flusher.flush, options.aggregator)
   const aggregate = (key: ProgressKey): void => aggregator.add(regionOf(key.viewer, regions), key)

@@ -1,0 +1,132 @@
+/** Resume points older than the hot timeline are found, and those who were never there cost the record store nothing. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { BOTH_SHAPES, CAP, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
+
+const LIMIT = 60_000
+const WATCHED = 3 * CAP
+
+for (const { name, open } of BOTH_SHAPES) {
+  describe(`resume points behind the hot timeline, ${name}`, { timeout: LIMIT }, () => {
+    let together: Together
+    beforeEach(async () => {
+      together = await startTogether(open)
+    }, LIMIT)
+    afterEach(() => together.stop(), LIMIT)
+
+    /** A viewer whose older subjects have left the hot timeline: 1 is the oldest, at position 60001. */
+    async function watchMany(viewer: string): Promise<void> {
+      const start = Date.now() - 10_000
+      const reports = numbered(WATCHED).map((oid) => ({ oid, position: 60_000 + Number(oid), viewedAt: start + Number(oid) }))
+      await together.report(viewer, reports)
+      await together.persisted()
+      together.calls.length = 0
+    }
+
+    test('one that was trimmed is found while its play is staged, and once it is folded, by one read for all', async () => {
+      await watchMany('7')
+      const asked = ['1', '29', 'x1', '5', 'x2']
+      const expected = [60_001, 60_029, null, 60_005, null]
+      expect(await together.lookUp('7', asked)).toEqual({ positions: expected, degraded: [] })
+      expect(together.count('records.getProgressMany')).toBe(1)
+      expect(together.asked('records.getProgressMany')).toBe(2)
+      await together.foldAll('7')
+      together.calls.length = 0
+      expect(await together.lookUp('7', asked)).toEqual({ positions: expected, degraded: [] })
+      expect(together.count('records.getProgressMany')).toBe(1)
+      expect(together.asked('records.getProgressMany')).toBe(2)
+    })
+
+    test('one that is trimmed as soon as it is persisted is found at any moment', async () => {
+      await watchMany('7')
+      const old = Date.now() - 3_600_000
+      await together.report('7', [{ oid: 'late', position: 99_000, viewedAt: old }])
+      for (let again = 0; again < 50; again++) expect((await together.lookUp('7', ['late'])).positions).toEqual([99_000])
+      await together.persisted()
+      expect((await together.stores.hot.getProgressMany([{ viewer: '7', business: 1, oid: 'late' }]))[0]?.record).toBeUndefined()
+      expect((await together.lookUp('7', ['late'])).positions).toEqual([99_000])
+    })
+
+    test('a storm of misses of viewers who were not truncated reads nothing of any record store', async () => {
+      for (const viewer of ['1', '2', '3', '4', '5']) await together.report(viewer, [{ oid: '1' }])
+      await together.persisted()
+      together.calls.length = 0
+      for (const viewer of ['1', '2', '3', '4', '5', '6', '7', '8', '9', 'nobody']) {
+        const { positions } = await together.lookUp(viewer, numbered(1_000, 1_000))
+        expect(positions.every((position) => position === null)).toBe(true)
+      }
+      const asked = together.calls.filter((call) => call.name.startsWith('records.') || call.name.startsWith('seenRecords.'))
+      expect(asked).toEqual([])
+      expect(together.existence.figures().resumes).toEqual({ missed: 0, probable: 0 })
+    })
+
+    test('a storm of misses of a truncated viewer reads at most the share that filters hide wrongly', async () => {
+      await watchMany('7')
+      await together.foldAll('7')
+      for (let round = 0; round < 10; round++) {
+        const { positions } = await together.lookUp('7', numbered(1_000, 10_000 + round * 1_000))
+        expect(positions.every((position) => position === null)).toBe(true)
+      }
+      expect(together.asked('records.getProgressMany')).toBeLessThanOrEqual(100)
+      // Kept in memory from the first on.
+      expect(together.count('seenRecords.getFilters')).toBe(1)
+      expect(together.existence.figures().resumes.missed).toBe(10_000)
+    })
+
+    test('one that was deleted or cleared stays away although the filters know it', async () => {
+      await watchMany('7')
+      await together.history.service.deleteHistory({ id: '7', scopes: [] }, 'video', ['2'])
+      expect((await together.lookUp('7', ['2', '3'])).positions).toEqual([null, 60_003])
+      await together.history.service.clearHistory({ id: '7', scopes: [] }, 'video')
+      await together.persisted()
+      expect((await together.lookUp('7', ['3', '30'])).positions).toEqual([null, null])
+    })
+
+    test('without the filters a miss stays one, and the answer says so', async () => {
+      await watchMany('7')
+      await together.foldAll('7')
+      together.refuse('seenRecords', 'RECORD_STORE_UNAVAILABLE')
+      expect(await together.lookUp('7', ['1', '30'])).toEqual({ positions: [null, 60_030], degraded: ['recordStore'] })
+      together.refuse('seenRecords', 'DATA_INCOMPATIBLE')
+      expect(await together.lookUp('7', ['1', '30'])).toMatchObject({ positions: [null, 60_030], degraded: ['recordStore'] })
+      // Nobody is told of a store that he did not need.
+      expect(await together.lookUp('7', ['30'])).toEqual({ positions: [60_030], degraded: [] })
+    })
+
+    test('without what is staged the filters answer alone, and the answer says so', async () => {
+      await watchMany('7')
+      await together.foldAll('7')
+      together.refuse('seenHot.getSeenMany', 'HOT_STORE_UNAVAILABLE')
+      expect(await together.lookUp('7', ['1', '30'])).toEqual({ positions: [60_001, 60_030], degraded: ['hotStore'] })
+    })
+  })
+}
+
+describe('resume points behind the hot timeline, by configuration', { timeout: LIMIT }, () => {
+  const [embedded] = BOTH_SHAPES
+  if (embedded === undefined) throw new Error('the embedded shape needs nothing')
+
+  async function readsOf(existence: object): Promise<{ positions: (number | null)[]; read: number }> {
+    const together = await startTogether(embedded!.open, helpConfig({ existence }))
+    try {
+      const start = Date.now() - 10_000
+      await together.report(
+        '7',
+        numbered(WATCHED).map((oid) => ({ oid, viewedAt: start + Number(oid) })),
+      )
+      await together.persisted()
+      together.calls.length = 0
+      const { positions } = await together.lookUp('7', ['1', 'x1', 'x2'])
+      return { positions, read: together.asked('records.getProgressMany') }
+    } finally {
+      await together.stop()
+    }
+  }
+
+  test('every miss of a truncated viewer is read where the filters are not asked', async () => {
+    const expected = { positions: [60_000, null, null], read: 3 }
+    expect(await readsOf({ guardsResume: false })).toEqual(expected)
+    // Nor by default, where they lack what history has.
+    expect(await readsOf({ fromHistory: false })).toEqual(expected)
+    expect(await readsOf({})).toEqual({ positions: [60_000, null, null], read: 1 })
+  })
+})
