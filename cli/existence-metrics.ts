@@ -18,6 +18,7 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_dropped_filtered_total: ['Candidates dropped by a filter.', () => figures().existence.droppedFiltered],
     tidemark_filter_probes_total: ['Ids nobody has that filters were asked for.', () => figures().samples.probes],
     tidemark_filter_false_positives_total: ['Of these, those that a filter claimed to have.', () => figures().samples.hits],
+    tidemark_existence_rewards_total: ['First plays and issues of a day sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
     tidemark_filters_repaired_total: ['Of these, those that were made anew.', () => figures().repairs.repaired],
   })
@@ -47,6 +48,7 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
     tidemark_filters_purged_total: ['Filters that expired and were removed.', () => figures().purged],
     tidemark_plays_staged_total: ['Plays of the log that were staged.', () => figures().staged],
     tidemark_plays_refused_total: ['Plays of the log of a time no filter is for.', () => figures().refusedPlays],
+    tidemark_existence_rewards_swept_total: ['Of these, those that only the job sent.', () => figures().rewardsSwept],
     tidemark_plays_parked_total: ['Messages of the log that are no plays.', () => figures().parked],
   })
   addGauges(registry, {

@@ -134,7 +134,7 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
 }
 
 function makeExistence(config: Config, stores: OpenStores, log: Logger): ExistenceSubgraph {
-  return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records }, config, reporter(log))
+  return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records, rewards: stores.log }, config, reporter(log))
 }
 
 /** It has no journal: with the hot store down plays go to the log, and what is issued is not noted. */
@@ -142,7 +142,8 @@ async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stor
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) addExistenceMetrics(registry, subgraph)
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
-  return { name: 'feed-existence', subgraph, job, closeJournals: () => Promise.resolve() }
+  // Once more after the jobs: what they staged may have earned something.
+  return { name: 'feed-existence', subgraph, job, closeJournals: () => subgraph.drain() }
 }
 
 /** The steps of a shutdown between the last request and the closing of the stores. */

@@ -59,6 +59,13 @@ export const existenceSchema = z
       .describe(
         "Whether a resume point that the hot timeline has no more is looked for only where the viewer's filters say that he played the subject; absent: as fromHistory. Filters know what was played since they are kept, in the months that they are read for.",
       ),
+    rewards: z
+      .array(z.enum(['play', 'issue']))
+      .max(2)
+      .default(['play', 'issue'])
+      .describe(
+        'Which firsts of a day earn an event in the topic of rewards, besides the first view: of what is played, of what is served.',
+      ),
     sampleEvery: count(0, 1_000_000_000)
       .default(1_000)
       .describe('One in so many calls of unseen measures how much filters hide wrongly; 0: none.'),

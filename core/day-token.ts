@@ -1,9 +1,9 @@
 /**
- * The day token spares the check for the first view of the day: a client that sends it back has been checked. It only
- * ever opts out of a reward, so it needs no secret; it names viewer and business, so that two accounts on one device do
- * not spare each other's check.
+ * The day token spares the check for the first view, play or issue of the day: a client that sends it back has been checked.
+ * It only ever opts out of a reward, so it needs no secret; it names viewer, business and kind, so that two accounts on one
+ * device do not spare each other's check.
  */
-import type { BusinessNumber, ViewerId } from './domain.ts'
+import type { BusinessNumber, RewardKind, ViewerId } from './domain.ts'
 import { fnv1a } from './regions.ts'
 
 const DAY_MS = 86_400_000
@@ -13,6 +13,14 @@ export function dayOf(now: number): number {
   return Math.floor(now / DAY_MS)
 }
 
-export function dayTokenOf(viewer: ViewerId, business: BusinessNumber, day: number): string {
-  return `${day.toString(36)}.${fnv1a(`${business}:${viewer}`).toString(36)}`
+/** The day that a play of this moment claims: today or yesterday; undefined for earlier ones, which earn nothing. */
+export function claimedDay(playedAt: number, now: number): number | undefined {
+  const today = dayOf(now)
+  const day = Math.min(dayOf(playedAt), today)
+  return day >= today - 1 ? day : undefined
+}
+
+export function dayTokenOf(viewer: ViewerId, business: BusinessNumber, day: number, kind: RewardKind = 'FIRST_VIEW'): string {
+  const subject = kind === 'FIRST_VIEW' ? `${business}:${viewer}` : `${kind}:${business}:${viewer}`
+  return `${day.toString(36)}.${fnv1a(subject).toString(36)}`
 }

@@ -68,6 +68,9 @@ export type ProgressChange =
   | { kind: 'deleted'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
   | { kind: 'cleared'; viewer: ViewerId; business: BusinessNumber; clearedAt: number; version: number }
 
+/** What a reward is for: the first report of a day, the first subject played, the first served. */
+export type RewardKind = 'FIRST_VIEW' | 'FIRST_PLAY' | 'FIRST_ISSUE'
+
 /** A thing that may happen once a day per viewer and business, and earns a reward. */
 export type RewardEvent = {
   /** Stable under repetition (`core/rewards.ts`): consumers drop what they have seen. */
@@ -76,6 +79,7 @@ export type RewardEvent = {
   business: BusinessNumber
   /** Days since the Unix epoch, UTC. */
   day: number
+  kind: RewardKind
 }
 
 /** The settings of a viewer travel and persist like a subject's progress, under this reserved address. */

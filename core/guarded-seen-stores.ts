@@ -9,6 +9,7 @@ import { makeBreaker, type Breaker } from './breaker.ts'
 import type { Clock } from './clock.ts'
 import type { GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
+import { apartIfPartIsOut } from './part-outage.ts'
 import { makeRecordReads } from './record-reads.ts'
 
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords }
@@ -49,6 +50,14 @@ function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
     stagePlays(plays, options) {
       const viewers = plays.map((play) => play.viewer)
       return run(viewers, () => hot.stagePlays(plays, options))
+    },
+    // What is not confirmed is sent again: so nobody's waits for another's part.
+    async confirmRewards(rewards) {
+      await apartIfPartIsOut(rewards, async (some) => {
+        const viewers = some.map(({ viewer }) => viewer)
+        await run(viewers, () => hot.confirmRewards(some))
+        return some
+      })
     },
     // Of nobody in particular, and wanted before the first play is staged.
     getRingLayouts: () => run([], () => hot.getRingLayouts()),

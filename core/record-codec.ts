@@ -11,6 +11,7 @@ import { tidemark } from '../schema/records.js'
 import type { FlushMessage } from '../stores/log.ts'
 import type { ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from './domain.ts'
 import { checkId } from './keys.ts'
+import { REWARD_KINDS } from './rewards.ts'
 
 export function encodeProgress(record: ProgressRecord): Uint8Array {
   return tidemark.Progress.encode(record).finish()
@@ -78,12 +79,12 @@ function checkedKey(viewer: string, business: number, oid: string): ProgressKey 
 }
 
 export function encodeReward(event: RewardEvent): Uint8Array {
-  return tidemark.Reward.encode(event).finish()
+  return tidemark.Reward.encode({ ...event, kind: REWARD_KINDS.indexOf(event.kind) }).finish()
 }
 
 export function decodeReward(bytes: Uint8Array): RewardEvent {
-  const { id, viewer, business, day } = tidemark.Reward.decode(bytes)
-  return { id, viewer, business, day }
+  const { id, viewer, business, day, kind } = tidemark.Reward.decode(bytes)
+  return { id, viewer, business, day, kind: REWARD_KINDS[kind] ?? 'FIRST_VIEW' }
 }
 
 function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {

@@ -1,7 +1,13 @@
-/** What a first view of the day earns. A leaf: service and hot stores make the same event of the same claim. */
-import type { BusinessNumber, RewardEvent, ViewerId } from './domain.ts'
+/** What the first time of a day earns. A leaf: services and hot stores make the same event of the same claim. */
+import type { BusinessNumber, RewardEvent, RewardKind, ViewerId } from './domain.ts'
+
+/** The place of a kind is its number in stores and logs. */
+export const REWARD_KINDS = ['FIRST_VIEW', 'FIRST_PLAY', 'FIRST_ISSUE'] as const satisfies readonly RewardKind[]
+
+/** Of views there is none: their ids are older than kinds. A business's number is never one of the others. */
+const ENDINGS = { FIRST_VIEW: '', FIRST_PLAY: '.play', FIRST_ISSUE: '.issue' } as const satisfies Record<RewardKind, string>
 
 /** The id is the same however often the claim is sent, and whoever sends it. */
-export function rewardOf(viewer: ViewerId, business: BusinessNumber, day: number): RewardEvent {
-  return { id: `${day}.${viewer}.${business}`, viewer, business, day }
+export function rewardOf(viewer: ViewerId, business: BusinessNumber, day: number, kind: RewardKind = 'FIRST_VIEW'): RewardEvent {
+  return { id: `${day}.${viewer}.${business}${ENDINGS[kind]}`, viewer, business, day, kind }
 }

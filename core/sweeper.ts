@@ -48,7 +48,10 @@ export function makeSweeper(
     const regions = ownedRegions()
     const dirtyBefore = clock.now() - options.afterMs
     // They need different stores: whichever is down, the other goes on.
-    const [keys, rewards] = await Promise.allSettled([sweepKeys(regions, dirtyBefore), sweepRewards(regions, dirtyBefore)])
+    const [keys, rewards] = await Promise.allSettled([
+      sweepKeys(regions, dirtyBefore),
+      sweepRewards(hot, log, regions, dirtyBefore, options.keysMax, () => !stopped),
+    ])
     if (keys.status === 'rejected') throw keys.reason
     if (rewards.status === 'rejected') throw rewards.reason
     return { keys: keys.value, rewards: rewards.value }
@@ -64,19 +67,6 @@ export function makeSweeper(
       if (keys.length < options.keysMax) break
     }
     return swept
-  }
-
-  async function sweepRewards(regions: readonly number[], claimedBefore: number): Promise<number> {
-    let sent = 0
-    while (!stopped && hot.listPendingRewards !== undefined) {
-      const rewards = await hot.listPendingRewards(regions, claimedBefore, options.keysMax)
-      if (rewards.length === 0) break
-      await log.appendRewards(rewards)
-      await hot.confirmRewards?.(rewards)
-      sent += rewards.length
-      if (rewards.length < options.keysMax) break
-    }
-    return sent
   }
 
   function start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void {
@@ -96,4 +86,25 @@ export function makeSweeper(
   }
 
   return { sweep, start, stop }
+}
+
+/** Sends what was claimed at or before this moment and has not reached the log, until nothing is left. Returns how many. */
+export async function sweepRewards(
+  hot: Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>,
+  log: Pick<Log, 'appendRewards'>,
+  regions: readonly number[],
+  claimedBefore: number,
+  limit: number,
+  mayGoOn: () => boolean,
+): Promise<number> {
+  let sent = 0
+  while (mayGoOn() && hot.listPendingRewards !== undefined) {
+    const rewards = await hot.listPendingRewards(regions, claimedBefore, limit)
+    if (rewards.length === 0) break
+    await log.appendRewards(rewards)
+    await hot.confirmRewards?.(rewards)
+    sent += rewards.length
+    if (rewards.length < limit) break
+  }
+  return sent
 }

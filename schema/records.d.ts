@@ -402,6 +402,19 @@ export namespace tidemark {
         }
     }
 
+    /** RewardKind enum. */
+    enum RewardKind {
+
+        /** FIRST_VIEW value */
+        FIRST_VIEW = 0,
+
+        /** FIRST_PLAY value */
+        FIRST_PLAY = 1,
+
+        /** FIRST_ISSUE value */
+        FIRST_ISSUE = 2
+    }
+
     /**
      * Properties of a Reward.
      * @deprecated Use tidemark.Reward.$Properties instead.
@@ -432,6 +445,9 @@ export namespace tidemark {
 
         /** Reward day. */
         day: number;
+
+        /** Reward kind. */
+        kind: tidemark.RewardKind;
 
         /**
          * Encodes the specified Reward message. Does not implicitly {@link tidemark.Reward.verify|verify} messages.
@@ -475,6 +491,9 @@ export namespace tidemark {
 
             /** Reward day */
             day?: (number|null);
+
+            /** Reward kind */
+            kind?: (tidemark.RewardKind|null);
 
             /** Unknown fields preserved while decoding when enabled */
             $unknowns?: Uint8Array[];

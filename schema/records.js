@@ -1057,6 +1057,22 @@ export const tidemark = $root.tidemark = (() => {
         return Flush;
     })();
 
+    /**
+     * RewardKind enum.
+     * @name tidemark.RewardKind
+     * @enum {number}
+     * @property {number} FIRST_VIEW=0 FIRST_VIEW value
+     * @property {number} FIRST_PLAY=1 FIRST_PLAY value
+     * @property {number} FIRST_ISSUE=2 FIRST_ISSUE value
+     */
+    tidemark.RewardKind = (function() {
+        const valuesById = $Object.create(null), values = $Object.create(valuesById);
+        values[valuesById[0] = "FIRST_VIEW"] = 0;
+        values[valuesById[1] = "FIRST_PLAY"] = 1;
+        values[valuesById[2] = "FIRST_ISSUE"] = 2;
+        return values;
+    })();
+
     tidemark.Reward = (function() {
 
         /**
@@ -1066,6 +1082,7 @@ export const tidemark = $root.tidemark = (() => {
          * @property {string|null} [viewer] Reward viewer
          * @property {number|null} [business] Reward business
          * @property {number|null} [day] Reward day
+         * @property {tidemark.RewardKind|null} [kind] Reward kind
          * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
          */
 
@@ -1130,6 +1147,14 @@ export const tidemark = $root.tidemark = (() => {
         Reward.prototype.day = 0;
 
         /**
+         * Reward kind.
+         * @member {tidemark.RewardKind} kind
+         * @memberof tidemark.Reward
+         * @instance
+         */
+        Reward.prototype.kind = 0;
+
+        /**
          * Encodes the specified Reward message. Does not implicitly {@link tidemark.Reward.verify|verify} messages.
          * @function encode
          * @memberof tidemark.Reward
@@ -1153,6 +1178,8 @@ export const tidemark = $root.tidemark = (() => {
                 writer.uint32(/* id 3, wireType 0 =*/24).uint32(message.business);
             if (message.day != null && $Object.hasOwnProperty.call(message, "day") && message.day !== 0)
                 writer.uint32(/* id 4, wireType 0 =*/32).uint32(message.day);
+            if (message.kind != null && $Object.hasOwnProperty.call(message, "kind") && message.kind !== 0)
+                writer.uint32(/* id 5, wireType 0 =*/40).int32(message.kind);
             if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                 for (let i = 0; i < message.$unknowns.length; ++i)
                     writer.raw(message.$unknowns[i]);
@@ -1231,6 +1258,15 @@ export const tidemark = $root.tidemark = (() => {
                             message.day = value;
                         else
                             delete message.day;
+                        continue;
+                    }
+                case 5: {
+                        if (wireType !== 0)
+                            break;
+                        if (value = reader.int32())
+                            message.kind = value;
+                        else
+                            delete message.kind;
                         continue;
                     }
                 }
@@ -2190,4 +2226,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto b772d96d6608f38366a56e4ee331bfa9bb810f54e0502c9901b46b5951c90e3e
+// records.proto 5df3dfc603943a9bcb42e06ce678404c9793587c4388d82f1a1f62b6f51d066a

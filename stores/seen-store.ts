@@ -6,10 +6,13 @@
  *
  * Ids have passed `checkId`; `playedAt` is a whole number from 0 to PLAYED_AT_MAX, `slot` one from 0 to SLOTS_MAX - 1.
  *
+ * Flags of the day: has a viewer played, or been served, anything of a business on this day? A claim of a day that was claimed
+ * already changes nothing. They are kept for two days.
+ *
  * Every adapter passes `test/contracts/seen-store.ts`. Failures surface as `HOT_STORE_UNAVAILABLE` (of a store in parts as a
  * `PartOutage`) or `STORE_FULL`. Every call may be repeated; a repetition changes nothing.
  */
-import type { BusinessNumber, Play, Subject, ViewerId } from '../core/domain.ts'
+import type { BusinessNumber, Play, RewardEvent, Subject, ViewerId } from '../core/domain.ts'
 
 /** Milliseconds since the epoch: the year 2527. */
 export const PLAYED_AT_MAX = 2 ** 44 - 1
@@ -26,7 +29,15 @@ export type IssuedOptions = {
   minAgeMs: number
   /** What is kept in any case at most, whatever its age. At least `cap`. */
   hardCap: number
+  /** The day (UTC, days since the epoch) to claim as the first on which something of this business was served; absent = do not check. */
+  day?: number | undefined
 }
+
+/** A play, and the day to claim as the first on which something of its business was played; absent = do not check. */
+export type PlayWrite = Play & { day?: number | undefined }
+
+/** How much a viewer has staged in a slot. `firsts`: days that were nobody's before, of his plays' businesses; absent if none. */
+export type StagedCount = { viewer: ViewerId; staged: number; firsts?: { business: BusinessNumber; day: number }[] }
 
 export type StageOptions = {
   now: number
@@ -53,14 +64,16 @@ export type HotSeen = {
 export interface SeenStore {
   /**
    * Notes these as served now; one that was served before moves to the front, never back. Then whatever is not among the newest
-   * `cap` goes, once it is `minAgeMs` old or not among the newest `hardCap`. Atomic; readable everywhere when it resolves.
+   * `cap` goes, once it is `minAgeMs` old or not among the newest `hardCap`. Then the day is claimed; a first of the day leaves a
+   * pending reward, and true is returned. Atomic; readable everywhere when it resolves. Without oids nothing happens.
    */
-  putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<void>
+  putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean>
   /**
    * Stages each play in its viewer's slot, and puts the viewer into the ring. Of two plays of a subject in a slot the later
-   * stays; in each slot it is staged by itself. Atomic per region. Returns, in order of first appearance, each viewer with how much he has staged in this slot.
+   * stays; in each slot it is staged by itself. Days are claimed alike, each of a viewer and business once, and a first
+   * of the day leaves a pending reward. Atomic per region. Returns, in order of first appearance, each viewer with how much he has staged in this slot.
    */
-  stagePlays(plays: readonly Play[], options: StageOptions): Promise<{ viewer: ViewerId; staged: number }[]>
+  stagePlays(plays: readonly PlayWrite[], options: StageOptions): Promise<StagedCount[]>
   /** One round trip. */
   getSeen(viewer: ViewerId, business: BusinessNumber): Promise<HotSeen>
   /** As `getSeen`, of several businesses or viewers at once, in order. */
@@ -86,6 +99,11 @@ export interface SeenStore {
    */
   getRingLayouts(): Promise<RingLayout[]>
   putRingLayout(layout: RingLayout): Promise<void>
+
+  /** Rewards claimed at or before `claimedBefore` and not yet confirmed, of these regions; at most `limit`. */
+  listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]>
+  /** The log has them. */
+  confirmRewards(rewards: readonly RewardEvent[]): Promise<void>
 
   check(part?: number): Promise<void>
   partOf?(viewer: ViewerId): number

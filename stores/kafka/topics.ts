@@ -4,7 +4,7 @@
  * | topic    | partitions | kept    | holds                                                                  |
  * |----------|------------|---------|------------------------------------------------------------------------|
  * | .flushes | 12         | 7 days  | keys to persist; a region's messages are all in partition region mod n |
- * | .rewards | 12         | 30 days | first views of a day, for whoever pays them out                        |
+ * | .rewards | 12         | 30 days | first views, plays and issues of a day, for whoever pays them out      |
  * | .mark-flushes | 12    | 7 days  | keys of marks to persist, as in .flushes                               |
  * | .plays   | 12         | 7 days  | what viewers watched, from whoever reports it (Plays)                  |
  * | .mark    | 12         | 30 days | every transition of a mark (MarkEvent), in partition region mod n      |

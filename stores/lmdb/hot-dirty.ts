@@ -54,7 +54,12 @@ export function countDirty(tables: HotTables): number {
   return countEntries(tables.dirty)
 }
 
-export function listPendingRewards(tables: HotTables, regions: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {
+export function listPendingRewards(
+  tables: Pick<HotTables, 'rewards'>,
+  regions: readonly number[],
+  claimedBefore: number,
+  limit: number,
+): RewardEvent[] {
   const rewards: RewardEvent[] = []
   for (const region of regions) {
     for (const { key, value } of tables.rewards.getRange(rewardsOfRegion(region))) {
@@ -65,6 +70,6 @@ export function listPendingRewards(tables: HotTables, regions: readonly number[]
   return rewards
 }
 
-export function confirmReward(tables: HotTables, regions: number, reward: RewardEvent): void {
-  void tables.rewards.remove(rewardKey(regionOf(reward.viewer, regions), reward.viewer, reward.business, reward.day))
+export function confirmReward(tables: Pick<HotTables, 'rewards'>, regions: number, reward: RewardEvent): void {
+  void tables.rewards.remove(rewardKey(regionOf(reward.viewer, regions), reward.viewer, reward.business, reward.day, reward.kind))
 }

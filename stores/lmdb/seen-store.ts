@@ -12,6 +12,7 @@ import { checkRingShape } from '../ring-layouts.ts'
 import type { RingShape, SeenStore } from '../seen-store.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
+import { confirmReward, listPendingRewards } from './hot-dirty.ts'
 import { readRingKey, ringRange } from './seen-keys.ts'
 import {
   countRing,
@@ -39,9 +40,10 @@ export function openLmdbSeenStore(environment: Environment, shape: RingShape): S
 
   return {
     async putIssued(viewer, business, oids, options) {
-      if (oids.length > 0) await writing(() => putIssued(tables, viewer, business, oids, options))
+      return oids.length > 0 && writing(() => putIssued(tables, viewer, business, oids, options, regions))
     },
-    stagePlays: async (plays, { slot }) => (plays.length === 0 ? [] : writing(() => stagePlays(tables, plays, slot, shardOfViewer))),
+    stagePlays: async (plays, options) =>
+      plays.length === 0 ? [] : writing(() => stagePlays(tables, plays, options, regions, shardOfViewer)),
     getSeen: (viewer, business) => reading(() => getSeen(tables, viewer, business)),
     getSeenMany: (of) => reading(() => of.map(({ viewer, business }) => getSeen(tables, viewer, business))),
 
@@ -60,6 +62,11 @@ export function openLmdbSeenStore(environment: Environment, shape: RingShape): S
     countRing: () => reading(() => countRing(tables, Math.max(...shapes().map(({ slots }) => slots)))),
     getRingLayouts: () => reading(() => readLayouts(tables)),
     putRingLayout: (layout) => writing(() => writeLayout(tables, layout)),
+
+    listPendingRewards: (asked, claimedBefore, limit) => reading(() => listPendingRewards(tables, asked, claimedBefore, limit)),
+    async confirmRewards(rewards) {
+      if (rewards.length > 0) await freeing(() => rewards.forEach((reward) => confirmReward(tables, regions, reward)))
+    },
 
     check: () => reading(() => undefined),
     close: () => Promise.resolve(),

@@ -1,9 +1,10 @@
 /** What happens to what a viewer has seen inside a call's transaction, as the port promises. */
-import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../core/time-ring.ts'
 import { inOrderOfUse } from '../ring-layouts.ts'
-import type { HotSeen, IssuedOptions, RingLayout, StagedPlay } from '../seen-store.ts'
+import type { HotSeen, IssuedOptions, PlayWrite, RingLayout, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
 import type { Bytes, Environment } from './environment.ts'
+import { claimDay, type DayTables } from './seen-days.ts'
 import { issuedKey, makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
 import type { SeenPlace } from './seen-keys.ts'
 import { decodeIssued, decodeShape, decodeState, decodeTime, encodeIssued, encodeShape, encodeState, encodeTime } from './seen-values.ts'
@@ -16,27 +17,36 @@ export type SeenTables = {
   ring: Bytes
   /** By `since`. */
   layouts: Bytes
-}
+} & DayTables
 
 const NOTHING = Buffer.allocUnsafeSlow(0)
 
 export function openSeenTables(environment: Environment): SeenTables {
-  return { seen: environment.table('seen'), ring: environment.table('seen-ring'), layouts: environment.table('seen-layouts') }
+  return {
+    seen: environment.table('seen'),
+    ring: environment.table('seen-ring'),
+    layouts: environment.table('seen-layouts'),
+    days: environment.table('seen-days'),
+    rewards: environment.table('seen-rewards'),
+  }
 }
 
 export function putIssued(
-  { seen }: SeenTables,
+  tables: SeenTables,
   viewer: ViewerId,
   business: BusinessNumber,
   oids: readonly string[],
-  { now, cap, minAgeMs, hardCap }: IssuedOptions,
-): void {
+  { now, cap, minAgeMs, hardCap, day }: IssuedOptions,
+  regions: number,
+): boolean {
+  const { seen } = tables
   const place = makePlace(viewer)
   const times = new Map(readIssued(seen, place, business).map(({ oid, issuedAt }) => [oid, issuedAt]))
   for (const oid of oids) times.set(oid, Math.max(now, times.get(oid) ?? 0))
   const issued = Array.from(times, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
   const kept = issued.filter(({ issuedAt }, rank) => rank < cap || (rank < hardCap && issuedAt > now - minAgeMs))
   void seen.put(issuedKey(place, business), encodeIssued(kept))
+  return day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_ISSUE' }, now)
 }
 
 function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumber): HotSeen['issued'] {
@@ -55,30 +65,35 @@ function readState(seen: Bytes, place: SeenPlace): SeenState {
 }
 
 export function stagePlays(
-  { seen, ring }: SeenTables,
-  plays: readonly Play[],
-  slot: number,
+  tables: SeenTables,
+  plays: readonly PlayWrite[],
+  { now, slot }: StageOptions,
+  regions: number,
   shardOfViewer: (viewer: ViewerId) => number,
-): { viewer: ViewerId; staged: number }[] {
-  const touched = new Map<ViewerId, { place: SeenPlace; state: SeenState; staged: number }>()
+): StagedCount[] {
+  const { seen, ring } = tables
+  const touched = new Map<ViewerId, { place: SeenPlace; state: SeenState; staged: number; firsts: { business: number; day: number }[] }>()
   for (const play of plays) {
     let held = touched.get(play.viewer)
     if (held === undefined) {
       const place = makePlace(play.viewer)
       const state = readState(seen, place)
-      held = { place, state, staged: state.staged.get(slot) ?? 0 }
+      held = { place, state, staged: state.staged.get(slot) ?? 0, firsts: [] }
       touched.set(play.viewer, held)
     }
+    const { viewer, business, day } = play
+    if (day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_PLAY' }, now))
+      held.firsts.push({ business, day })
     const key = stagedKey(held.place, slot, play)
     const stored = seen.getBinaryFast(key)
     if (stored === undefined) held.staged += 1
     else if (decodeTime(stored) >= play.playedAt) continue
     void seen.put(key, encodeTime(play.playedAt))
   }
-  return Array.from(touched, ([viewer, { place, state, staged }]) => {
+  return Array.from(touched, ([viewer, { place, state, staged, firsts }]) => {
     if (staged !== state.staged.get(slot)) void seen.put(stateKey(place), encodeState(withStaged(state, slot, staged)))
     void ring.put(ringKey(slot, shardOfViewer(viewer), viewer), NOTHING)
-    return { viewer, staged }
+    return firsts.length === 0 ? { viewer, staged } : { viewer, staged, firsts }
   })
 }
 

@@ -1,17 +1,17 @@
 /**
  * What the job does: dirty marks listed, cleared and dropped, and rewards handed to the log.
  */
-import type { ProgressKey, RewardEvent } from '../../core/domain.ts'
-import { rewardOf } from '../../core/rewards.ts'
+import type { ProgressKey } from '../../core/domain.ts'
 import { SETTINGS_BUSINESS } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
 import { groupByRegion } from './grouping.ts'
 import type { RegionBatch } from './grouping.ts'
-import { packGroup, packMember, packOid, unpackGroup, unpackMember } from './layout.ts'
+import { packGroup, packMember, packOid, unpackMember } from './layout.ts'
 import type { Layout } from './layout.ts'
 import { countMembers, listMembers } from './region-sets.ts'
+import { makePendingRewards } from './rewards.ts'
 import { SCRIPTS } from './scripts.ts'
 import { writeVersion } from './values.ts'
 import { lengthBefore } from './writing.ts'
@@ -69,30 +69,6 @@ export function makePersisting(connection: Connection, layout: Layout) {
       return countMembers(connection, layout.dirty, layout.regions)
     },
 
-    async listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]> {
-      return (await listMembers(connection, layout.rewards, regions, claimedBefore, limit)).map(unpackReward)
-    },
-
-    async confirmRewards(rewards: readonly RewardEvent[]): Promise<void> {
-      const batches = groupByRegion(rewards, (reward) => reward, layout.regionOf)
-      await connection.send(
-        batches.map(({ region, items }) => ({
-          name: 'zrem',
-          args: [layout.rewards(region), ...items.map(({ item }) => packReward(item))],
-        })),
-      )
-    },
+    ...makePendingRewards(connection, layout.rewards, layout.regionOf),
   }
-}
-
-function packReward({ viewer, business, day }: RewardEvent): Buffer {
-  const packed = Buffer.allocUnsafe(4)
-  packed.writeUInt32BE(day)
-  return Buffer.concat([packGroup(viewer, business), packed])
-}
-
-function unpackReward(member: Buffer): RewardEvent {
-  const { viewer, business } = unpackGroup(member)
-  const day = member.readUInt32BE(member.length - 4)
-  return rewardOf(viewer, business, day)
 }

@@ -7,6 +7,9 @@
  * | `tm:played:{TAG}:42` | sorted set | what he has staged in any slot and business, and `folds`. Below |
  * | `tm:played:user:{TAG}:3:17` | set | the ring: viewers with something staged in slot 3, of shard 17 |
  * | `tm:played:layouts` | hash | the ring's layouts: since (ms) → `slots,shards` |
+ * | `tm:first:{TAG}:p:1:20000:17` | bitmap | flags of day 20000, business 1: who has played (`i`: was served) anything. `day-flags.ts` |
+ * | `tm:first:{TAG}:p:1:20000:n3` | set | the same of viewers whose ids are no integers |
+ * | `tm:first:pending:{TAG}` | sorted set | rewards not yet in the log. `rewards.ts` |
  * | `tm:played:never:{TAG}` | – | never there: see `probe.lua` |
  * | `tm:played:meta` | hash | the format and the region count these keys were written with |
  *
@@ -52,6 +55,10 @@ export function makeSeenLayout(prefix: string, regions: number) {
     staged: (region: number, viewer: ViewerId) => `${prefix}:played:{${tags[region]}}:${viewer}`,
     ring,
     ringOf: (slot: number, viewer: ViewerId, shards: number) => ring(slot, shardOf(viewer, regions, shards)),
+    /** A page of the flags of a day. */
+    flags: (region: number, kind: 'p' | 'i', business: BusinessNumber, day: number, page: string) =>
+      `${prefix}:first:{${tags[region]}}:${kind}:${business}:${day}:${page}`,
+    rewards: (region: number) => `${prefix}:first:pending:{${tags[region]}}`,
     never: (region: number) => `${prefix}:played:never:{${tags[region]}}`,
     /** For `probe.lua`, which wants a key that a write touches. */
     version: (region: number) => ring(0, region),

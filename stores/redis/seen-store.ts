@@ -15,6 +15,7 @@ import { checkRingShape } from '../ring-layouts.ts'
 import type { RingShape, SeenStore } from '../seen-store.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import { connect } from './connection.ts'
+import { makePendingRewards } from './rewards.ts'
 import { SEEN_FORMAT, makeSeenLayout } from './seen-layout.ts'
 import { makeSeenReading } from './seen-reading.ts'
 import { makeSeenRing } from './seen-ring.ts'
@@ -50,6 +51,7 @@ export function openRedisSeenStore(options: RedisSeenStoreOptions): SeenStore {
   const ring = makeSeenRing(connection, layout, { slots, shards })
   const reading = makeSeenReading(connection, layout)
   const writing = makeSeenWriting(connection, layout, { shards, issuedTtlMs, shapes: ring.knownShapes })
+  const rewards = makePendingRewards(connection, layout.rewards, layout.regionOf)
   return {
     putIssued: verify(writing.putIssued),
     stagePlays: verify(writing.stagePlays),
@@ -61,6 +63,8 @@ export function openRedisSeenStore(options: RedisSeenStoreOptions): SeenStore {
     countRing: verify(ring.countRing),
     getRingLayouts: verify(ring.getRingLayouts),
     putRingLayout: verify(ring.putRingLayout),
+    listPendingRewards: verify(rewards.listPendingRewards),
+    confirmRewards: verify(rewards.confirmRewards),
     check: verify((part?: number) => checkRegions(connection, layout, part)),
     ...(connection.isCluster ? { partOf: layout.regionOf } : {}),
     async close() {

@@ -1,10 +1,12 @@
 /** What services write of what was seen, and what the job removes once it is folded: one script per region and call. */
-import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, RewardKind, ViewerId } from '../../core/domain.ts'
 import { FOLDS_KEPT_MS } from '../seen-store.ts'
-import type { IssuedOptions, RingShape, StageOptions, StagedPlay } from '../seen-store.ts'
+import type { IssuedOptions, PlayWrite, RingShape, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
+import { flagPlaceOf } from './day-flags.ts'
 import { groupByRegion } from './grouping.ts'
+import { packReward } from './rewards.ts'
 import { SCRIPTS } from './scripts.ts'
 import { packPlays } from './seen-layout.ts'
 import type { SeenLayout } from './seen-layout.ts'
@@ -32,30 +34,60 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
     return scriptCommand(SCRIPTS.removeStaged, keys, args)
   }
 
+  /** The key and the arguments of a claim, as `first-of-day.lua` wants them. */
+  function claimOf({ viewer, business, day, kind }: Claim): { key: string; args: Argument[] } {
+    const { page, place } = flagPlaceOf(viewer, layout.regions)
+    const key = layout.flags(layout.regionOf(viewer), kind === 'FIRST_PLAY' ? 'p' : 'i', business, day, page)
+    return { key, args: [place, packReward({ viewer, business, day, kind })] }
+  }
+
   return {
-    async putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<void> {
-      if (oids.length === 0) return
-      const { now, cap, minAgeMs, hardCap } = options
-      const key = layout.issued(layout.regionOf(viewer), viewer, business)
-      await connection.send([scriptCommand(SCRIPTS.putIssued, [key], [now, cap, minAgeMs, hardCap, issuedTtlMs, ...oids])])
+    async putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean> {
+      if (oids.length === 0) return false
+      const { now, cap, minAgeMs, hardCap, day } = options
+      const region = layout.regionOf(viewer)
+      const claim = day === undefined ? undefined : claimOf({ viewer, business, day, kind: 'FIRST_ISSUE' })
+      const keys = [layout.issued(region, viewer, business), ...(claim === undefined ? [] : [layout.rewards(region), claim.key])]
+      const args = [now, cap, minAgeMs, hardCap, issuedTtlMs, ...(claim?.args ?? ['', '']), ...oids]
+      const [isFirst] = await connection.send([scriptCommand(SCRIPTS.putIssued, keys, args)])
+      return isFirst === 1
     },
 
-    async stagePlays(plays: readonly Play[], { slot }: StageOptions): Promise<{ viewer: ViewerId; staged: number }[]> {
-      const counts = new Map(plays.map(({ viewer }) => [viewer, 0]))
-      const batches = groupByRegion(plays, ({ viewer }) => ({ viewer, business: 0 }), layout.regionOf)
+    async stagePlays(plays: readonly PlayWrite[], { now, slot }: StageOptions): Promise<StagedCount[]> {
+      const counts = new Map<ViewerId, StagedCount>(plays.map(({ viewer }) => [viewer, { viewer, staged: 0 }]))
+      const batches = groupByRegion(plays, ({ viewer }) => ({ viewer, business: 0 }), layout.regionOf).map((batch) => ({
+        ...batch,
+        claims: claimsOf(batch.items.map(({ item }) => item)),
+      }))
       const answers = (await connection.send(
-        batches.map(({ region, groups, items }) => {
-          const byViewer: Play[][] = groups.map(() => [])
+        batches.map(({ region, groups, items, claims }) => {
+          const byViewer: PlayWrite[][] = groups.map(() => [])
           for (const { item, place } of items) byViewer[place]?.push(item)
+          const claimed = claims.map(claimOf)
           return scriptCommand(
             SCRIPTS.stagePlays,
-            groups.flatMap(({ viewer }) => [layout.staged(region, viewer), layout.ringOf(slot, viewer, shards)]),
-            [slot, ...groups.flatMap(({ viewer }, place): Argument[] => [viewer, packPlays(slot, byViewer[place] ?? [])])],
+            [
+              layout.rewards(region),
+              ...groups.flatMap(({ viewer }) => [layout.staged(region, viewer), layout.ringOf(slot, viewer, shards)]),
+              ...claimed.map(({ key }) => key),
+            ],
+            [
+              ...[slot, now, groups.length],
+              ...groups.flatMap(({ viewer }, place): Argument[] => [viewer, packPlays(slot, byViewer[place] ?? [])]),
+              ...claimed.flatMap(({ args }) => args),
+            ],
           )
         }),
       )) as number[][]
-      batches.forEach(({ groups }, at) => groups.forEach(({ viewer }, place) => counts.set(viewer, answers[at]?.[place] as number)))
-      return Array.from(counts, ([viewer, staged]) => ({ viewer, staged }))
+      batches.forEach(({ groups, claims }, at) => {
+        const answer = answers[at] as number[]
+        groups.forEach(({ viewer }, place) => counts.set(viewer, { viewer, staged: answer[place] as number }))
+        claims.forEach(({ viewer, business, day }, place) => {
+          const count = counts.get(viewer)
+          if (answer[groups.length + place] === 1 && count !== undefined) (count.firsts ??= []).push({ business, day })
+        })
+      })
+      return [...counts.values()]
     },
 
     async removeStaged(slot: number, folded: readonly Folded[]): Promise<void> {
@@ -65,6 +97,17 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
       await connection.send(batches.map(({ region, some }) => removeCommand(slot, region, some, counts)))
     },
   }
+}
+
+type Claim = { viewer: ViewerId; business: BusinessNumber; day: number; kind: RewardKind }
+
+/** Each once. */
+function claimsOf(plays: readonly PlayWrite[]): Claim[] {
+  const claims = new Map<string, Claim>()
+  for (const { viewer, business, day } of plays) {
+    if (day !== undefined) claims.set(`${day}:${business}:${viewer}`, { viewer, business, day, kind: 'FIRST_PLAY' })
+  }
+  return [...claims.values()]
 }
 
 /** What is one viewer's stays together, since his plays leave in one step. */

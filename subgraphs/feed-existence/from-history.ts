@@ -15,6 +15,7 @@ import { isTidemarkError } from '../../core/errors.ts'
 import type { RecordPlays } from '../../core/persist.ts'
 import type { PlayLog } from '../../stores/play-log.ts'
 import { mistakeOfPlayedAt, type PlayedAtLimits } from './inputs.ts'
+import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
 
 export type HistoryPlaysFigures = {
@@ -29,6 +30,7 @@ export function makeHistoryPlays(
   clock: Clock,
   businesses: Pick<Businesses, 'byNumber'>,
   staging: Pick<Staging, 'stage'>,
+  rewards: Pick<DayRewards, 'withDays'>,
   log: Pick<PlayLog, 'appendPlays'>,
   limits: PlayedAtLimits,
 ): HistoryPlays {
@@ -45,7 +47,7 @@ export function makeHistoryPlays(
       })
       if (plays.length === 0) return
       try {
-        await staging.stage(plays)
+        await staging.stage(rewards.withDays(plays, now))
       } catch (error) {
         if (!saysDown(error, 'hotStore') && !(isTidemarkError(error) && error.code === 'STORE_FULL')) throw error
         await log.appendPlays(plays)

@@ -27,6 +27,7 @@ import { makeRebuild } from './rebuild.ts'
 import { makeRepairs } from './repairs.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
 import { makeResumeGuard, type ResumeGuardFigures } from './resume-guard.ts'
+import { makeDayRewards, type RewardLog } from './rewards.ts'
 import { makeSampler, type SampleFigures } from './sampler.ts'
 import { existenceSdl } from './schema.ts'
 import { makeExistenceService, type ExistenceFigures, type ExistenceService } from './service.ts'
@@ -34,7 +35,11 @@ import { makeStaging, type Staging } from './staging.ts'
 import { makeSeenReads } from './unseen.ts'
 
 /** With the record store of history, filters that are damaged are made anew, and the sampler knows what is true. */
-export type ExistenceStores = SeenStores & { history?: RecordStore | undefined }
+export type ExistenceStores = SeenStores & {
+  history?: RecordStore | undefined
+  /** Where the firsts of a day go; absent: nobody earns anything. */
+  rewards?: RewardLog | undefined
+}
 
 export type ExistenceSubgraph = {
   name: 'feed-existence'
@@ -60,6 +65,8 @@ export type ExistenceSubgraphFigures = {
   samples: SampleFigures
   resumes: ResumeGuardFigures
   fromHistory: HistoryPlaysFigures
+  /** Firsts of a day that were sent. */
+  rewards: number
   staging: ReturnType<Staging['figures']>
   /** Filters that could not be read, and those of them that were made anew. */
   repairs: { unreadable: number; repaired: number }
@@ -82,6 +89,7 @@ export function makeExistenceSubgraph(
   { guard = {}, random = systemRandom }: ExistenceOptions = {},
 ): ExistenceSubgraph {
   const { existence } = config
+  const { sweepAfterMs, sweepEveryMs } = config.history
   const notices = noticesOf(report)
   const outages = makeOutageNotices(clock, notices)
   const onError = outages.failed
@@ -107,11 +115,13 @@ export function makeExistenceSubgraph(
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample)
   const resumes = makeResumeGuard(reads)
-  const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError)
+  const kinds = existence.rewards.map((first) => KIND_OF[first])
+  const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)
+  const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError, rewards.send)
   // What persists may wait, as the job may.
-  const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError)
-  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, stores.log, existence)
-  const service = makeExistenceService(clock, businesses, { ...guarded, history: stores.history, reads, staging }, existence)
+  const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send)
+  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, rewards, stores.log, existence)
+  const service = makeExistenceService(clock, businesses, { ...guarded, history: stores.history, reads, staging, rewards }, existence)
   const sdl = existenceSdl(config.businesses)
 
   /** A store that is known to be down is not waited for: what is staged stays, and the job has it. */
@@ -130,13 +140,13 @@ export function makeExistenceSubgraph(
     mayHavePlayed: resumes.mayHavePlayed,
     recordPlays: fromHistory.record,
     async startJob() {
-      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError)
+      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send)
       const job = await startExistenceJob(
         clock,
         stores,
         fold,
-        jobStaging,
-        { ...existence, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
+        { stage: (plays) => jobStaging.stage(rewards.withDays(plays, clock.now())) },
+        { ...existence, sweepAfterMs, sweepEveryMs, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
         onError,
         notices.parked,
       )
@@ -149,7 +159,7 @@ export function makeExistenceSubgraph(
       }
     },
     async drain() {
-      await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled()])
+      await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled(), rewards.settled()])
       guarded.stop()
     },
     figures: () => ({
@@ -158,6 +168,7 @@ export function makeExistenceSubgraph(
       samples: sampler.figures(),
       resumes: resumes.figures(),
       fromHistory: fromHistory.figures(),
+      ...rewards.figures(),
       staging: staging.figures(),
       repairs: repairs.figures(),
       outages: outagesOf(guarded),
@@ -177,6 +188,12 @@ export function makeExistenceFold(clock: Clock, stores: ExistenceStores, { exist
     expiryOf: (month: Month) => expiryOf(month, { fromHour, hours, utcOffsetMinutes }, random),
     rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
   })
+}
+
+const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const
+
+function guardRewards(log: RewardLog | undefined, { breakers }: GuardedSeenStores): RewardLog | undefined {
+  return log && { appendRewards: (events) => breakers.log.run(() => log.appendRewards(events)) }
 }
 
 function outagesOf({ breakers }: GuardedSeenStores): ExistenceSubgraphFigures['outages'] {

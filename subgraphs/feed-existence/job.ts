@@ -6,15 +6,23 @@
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'
 import { startRounds } from '../../core/rounds.ts'
+import { sweepRewards } from '../../core/sweeper.ts'
 import type { PlayHooks, PlayLog } from '../../stores/play-log.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
 import type { Fold } from '../../core/fold.ts'
 import { makeFolding, type FoldingFigures, type FoldingOptions } from './folding.ts'
 import { mistakeOfPlayedAt, type PlayedAtLimits } from './inputs.ts'
-import type { Staging } from './staging.ts'
+import type { RewardLog } from './rewards.ts'
 
-export type ExistenceJobOptions = FoldingOptions & PlayedAtLimits & { foldEveryMs: number; purgeEveryMs: number }
+export type ExistenceJobOptions = FoldingOptions &
+  PlayedAtLimits & {
+    foldEveryMs: number
+    purgeEveryMs: number
+    /** Age in milliseconds at which a reward that did not reach the log is sent again, and how often that is looked for. */
+    sweepAfterMs: number
+    sweepEveryMs: number
+  }
 
 export type ExistenceJobFigures = FoldingFigures & {
   /** Plays of the log that were staged; that were refused, because no filter is for their time; messages that are none. */
@@ -23,6 +31,8 @@ export type ExistenceJobFigures = FoldingFigures & {
   parked: number
   /** Filters that expired and were removed. */
   purged: number
+  /** Rewards that whoever had claimed them did not send. */
+  rewardsSwept: number
 }
 
 export type ExistenceJob = {
@@ -33,17 +43,18 @@ export type ExistenceJob = {
 
 const WHOLE_REGION = 0
 const PURGE_MAX = 1_000
+const SWEEP_MAX = 1_000
 
 export async function startExistenceJob(
   clock: Clock,
-  { hot, log, records }: { hot: SeenStore; log: PlayLog; records: SeenRecords },
+  { hot, log, records, rewards }: { hot: SeenStore; log: PlayLog; records: SeenRecords; rewards?: RewardLog | undefined },
   fold: Fold['fold'],
-  staging: Pick<Staging, 'stage'>,
+  staging: { stage(plays: readonly Play[]): Promise<unknown> },
   options: ExistenceJobOptions,
   onError: (error: unknown) => void,
   onParked: NonNullable<PlayHooks['parked']> = (reason) => onError(new Error(reason)),
 ): Promise<ExistenceJob> {
-  const figures = { staged: 0, refusedPlays: 0, parked: 0, purged: 0 }
+  const figures = { staged: 0, refusedPlays: 0, parked: 0, purged: 0, rewardsSwept: 0 }
 
   async function stage(plays: readonly Play[]): Promise<void> {
     const now = clock.now()
@@ -75,11 +86,21 @@ export async function startExistenceJob(
     },
     onError,
   )
+  const sweeps = startRounds(
+    clock,
+    options.sweepEveryMs,
+    async (mayGoOn) => {
+      if (rewards === undefined) return
+      const claimedBefore = clock.now() - options.sweepAfterMs
+      figures.rewardsSwept += await sweepRewards(hot, rewards, ownedRegions(), claimedBefore, SWEEP_MAX, mayGoOn)
+    },
+    onError,
+  )
 
   return {
     figures: () => ({ ...folding.figures(), ...figures }),
     async stop() {
-      await Promise.all([folds.stop(), purges.stop()])
+      await Promise.all([folds.stop(), purges.stop(), sweeps.stop()])
       await consumer.stop()
     },
   }

@@ -16,6 +16,7 @@ export type ExistenceContext = {
 }
 
 type OfBusiness = { business: string; ids: string[] }
+type Recorded = OfBusiness & { dayToken?: string | null }
 /** As another subgraph sent it. */
 type Entity = { id: unknown }
 
@@ -34,16 +35,17 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
   }
 
   const mutation = {
-    async recordIssued(_: unknown, { business, ids }: OfBusiness, context: ExistenceContext) {
+    async recordIssued(_: unknown, { business, ids, dayToken }: Recorded, context: ExistenceContext) {
       const viewer = requireViewer(context.viewer)
-      const answer = await service.recordIssued(viewer, business, ids, context.degraded)
+      const answer = await service.recordIssued(viewer, business, ids, context.degraded, dayToken ?? undefined)
       // What was read before in this request is old now.
       context.loaders.seen.clearAll()
       return answer
     },
-    async recordPlayed(_: unknown, args: OfBusiness & { playedAt?: number | null }, context: ExistenceContext) {
+    async recordPlayed(_: unknown, args: Recorded & { playedAt?: number | null }, context: ExistenceContext) {
       const viewer = requireViewer(context.viewer)
-      const answer = await service.recordPlayed(viewer, args.business, args.ids, args.playedAt ?? undefined, context.degraded)
+      const { business, ids, playedAt, dayToken } = args
+      const answer = await service.recordPlayed(viewer, business, ids, playedAt ?? undefined, context.degraded, dayToken ?? undefined)
       context.loaders.seen.clearAll()
       return answer
     },

@@ -7,17 +7,20 @@ import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ExistenceConfig } from '../../core/config-existence.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
-import type { Play, ViewerId } from '../../core/domain.ts'
+import { claimedDay, dayOf } from '../../core/day-token.ts'
+import type { ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../core/viewer.ts'
 import type { SeenReason } from '../../loaders/existence.ts'
 import type { PlayLog } from '../../stores/play-log.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
-import type { SeenStore } from '../../stores/seen-store.ts'
+import type { PlayWrite, SeenStore } from '../../stores/seen-store.ts'
 import { checkCandidates, checkPlayedAt, type PlayedAtLimits } from './inputs.ts'
+import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
 import type { SeenReads, Unseen } from './unseen.ts'
 import { readWhyHidden, type WhyHidden } from './why-hidden.ts'
@@ -36,13 +39,24 @@ export type ExistenceFigures = Record<
   number
 >
 
+/** `dayToken` says that the day was claimed; null where it was not, or nothing is earned. */
+export type FirstOfDay = { dayToken: string | null; firstOfDay: boolean }
+
+const NOT_CLAIMED: FirstOfDay = { dayToken: null, firstOfDay: false }
+
 export type ExistenceService = {
   /** Throws BUSINESS_UNKNOWN, CANDIDATES_TOO_MANY, ID_INVALID. */
   unseen(viewer: Viewer, business: string, candidates: readonly string[], exclude: readonly string[], degraded?: Degraded): Promise<Unseen>
   /** In the order of `ids`. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
   seen(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
-  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
-  recordIssued(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<{ recorded: boolean }>
+  /** `dayToken`: of an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  recordIssued(
+    viewer: Viewer,
+    business: string,
+    ids: readonly string[],
+    degraded?: Degraded,
+    dayToken?: string,
+  ): Promise<FirstOfDay & { recorded: boolean }>
   /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
   recordPlayed(
     viewer: Viewer,
@@ -50,7 +64,8 @@ export type ExistenceService = {
     ids: readonly string[],
     playedAt: number | undefined,
     degraded?: Degraded,
-  ): Promise<{ recorded: number; visible: boolean }>
+    dayToken?: string,
+  ): Promise<FirstOfDay & { recorded: number; visible: boolean }>
   /** Throws BUSINESS_UNKNOWN, ID_INVALID, FORBIDDEN, UNAUTHENTICATED, and the code of a store that does not answer. */
   whyHidden(asker: Viewer | undefined, business: string, id: string, viewer: ViewerId): Promise<WhyHidden>
   figures(): ExistenceFigures
@@ -63,12 +78,13 @@ export type ExistenceSources = {
   history: Pick<RecordStore, 'getProgressMany'> | undefined
   reads: SeenReads
   staging: Pick<Staging, 'stage'>
+  rewards: Pick<DayRewards, 'check' | 'send'>
 }
 
 export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
-  { hot, log, records, history, reads, staging }: ExistenceSources,
+  { hot, log, records, history, reads, staging, rewards }: ExistenceSources,
   options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
@@ -104,44 +120,51 @@ export function makeExistenceService(
       checkIds(ids)
       return reads.reasons(viewer.id, number, ids, degraded)
     },
-    async recordIssued(viewer, business, ids, degraded) {
+    async recordIssued(viewer, business, ids, degraded, dayToken) {
       const { number } = businesses.byName(business)
       checkIds(ids)
       const distinct = [...new Set(ids)]
+      if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap } = options
-      return orWithoutHot<{ recorded: boolean }>(
+      const now = clock.now()
+      const day = dayOf(now)
+      const { claim, token } = rewards.check('FIRST_ISSUE', { viewer: viewer.id, business: number }, day, dayToken)
+      return orWithoutHot<FirstOfDay & { recorded: boolean }>(
         async () => {
-          if (distinct.length > 0) await hot.putIssued(viewer.id, number, distinct, { now: clock.now(), cap, minAgeMs, hardCap })
+          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, day: claim })
+          if (firstOfDay) rewards.send([rewardOf(viewer.id, number, day, 'FIRST_ISSUE')])
           figures.issued += distinct.length
-          return { recorded: true }
+          return { recorded: true, dayToken: token, firstOfDay }
         },
         async () => {
           figures.issuedLost += distinct.length
-          return { recorded: false }
+          return { recorded: false, ...NOT_CLAIMED }
         },
         degraded,
       )
     },
-    async recordPlayed(viewer, business, ids, playedAt, degraded) {
+    async recordPlayed(viewer, business, ids, playedAt, degraded, dayToken) {
       const { number } = businesses.byName(business)
       checkIds(ids)
       const now = clock.now()
       const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)
-      const plays: Play[] = [...new Set(ids)].map((oid) => ({ viewer: viewer.id, business: number, oid, playedAt: at }))
-      const visible = await orWithoutHot<boolean>(
+      const subject = { viewer: viewer.id, business: number }
+      const { claim, token } = rewards.check('FIRST_PLAY', subject, claimedDay(at, now), dayToken)
+      const plays: PlayWrite[] = [...new Set(ids)].map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
+      const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
         async () => {
-          await staging.stage(plays)
-          return true
+          const earned = await staging.stage(plays)
+          return { visible: true, dayToken: plays.length === 0 ? null : token, firstOfDay: earned.length > 0 }
         },
         async () => {
           await log.appendPlays(plays)
           figures.logged += plays.length
-          return false
+          return { visible: false, ...NOT_CLAIMED }
         },
         degraded,
       )
       figures.played += plays.length
-      return { recorded: plays.length, visible }
+      return { recorded: plays.length, ...answer }
     },
     async whyHidden(asker, business, id, viewer) {
       requireScope(asker, SCOPE_OPERATOR)

@@ -5,15 +5,16 @@
  * The slot is that of this server's hour, never of `playedAt`: so a slot has come to rest when its hour is over.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { Play, ViewerId } from '../../core/domain.ts'
+import type { RewardEvent, ViewerId } from '../../core/domain.ts'
 import type { Fold } from '../../core/fold.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { slotOf } from '../../core/time-ring.ts'
-import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
+import type { PlayWrite, RingShape, SeenStore } from '../../stores/seen-store.ts'
 import { announceShape } from './layouts.ts'
 
 export type Staging = {
-  /** Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL. */
-  stage(plays: readonly Play[]): Promise<void>
+  /** The rewards that these plays earned, which are on their way. Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL. */
+  stage(plays: readonly PlayWrite[]): Promise<RewardEvent[]>
   /** Early folds, and how many are waiting. */
   figures(): { earlyFolds: number; earlyWaiting: number }
   /** Waits for what is being folded, and begins nothing more. */
@@ -30,6 +31,7 @@ export function makeStaging(
   stagedMax: number,
   fold: Fold['fold'],
   onError: (error: unknown) => void,
+  reward: (events: readonly RewardEvent[]) => void = () => {},
 ): Staging {
   const waiting = new Map<string, { slot: number; viewer: ViewerId }>()
   let earlyFolds = 0
@@ -71,11 +73,17 @@ export function makeStaging(
 
   return {
     async stage(plays) {
-      if (plays.length === 0) return
+      if (plays.length === 0) return []
       await announce()
       const now = clock.now()
       const slot = slotOf(now, shape.slots)
-      for (const { viewer, staged } of await hot.stagePlays(plays, { now, slot })) if (staged > stagedMax) foldEarly(slot, viewer)
+      const earned: RewardEvent[] = []
+      for (const { viewer, staged, firsts = [] } of await hot.stagePlays(plays, { now, slot })) {
+        if (staged > stagedMax) foldEarly(slot, viewer)
+        for (const { business, day } of firsts) earned.push(rewardOf(viewer, business, day, 'FIRST_PLAY'))
+      }
+      reward(earned)
+      return earned
     },
     figures: () => ({ earlyFolds, earlyWaiting: waiting.size }),
     async stop() {

@@ -6,6 +6,7 @@ import { regionOf } from '../../core/regions.ts'
 import type { HotStore } from '../../stores/hot-store.ts'
 import type { HotStoreSubject } from './hot-store.ts'
 import { fillClean, freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered, report, write, writtenRecord } from './reports.ts'
+import type { RewardEvent } from '../../core/domain.ts'
 
 const timelineCap = 100
 const EVERYTHING = 10_000_000
@@ -170,8 +171,8 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
       timelineCap,
     })
     await store().putProgress([write(viewer, '1', report(now + 5), { day: 20_100, business: 300 })], { now: now + 5, timelineCap })
-    const first = { id: `20100.${viewer}.1`, viewer, business: 1, day: 20_100 }
-    const second = { id: `20100.${viewer}.300`, viewer, business: 300, day: 20_100 }
+    const first: RewardEvent = { id: `20100.${viewer}.1`, viewer, business: 1, day: 20_100, kind: 'FIRST_VIEW' }
+    const second: RewardEvent = { id: `20100.${viewer}.300`, viewer, business: 300, day: 20_100, kind: 'FIRST_VIEW' }
     expect(await mine(now - 1)).toEqual([])
     expect(await mine(now)).toEqual([first])
     expect((await mine(now + 5)).toSorted((a, b) => a.business - b.business)).toEqual([first, second])

@@ -11,6 +11,7 @@ import { keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { ConsumerHooks, FlushMessage, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, numbered, until } from './reports.ts'
+import { REWARD_KINDS, rewardOf } from '../../core/rewards.ts'
 
 export type OpenedLog = {
   log: Log
@@ -282,7 +283,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
 
     it('rewards are kept for whoever consumes them', async () => {
       const viewer = freshViewer()
-      const rewards = [1, 2, 3].map((business): RewardEvent => ({ id: `20000.${viewer}.${business}`, viewer, business, day: 20_000 }))
+      const rewards = REWARD_KINDS.map((kind, at) => rewardOf(viewer, at + 1, 20_000, kind))
       await log().appendRewards(rewards)
       const kept = new Map((await current().readRewards()).map((reward) => [reward.id, reward]))
       expect(rewards.map((reward) => kept.get(reward.id))).toEqual(rewards)

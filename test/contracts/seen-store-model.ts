@@ -5,7 +5,9 @@
  *
  * Models that share a state are processes that share a store; each has the ring's shape it was started with.
  */
-import type { ViewerId } from '../../core/domain.ts'
+import type { RewardEvent, ViewerId } from '../../core/domain.ts'
+import { regionOf } from '../../core/regions.ts'
+import { rewardOf } from '../../core/rewards.ts'
 import { shardOf } from '../../core/time-ring.ts'
 import { inOrderOfUse } from '../../stores/ring-layouts.ts'
 import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
@@ -22,10 +24,14 @@ export type SeenState = {
   /** By slot and shard. */
   ring: Map<string, Set<ViewerId>>
   layouts: RingLayout[]
+  /** Days that were claimed, by kind, business and viewer. */
+  days: Set<string>
+  /** By id. */
+  rewards: Map<string, { event: RewardEvent; claimedAt: number }>
 }
 
 export function makeSeenState(): SeenState {
-  return { issued: new Map(), viewers: new Map(), ring: new Map(), layouts: [] }
+  return { issued: new Map(), viewers: new Map(), ring: new Map(), layouts: [], days: new Set(), rewards: new Map() }
 }
 
 export function makeSeenStoreModel(regions: number, shape: RingShape, state: SeenState = makeSeenState()): SeenStore {
@@ -55,9 +61,16 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     }
   }
 
+  function claim(event: RewardEvent, now: number): boolean {
+    if (state.days.has(event.id)) return false
+    state.days.add(event.id)
+    state.rewards.set(event.id, { event, claimedAt: now })
+    return true
+  }
+
   return {
-    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap }) {
-      if (oids.length === 0) return
+    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap, day }) {
+      if (oids.length === 0) return false
       const held = state.issued.get(`${business}:${viewer}`) ?? new Map<string, number>()
       for (const oid of oids) held.set(oid, Math.max(now, held.get(oid) ?? 0))
       const entries = Array.from(held, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
@@ -65,15 +78,22 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
         if (rank >= hardCap || (rank >= cap && issuedAt <= now - minAgeMs)) held.delete(oid)
       }
       state.issued.set(`${business}:${viewer}`, held)
+      return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
     },
-    async stagePlays(plays, { slot }) {
+    async stagePlays(plays, { now, slot }) {
+      const firsts = plays.filter(
+        ({ viewer, business, day }) => day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
+      )
       for (const { viewer, business, oid, playedAt } of plays) {
         const { staged } = viewerOf(viewer)
         const key = `${slot}:${business}:${oid}`
         if (playedAt > (staged.get(key)?.playedAt ?? -1)) staged.set(key, { business, oid, playedAt, slot })
         ringOf(slot, shardOf(viewer, regions, shape.shards)).add(viewer)
       }
-      return [...new Set(plays.map(({ viewer }) => viewer))].map((viewer) => ({ viewer, staged: stagedIn(viewer, slot).length }))
+      return [...new Set(plays.map(({ viewer }) => viewer))].map((viewer) => {
+        const own = firsts.flatMap((play) => (play.viewer === viewer ? [{ business: play.business, day: play.day as number }] : []))
+        return { viewer, staged: stagedIn(viewer, slot).length, ...(own.length > 0 ? { firsts: own } : {}) }
+      })
     },
     getSeen: async (viewer, business) => getSeen(viewer, business),
     getSeenMany: async (of) => of.map(({ viewer, business }) => getSeen(viewer, business)),
@@ -104,6 +124,14 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     getRingLayouts: async () => inOrderOfUse(state.layouts),
     async putRingLayout({ slots, shards, since }) {
       if (!state.layouts.some((layout) => layout.since === since)) state.layouts.push({ slots, shards, since })
+    },
+    listPendingRewards: async (asked, claimedBefore, limit) =>
+      [...state.rewards.values()]
+        .filter(({ event, claimedAt }) => asked.includes(regionOf(event.viewer, regions)) && claimedAt <= claimedBefore)
+        .slice(0, limit)
+        .map(({ event }) => event),
+    async confirmRewards(rewards) {
+      for (const { id } of rewards) state.rewards.delete(id)
     },
     check: async () => {},
     close: async () => {},

@@ -4,6 +4,7 @@
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { dayOf } from '../../core/day-token.ts'
 import type { SeenStore, StagedPlay } from '../../stores/seen-store.ts'
 import { makeSeenStoreModel } from './seen-store-model.ts'
 import type { SeenStoreSubject } from './seen-store.ts'
@@ -12,10 +13,21 @@ import { AT, byText, isInRing } from './seen.ts'
 
 const BUSINESSES = [1, 2]
 const SLOTS = [0, 1, 5]
+const TODAY = dayOf(AT)
 
-type PlaySpec = { who: number; business: number; oid: string; age: number }
+type PlaySpec = { who: number; business: number; oid: string; age: number; day: number | undefined }
 type Operation =
-  | { kind: 'issue'; who: number; business: number; oids: string[]; after: number; cap: number; minAgeMs: number; more: number }
+  | {
+      kind: 'issue'
+      who: number
+      business: number
+      oids: string[]
+      after: number
+      cap: number
+      minAgeMs: number
+      more: number
+      day: number | undefined
+    }
   | { kind: 'stage'; slot: number; plays: PlaySpec[] }
   | { kind: 'read'; slot: number }
   | { kind: 'fold late' }
@@ -26,7 +38,8 @@ const who = fc.nat({ max: 2 })
 const business = fc.constantFrom(...BUSINESSES)
 const slot = fc.constantFrom(...SLOTS)
 const oid = fc.constantFrom('1', '10', '9', 'b')
-const plays = fc.array(fc.record({ who, business, oid, age: fc.nat({ max: 3 }) }), { minLength: 1, maxLength: 5 })
+const day = fc.constantFrom(undefined, TODAY - 1, TODAY)
+const plays = fc.array(fc.record({ who, business, oid, age: fc.nat({ max: 3 }), day }), { minLength: 1, maxLength: 5 })
 const kind = <K extends string>(name: K) => fc.constant(name)
 const issue = fc.record({
   kind: kind('issue'),
@@ -37,6 +50,7 @@ const issue = fc.record({
   cap: fc.integer({ min: 1, max: 3 }),
   minAgeMs: fc.nat({ max: 8 }),
   more: fc.nat({ max: 2 }),
+  day,
 })
 const operation: fc.Arbitrary<Operation> = fc.oneof(
   { weight: 4, arbitrary: issue },
@@ -75,12 +89,18 @@ export function seenPropertyContract({ store, regions, shape }: SeenStoreSubject
     async function perform(step: Operation): Promise<unknown> {
       switch (step.kind) {
         case 'issue': {
-          const { after, cap, minAgeMs, more } = step
-          return side.putIssued(nameOf(step.who), step.business, step.oids, { now: AT + after, cap, minAgeMs, hardCap: cap + more })
+          const { after, cap, minAgeMs, more, day: claimed } = step
+          return side.putIssued(nameOf(step.who), step.business, step.oids, {
+            now: AT + after,
+            cap,
+            minAgeMs,
+            hardCap: cap + more,
+            day: claimed,
+          })
         }
         case 'stage':
           return side.stagePlays(
-            step.plays.map(({ who, business, oid, age }) => ({ viewer: nameOf(who), business, oid, playedAt: AT - age })),
+            step.plays.map((each) => ({ ...each, viewer: nameOf(each.who), playedAt: AT - each.age })),
             { now: AT, slot: step.slot },
           )
         case 'read':

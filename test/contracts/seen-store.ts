@@ -9,6 +9,7 @@
 import { afterAll, beforeAll, describe } from 'vitest'
 import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
 import { concurrencyContract } from './seen-store-concurrency.ts'
+import { daysContract } from './seen-store-days.ts'
 import { foldingContract } from './seen-store-folding.ts'
 import { issuedContract } from './seen-store-issued.ts'
 import { layoutsContract } from './seen-store-layouts.ts'
@@ -64,6 +65,7 @@ export function seenStoreContract(name: string, open: () => Promise<OpenedSeenSt
     describe('issued', () => issuedContract(subject))
     describe('staging and the ring', () => stagingContract(subject))
     describe('folding', () => foldingContract(subject))
+    describe('days', () => daysContract(subject))
     describe('several at once', () => concurrencyContract(subject))
     describe('against a model', () => seenPropertyContract(subject))
     // Last: layouts stay for the rest of the store's life.

@@ -11,6 +11,8 @@ import {
   encodeReward,
   encodeSettings,
 } from '../../core/record-codec.ts'
+import { REWARD_KINDS, rewardOf } from '../../core/rewards.ts'
+import { tidemark } from '../../schema/records.js'
 
 const whole = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs))
 const int32 = fc.integer({ min: 0, max: 2 ** 31 - 1 })
@@ -70,8 +72,25 @@ describe('the record codec', () => {
   })
 
   it('a reward comes back as it was', () => {
-    const reward = { id: '20000.5.1', viewer: '5', business: 1, day: 20_000 }
-    expect(decodeReward(encodeReward(reward))).toStrictEqual(reward)
+    for (const kind of REWARD_KINDS) {
+      const reward = rewardOf('5', 1, 20_000, kind)
+      expect(decodeReward(encodeReward(reward))).toStrictEqual(reward)
+    }
+  })
+
+  it('a reward that was written before there were kinds is one for a view', () => {
+    const { id, viewer, business, day } = rewardOf('5', 1, 20_000)
+    const bytes = tidemark.Reward.encode({ id, viewer, business, day }).finish()
+    expect(decodeReward(bytes)).toStrictEqual({ id: '20000.5.1', viewer: '5', business: 1, day: 20_000, kind: 'FIRST_VIEW' })
+    // Nor has what is written of views changed since.
+    expect(Buffer.from(encodeReward(rewardOf('5', 1, 20_000)))).toEqual(Buffer.from(bytes))
+  })
+
+  it('events of one day, viewer and business have ids of their own by kind, whatever the viewer is called', () => {
+    const ids = ['5', '5.1', '5.play', '5.1.play'].flatMap((viewer) =>
+      REWARD_KINDS.flatMap((kind) => [1, 11].map((business) => rewardOf(viewer, business, 20_000, kind).id)),
+    )
+    expect(new Set(ids).size).toBe(24)
   })
 
   it('a flush with keys that no store can hold is refused', () => {

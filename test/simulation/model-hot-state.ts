@@ -174,7 +174,7 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
   function claimDay(state: ViewerState, business: BusinessNumber, timeline: Timeline, day: number | undefined, now: number): boolean {
     if (day === undefined || day <= timeline.lastDay) return false
     timeline.lastDay = day
-    const event = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day }
+    const event: RewardEvent = { id: `${day}.${state.viewer}.${business}`, viewer: state.viewer, business, day, kind: 'FIRST_VIEW' }
     state.region.rewards.set(event.id, { event, claimedAt: now })
     return true
   }

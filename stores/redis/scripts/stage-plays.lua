@@ -1,14 +1,17 @@
 #!lua
--- stage-plays: stages plays in a slot unless later ones of their subjects are, and puts their viewers into the ring. Atomic per region.
--- KEYS in turn, per viewer: staged (zset), his part of the slot's ring (set)   all with the region's hash tag
--- ARGV[1] slot  ARGV[2..] in turn, per viewer: viewer, his plays (see staged.lua)
--- returns per viewer how much he has staged in this slot
--- include: staged
-local slot = tonumber(ARGV[1])
-local counts = {}
-for at = 1, #KEYS, 2 do
-  local staged = KEYS[at]
-  eachLot(ARGV[at + 2], slot, function(members, scores)
+-- stage-plays: stages plays in a slot unless later ones of their subjects are, puts their viewers into the ring, and claims
+-- days for them. Atomic per region.
+-- KEYS[1] rewards not yet in the log (zset)  KEYS[2..] in turn, per viewer: staged (zset), his part of the slot's ring (set);
+-- then per claim: the day's flags   all with the region's hash tag
+-- ARGV[1] slot  ARGV[2] now (ms)  ARGV[3] how many viewers  ARGV[4..] in turn, per viewer: viewer, his plays (see staged.lua);
+-- then per claim: place, reward (see first-of-day.lua)
+-- returns per viewer how much he has staged in this slot; then per claim: 1 if the day was nobody's, else 0
+-- include: staged first-of-day
+local slot, viewers = tonumber(ARGV[1]), tonumber(ARGV[3])
+local answers = {}
+for viewer = 1, viewers do
+  local staged = KEYS[2 * viewer]
+  eachLot(ARGV[2 * viewer + 3], slot, function(members, scores)
     local entries = {}
     for each = 1, #members do
       entries[2 * each - 1] = whole(scores[each])
@@ -18,7 +21,12 @@ for at = 1, #KEYS, 2 do
   end)
   -- It expires only while nothing is staged.
   redis.call('PERSIST', staged)
-  redis.call('SADD', KEYS[at + 1], ARGV[at + 1])
-  counts[#counts + 1] = countStaged(staged, slot)
+  redis.call('SADD', KEYS[2 * viewer + 1], ARGV[2 * viewer + 2])
+  answers[viewer] = countStaged(staged, slot)
 end
-return counts
+local argument = 2 * viewers + 4
+for at = 2 * viewers + 2, #KEYS do
+  answers[#answers + 1] = claimDay(KEYS[at], ARGV[argument], KEYS[1], ARGV[2], ARGV[argument + 1]) and 1 or 0
+  argument = argument + 2
+end
+return answers

@@ -8,6 +8,7 @@ import type { Log } from '../../../stores/log.ts'
 import { logContract } from '../../contracts/log.ts'
 import { keyOf, until } from '../../contracts/reports.ts'
 import { makeFolder } from './folders.ts'
+import { rewardOf } from '../../../core/rewards.ts'
 
 logContract('lmdb', async () => {
   const folder = makeFolder()
@@ -141,7 +142,7 @@ describe('the log on LMDB', () => {
 
   it('keeps the newest rewards, with numbers that go on', async () => {
     const log = openLmdbLog(environment, systemClock, { rewardsMax: 3 })
-    const reward = (day: number) => ({ id: `${day}.1.1`, viewer: '1', business: 1, day })
+    const reward = (day: number) => rewardOf('1', 1, day)
     await log.appendRewards([reward(1), reward(2)])
     await log.appendRewards([reward(3), reward(4)])
     expect(listRewards(environment, 0, 10).map(({ sequence, reward: { day } }) => [sequence, day])).toEqual([

@@ -41,6 +41,25 @@ seenStoreContract('lmdb', async () => {
 })
 
 describe('the seen store on LMDB', () => {
+  it('flags of days that nobody asks for any more make room for new ones', async () => {
+    const folder = makeFolder()
+    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
+    const store = openLmdbSeenStore(environment, shape)
+    const claim = (viewer: number, day: number) =>
+      store.putIssued(String(viewer), 1, ['7'], { now: day * 86_400_000 + 1, cap: 5, minAgeMs: 0, hardCap: 5, day })
+    const left = () => environment.read(() => [...environment.table('seen-days').getKeys()].map((key) => key.readUInt32BE(0)))
+    for (let viewer = 0; viewer < 40; viewer++) expect(await claim(viewer, 20_000)).toBe(true)
+    for (let viewer = 0; viewer < 3; viewer++) expect(await claim(viewer, 20_001)).toBe(true)
+    expect(left()).toHaveLength(43)
+    // On the day after tomorrow they go, four with each claim.
+    for (let viewer = 0; viewer < 10; viewer++) expect(await claim(viewer, 20_002)).toBe(true)
+    expect(new Set(left())).toEqual(new Set([20_001, 20_002]))
+    expect(left()).toHaveLength(13)
+    await store.close()
+    await environment.close()
+    folder.remove()
+  })
+
   it('a full store takes nothing more and says so; what it has is read and folded', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 0.003 })

@@ -2,6 +2,7 @@
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { rewardOf } from '../../../core/rewards.ts'
 import { shardOf } from '../../../core/time-ring.ts'
 import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
 import { regionTags } from '../../../stores/redis/region-tags.ts'
@@ -48,6 +49,24 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
   const keys = async () => (await redis.keys('*')).filter((key) => key !== 'tm:played:meta').sort()
   const issuedKey = `tm:issued:{${tag2}}:1:42`
   const stagedKey = `tm:played:{${tag2}}:42`
+
+  it('the flags of a day are pages of bits, of named viewers sets; they go after two days, and far ids take no room', async () => {
+    const day = 20_000
+    const issue = (viewer: string) => store.putIssued(viewer, 1, ['7'], { ...CAPS, now: AT, day })
+    const flags = async () => (await redis.keys('tm:first:*')).filter((key) => !key.startsWith('tm:first:pending:')).sort()
+    // Region 2 of 4: 42 is the tenth there, 46 the eleventh.
+    for (const viewer of ['42', '46', '9223372036854775806']) expect(await issue(viewer)).toBe(true)
+    const page = `tm:first:{${tag2}}:i:1:20000:0`
+    const far = `tm:first:{${tag2}}:i:1:20000:${9223372036854775806n / 4n / 1_024n}`
+    expect(await flags()).toEqual([page, far].sort())
+    expect([await redis.bitcount(page), await redis.getbit(page, 10), await redis.getbit(page, 11)]).toEqual([2, 1, 1])
+    expect(Math.round((await redis.pttl(page)) / 3_600_000)).toBe(48)
+    expect(Number(await redis.call('MEMORY', 'USAGE', far))).toBeLessThan(400)
+    await store.stagePlays([{ ...play('ü', '7'), day }], { now: AT, slot: 3 })
+    const [named] = (await redis.keys('tm:first:*:p:1:20000:n*')) as [string]
+    expect(await redis.smembers(named)).toEqual(['ü'])
+    expect(await redis.zcard(`tm:first:pending:{${tag2}}`)).toBeGreaterThanOrEqual(3)
+  })
 
   it('what was issued is a sorted set of oids by time, what is staged one of packed subjects by slot and time, the ring sets of viewers', async () => {
     await store.putIssued('42', 1, ['7', 'a:b'], { ...CAPS, now: AT })
@@ -199,6 +218,26 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
       await here.putIssued('x', 1, ['1'], { ...CAPS, now: AT })
       await stage(here, 0, play('x', '1'))
       await fold(here, 0, 'x', play('x', '1'))
+    })
+
+    it('a first of the day is not told, but its reward waits, and nobody else earns it', async () => {
+      const issue = (target: SeenStore) => target.putIssued('42', 1, ['7'], { ...CAPS, now: AT, day: 20_000 })
+      expect(
+        await repeated(
+          () => issue(here),
+          () => issue(store),
+        ),
+      ).toBe(false)
+      const earned = [rewardOf('42', 1, 20_000, 'FIRST_ISSUE')]
+      expect(await store.listPendingRewards([2], AT, 10)).toEqual(earned)
+      const playing = (target: SeenStore) => target.stagePlays([{ ...play('42', '7'), day: 20_000 }], { now: AT, slot: 3 })
+      expect(
+        await repeated(
+          () => playing(here),
+          () => store.confirmRewards(earned),
+        ),
+      ).toEqual([{ viewer: '42', staged: 1 }])
+      expect(await store.listPendingRewards([2], AT, 10)).toEqual([rewardOf('42', 1, 20_000, 'FIRST_PLAY')])
     })
 
     it('what was staged, folded meanwhile and is staged again is in the ring again, so that it is folded again', async () => {

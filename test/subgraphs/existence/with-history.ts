@@ -15,7 +15,7 @@ import { TidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
 import { openLmdbHotStore } from '../../../stores/lmdb/hot-store.ts'
-import { openLmdbLog } from '../../../stores/lmdb/log.ts'
+import { listRewards, openLmdbLog } from '../../../stores/lmdb/log.ts'
 import { openLmdbPlayLog } from '../../../stores/lmdb/play-log.ts'
 import { openLmdbRecordStore } from '../../../stores/lmdb/record-store.ts'
 import { openLmdbSeenRecords } from '../../../stores/lmdb/seen-records.ts'
@@ -47,6 +47,7 @@ type Opened = Awaited<ReturnType<typeof openEmbedded>>
 async function openEmbedded() {
   const { environment, logs, remove } = openLogs()
   return {
+    environment,
     ...logs,
     hot: openLmdbHotStore(environment),
     records: openLmdbRecordStore(environment),
@@ -57,7 +58,7 @@ async function openEmbedded() {
 }
 
 async function openDistributed(): Promise<Opened> {
-  const { logs, remove } = openLogs()
+  const { environment, logs, remove } = openLogs()
   const [servers, { url, database, drop }] = await Promise.all([startRedis(), makeDatabase()])
   await migrateMysql(database)
   const redis = { urls: servers.urls, regions: REGIONS, retryMaxMs: 500 }
@@ -68,6 +69,7 @@ async function openDistributed(): Promise<Opened> {
     seenRecords: await openMysqlSeenRecords({ url, regions: REGIONS }),
   }
   return {
+    environment,
     ...logs,
     ...stores,
     async close() {
@@ -138,18 +140,15 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
   const records = watched('records', stores.records)
   const onError = (error: unknown): void => void errors.push(error)
   const guard = { checkEveryMs: 10 }
-  const existence = makeExistenceSubgraph(systemClock, { ...seen, history: records }, config, onError, { random: seededRandom(1), guard })
-  const history = makeHistorySubgraph(
-    systemClock,
-    { hot: watched('hot', stores.hot), log: watched('log', stores.log), records },
-    config,
-    onError,
+  const log = watched('log', stores.log)
+  const existence = makeExistenceSubgraph(systemClock, { ...seen, history: records, rewards: log }, config, onError, {
+    random: seededRandom(1),
     guard,
-    {
-      mayHavePlayed: guardsResume(config.existence) ? existence.mayHavePlayed : undefined,
-      recordPlays: config.existence.fromHistory ? existence.recordPlays : undefined,
-    },
-  )
+  })
+  const history = makeHistorySubgraph(systemClock, { hot: watched('hot', stores.hot), log, records }, config, onError, guard, {
+    mayHavePlayed: guardsResume(config.existence) ? existence.mayHavePlayed : undefined,
+    recordPlays: config.existence.fromHistory ? existence.recordPlays : undefined,
+  })
   let job = await history.startJob()
   const viewerOf = (id: string) => ({ id, scopes: [] })
 
@@ -198,6 +197,8 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       )
       for (let slot = 0; slot < SHAPE.slots; slot++) await fold(slot, [viewer])
     },
+    /** Ids of the rewards in the log, each as often as it was sent. */
+    rewards: () => listRewards(stores.environment, 0, 1_000).map(({ reward }) => reward.id),
     stopJob: () => job.stop(),
     async startJob() {
       job = await history.startJob()
