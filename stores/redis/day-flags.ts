@@ -10,6 +10,7 @@
 import type { ViewerId } from '../../core/domain.ts'
 import { isIntegerId } from '../../core/keys.ts'
 import { fnv1a } from '../../core/regions.ts'
+import { fmix32 } from '../../core/seen-hash.ts'
 
 /** `bit` or `member`, as `first-of-day.lua` takes it. */
 export type FlagPlace = { page: string; place: string }
@@ -18,7 +19,7 @@ const PAGE_BITS = 1_024
 const SETS = 1_000
 
 export function flagPlaceOf(viewer: ViewerId, regions: number): FlagPlace {
-  if (!isIntegerId(viewer)) return { page: `n${fnv1a(`day:${viewer}`) % Math.ceil(SETS / regions)}`, place: `=${viewer}` }
+  if (!isIntegerId(viewer)) return { page: `n${(fmix32(fnv1a(viewer)) >>> 0) % Math.ceil(SETS / regions)}`, place: `=${viewer}` }
   const index = BigInt(viewer) / BigInt(regions)
   return { page: String(index / BigInt(PAGE_BITS)), place: String(index % BigInt(PAGE_BITS)) }
 }
