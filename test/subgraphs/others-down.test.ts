@@ -93,8 +93,8 @@ describe('with the record store down', () => {
     expect(await progress.load({ viewer: '7', business: 1, oid: '2' })).toBeUndefined()
     const first = performance.now() - startedAt
     expect(await served.history.makeLoaders(degraded).progress.load({ viewer: '7', business: 1, oid: '3' })).toBeUndefined()
-    expect(first).toBeLessThan(1_000)
-    expect(performance.now() - startedAt - first).toBeLessThan(80)
+    expect(first).toBeLessThan(2_000)
+    expect(performance.now() - startedAt - first).toBeLessThan(450)
     stores.set('records', 'up')
   })
 

@@ -90,8 +90,8 @@ export function serveOn(stores: SwitchedStores, data: string, clock: Clock = sys
   const errors: unknown[] = []
   const history = makeHistorySubgraph(clock, { ...stores, journals }, config, (error) => errors.push(error), {
     checkEveryMs: 10,
-    recordPatienceMs: 100,
-    logPatienceMs: 100,
+    recordPatienceMs: 500,
+    logPatienceMs: 500,
   })
   return {
     history,
@@ -105,7 +105,7 @@ export function serveOn(stores: SwitchedStores, data: string, clock: Clock = sys
 }
 
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await isSo()); await sleep(5)) {
+  for (const deadline = Date.now() + 20_000; !(await isSo()); await sleep(5)) {
     if (Date.now() > deadline) throw new Error(`this did not come to be: ${what}`)
   }
 }
