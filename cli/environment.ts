@@ -39,6 +39,10 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
   TIDEMARK_MYSQL_USER: { key: 'stores.mysql.user', read: asText },
   TIDEMARK_MYSQL_PASSWORD: { key: 'stores.mysql.password', read: asText },
   TIDEMARK_MYSQL_TLS: { key: 'stores.mysql.tls', read: tlsFrom },
+  TIDEMARK_LEGACY_URL: { key: 'existence.legacy.urls', read: asList },
+  TIDEMARK_LEGACY_USERNAME: { key: 'existence.legacy.username', read: asText },
+  TIDEMARK_LEGACY_PASSWORD: { key: 'existence.legacy.password', read: asText },
+  TIDEMARK_LEGACY_TLS: { key: 'existence.legacy.tls', read: tlsFrom },
 }
 
 /** Variables that are no settings of the service. */

@@ -1,7 +1,7 @@
 /** What feed existence does, for `/metrics`: read from the parts' own figures when somebody asks. */
 import type { Registry } from '@prometheus-io/client'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
-import type { ExistenceSubgraph } from '../subgraphs/feed-existence/index.ts'
+import type { ExistenceSubgraph, LegacyFigures } from '../subgraphs/feed-existence/index.ts'
 import type { ExistenceJob } from '../subgraphs/feed-existence/job.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
@@ -34,6 +34,27 @@ export function addHistoryHelpMetrics(registry: Registry, { figures }: Existence
       () => figures().fromHistory.recorded,
     ],
     tidemark_history_plays_logged_total: ['Of these, those that went to the log.', () => figures().fromHistory.logged],
+  })
+}
+
+/** Figures of a process that knows a legacy store. */
+export function addLegacyMetrics(registry: Registry, { figures }: ExistenceSubgraph): void {
+  const known = (read: (legacy: LegacyFigures) => number | undefined) => () => {
+    const { legacy } = figures()
+    return legacy === undefined ? 0 : (read(legacy) ?? 0)
+  }
+  addCounters(registry, {
+    tidemark_legacy_asked_total: ['Requests that asked the legacy store.', known(({ reads }) => reads.asked)],
+    tidemark_legacy_migrated_total: ['Viewers and businesses folded in from it.', known(({ migration }) => migration.migrated)],
+    tidemark_legacy_plays_total: ['Plays folded in from it.', known(({ migration }) => migration.plays)],
+    tidemark_legacy_outside_total: ['Members of a time that does not count.', known(({ migration }) => migration.outside)],
+    tidemark_legacy_invalid_total: ['Members that are no ids.', known(({ migration }) => migration.invalid)],
+    tidemark_legacy_written_total: ['Plays written back to it.', known(({ writeBack }) => writeBack?.written)],
+    tidemark_legacy_missed_total: ['Plays that it did not take, and does not have.', known(({ writeBack }) => writeBack?.missed)],
+  })
+  addGauges(registry, {
+    tidemark_legacy_down: ['1 while it does not answer.', known(({ isDown }) => (isDown ? 1 : 0))],
+    tidemark_legacy_waiting: ['Plays that wait to be written back.', known(({ writeBack }) => writeBack?.waiting)],
   })
 }
 

@@ -16,7 +16,7 @@ import { makeExistenceSubgraph, type ExistenceSubgraph } from '../subgraphs/feed
 import { makeHistorySubgraph, type HistorySubgraph } from '../subgraphs/history/index.ts'
 import { hasThumbup, makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from './count-feeds.ts'
-import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics } from './existence-metrics.ts'
+import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, addLegacyMetrics } from './existence-metrics.ts'
 import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
@@ -142,6 +142,7 @@ async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stor
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) addExistenceMetrics(registry, subgraph)
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
+  if (stores.seen.legacy !== undefined) addLegacyMetrics(registry, subgraph)
   // Once more after the jobs: what they staged may have earned something.
   return { name: 'feed-existence', subgraph, job, closeJournals: () => subgraph.drain() }
 }

@@ -3,6 +3,7 @@
 import './node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
+import { LEGACY_SCORES } from '../core/config-legacy.ts'
 import { CONFLICT_RULES } from '../core/merge.ts'
 import { makeAllYoung } from './heap.ts'
 
@@ -179,6 +180,32 @@ program
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
     if (!(await (await import('./reconcile.ts')).reconcile(flags, console.log))) process.exitCode = 1
+  })
+
+program
+  .command('migrate-played')
+  .description(
+    'Move what viewers have watched from a Redis of sorted sets (existence.legacy); ends with status 1 if something is missing or wrong',
+  )
+  .requiredOption('--users <file>', 'ids of viewers, one a line, may be gzipped')
+  .option('--from <address>', 'redis://host:port of the old store (default: existence.legacy.urls, which services and jobs go by)')
+  .option('--username <name>', 'of the old store (existence.legacy.username)')
+  .option('--password <@file>', 'of the old store (existence.legacy.password)')
+  .option('--key <template>', "key of a viewer's set with {viewer} and {business} or {number} (existence.legacy.key)")
+  .addOption(new Option('--score <unit>', 'what scores are (existence.legacy.score)').choices(LEGACY_SCORES))
+  .option('--business <names>', 'separated by commas (default: all of existence.legacy.businesses)', (text) => text.split(','))
+  .option('--rate <number>', 'viewers listed per second', wholeFrom(1, 1_000_000), 5_000)
+  .option('--resume <file>', 'keeps how far the listing came, and goes on there')
+  .option('--dry-run', 'look at file and keys, and change nothing')
+  .option('--no-wait', 'do not wait until the job has folded them in, which it does when the hour is over')
+  .option('--verify', 'then look whether everything they have in the old store is here')
+  .option('--verify-only', 'list nobody, and look')
+  .option('--sample <number>', 'verify one in so many viewers', wholeFrom(1, 1_000_000_000), 1)
+  .option('--repair', 'record again what is missing here')
+  .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
+  .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
+  .action(async (flags) => {
+    if (!(await (await import('./migrate-played.ts')).migratePlayed(flags, console.log))) process.exitCode = 1
   })
 
 program

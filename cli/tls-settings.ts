@@ -9,10 +9,11 @@ import { TidemarkError } from '../core/errors.ts'
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** Throws CONFIG_INVALID with one sentence per mistake. */
-export function checkTls({ stores: { redis, kafka, mysql } }: Config): void {
-  const mistakes = Object.entries({ redis, kafka, mysql }).flatMap(([server, settings]) => {
+export function checkTls({ stores: { redis, kafka, mysql }, existence: { legacy } }: Config): void {
+  const servers = { 'stores.redis': redis, 'stores.kafka': kafka, 'stores.mysql': mysql, 'existence.legacy': legacy }
+  const mistakes = Object.entries(servers).flatMap(([section, settings]) => {
     const { ca, cert, key } = settings?.tls ?? {}
-    const path = `stores.${server}.tls`
+    const path = `${section}.tls`
     return [
       ...(ca === undefined || holdsCertificates(ca) ? [] : [`${path}.ca: ${NO_CERTIFICATE}`]),
       ...(cert === undefined || holdsCertificates(cert) ? [] : [`${path}.cert: ${NO_CERTIFICATE}`]),

@@ -7,7 +7,7 @@
  * opened and fails after it closed says nothing about the store as it is now, and does not open it again.
  */
 import type { Clock, Timer } from './clock.ts'
-import { UNAVAILABLE, saysDown, type StoreName } from './degraded.ts'
+import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'
 import { TidemarkError } from './errors.ts'
 
 export type BreakerOptions = {
@@ -34,7 +34,7 @@ export type Breaker = {
 
 export function makeBreaker(
   clock: Clock,
-  store: StoreName,
+  store: AnyStoreName,
   check: () => Promise<void>,
   options: BreakerOptions,
   onOpen: (error: unknown) => void,
@@ -104,4 +104,4 @@ export function makeBreaker(
   }
 }
 
-const WORDS: Record<StoreName, string> = { hotStore: 'hot store', log: 'log', recordStore: 'record store' }
+const WORDS: Record<AnyStoreName, string> = { hotStore: 'hot store', log: 'log', recordStore: 'record store', legacyStore: 'legacy store' }

@@ -1,5 +1,6 @@
 /** What feed existence can be told. A part of config.ts. */
 import { z } from 'zod'
+import { legacySchema } from './config-legacy.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
 /** The section `existence`. */
@@ -69,6 +70,7 @@ export const existenceSchema = z
     sampleEvery: count(0, 1_000_000_000)
       .default(1_000)
       .describe('One in so many calls of unseen measures how much filters hide wrongly; 0: none.'),
+    legacy: legacySchema.optional().describe('The Redis of sorted sets that viewers are moved from; absent: nobody is.'),
   })
   .strict()
 

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { count } from './config-values.ts'
 
-const tlsSchema = z
+export const tlsSchema = z
   .object({
     ca: z.string().optional().describe('PEM of the authority to trust instead of the system; or {file: path}.'),
     cert: z.string().optional().describe('PEM of a client certificate, where the server asks for one; or {file: path}.'),

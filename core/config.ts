@@ -13,6 +13,7 @@ import { CONFLICT_RULES } from './merge.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './config-gateway.ts'
 import { EXISTENCE_TYPES, existenceMistakes, existenceSchema } from './config-existence.ts'
+import { legacyMistakes } from './config-legacy.ts'
 import { storesSchema } from './config-stores.ts'
 import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './config-thumbup.ts'
 
@@ -220,7 +221,7 @@ function relationMistakes(config: Config): string[] {
     )
   }
   mistakes.push(...thumbupMistakes(config.thumbup), ...tenantMistakes(businesses, stores.data, stores.redis !== undefined))
-  mistakes.push(...existenceMistakes(config.existence, stores.regions))
+  mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
   for (const key of ['number', 'name', 'entity'] as const) {
     for (const value of repeated(businesses.map((business) => business[key])))
       mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)

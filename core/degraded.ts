@@ -8,15 +8,18 @@
 import { isTidemarkError, type ErrorCode } from './errors.ts'
 
 export type StoreName = 'hotStore' | 'log' | 'recordStore'
-export type Degraded = Set<StoreName>
+/** Also what only a migration has: the store that viewers' plays come from. */
+export type AnyStoreName = StoreName | 'legacyStore'
+export type Degraded = Set<AnyStoreName>
 
 export const UNAVAILABLE = {
   hotStore: 'HOT_STORE_UNAVAILABLE',
   log: 'LOG_UNAVAILABLE',
   recordStore: 'RECORD_STORE_UNAVAILABLE',
-} as const satisfies Record<StoreName, ErrorCode>
+  legacyStore: 'LEGACY_UNAVAILABLE',
+} as const satisfies Record<AnyStoreName, ErrorCode>
 
 /** True if this error says that the store does not answer; false for every other reason to fail. */
-export function saysDown(error: unknown, store: StoreName): boolean {
+export function saysDown(error: unknown, store: AnyStoreName): boolean {
   return isTidemarkError(error) && error.code === UNAVAILABLE[store]
 }

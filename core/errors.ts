@@ -65,6 +65,8 @@ export const ERRORS = {
   LOG_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The log does not answer.' },
   TOPIC_MISSING: { status: 500, retryable: false, meaning: 'A topic of the log does not exist.' },
   RECORD_STORE_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The record store does not answer.' },
+  LEGACY_UNAVAILABLE: { status: 503, retryable: true, meaning: 'The legacy store of plays does not answer.' },
+  LEGACY_INVALID: { status: 500, retryable: false, meaning: 'What the legacy store holds is no sorted set of plays, or more than fits.' },
   SUBGRAPH_ERROR: {
     status: 400,
     retryable: false,
@@ -100,6 +102,7 @@ export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'm
 
 const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
   ...(['HOT_STORE_UNAVAILABLE', 'LOG_UNAVAILABLE', 'RECORD_STORE_UNAVAILABLE', 'STORE_FULL', 'TOPIC_MISSING'] as const),
+  ...(['LEGACY_UNAVAILABLE', 'LEGACY_INVALID'] as const),
   ...(['DATA_INCOMPATIBLE', 'DATA_DAMAGED', 'DATA_IN_USE', 'CONFIG_INVALID', 'INTERNAL'] as const),
 ])
 

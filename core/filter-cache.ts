@@ -17,6 +17,7 @@ import type { SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
 import type { Month, ViewerId } from './domain.ts'
 import type { LocalCacheFigures } from './local-cache.ts'
+import { MARK_MONTH, decodeMark, type MigrationMark } from './migration-mark.ts'
 import { openFilter, type Probe } from './seen-filter.ts'
 import { makeSieveCache } from './sieve-cache.ts'
 import { HOUR_MS, liveMonths, monthOf } from './time-ring.ts'
@@ -29,6 +30,8 @@ export type ViewerFilters = {
   filters: readonly MonthFilter[]
   /** Those that cannot be read, which are told to `onUnreadable`: the answer is made without them. */
   unreadable: number
+  /** Of which businesses all that the legacy store had is in these filters. Looked at with `marks` only. */
+  migrated: MigrationMark
 }
 
 export type FilterCacheOptions = {
@@ -39,6 +42,8 @@ export type FilterCacheOptions = {
   monthsBefore: number
   /** Milliseconds a play may lie ahead of the clock. */
   futureMaxMs: number
+  /** While viewers are moved from a legacy store: who was? One more read before each load. */
+  marks?: boolean
 }
 
 export type FilterCache = {
@@ -72,7 +77,7 @@ export function makeFilterCache(
   clock: Clock,
   records: Pick<SeenRecords, 'getFilters'>,
   share: SharedLookup,
-  { bytesMax, ttlMs, monthsBefore, futureMaxMs }: FilterCacheOptions,
+  { bytesMax, ttlMs, monthsBefore, futureMaxMs, marks = false }: FilterCacheOptions,
   onUnreadable: (viewer: ViewerId, month: Month, error: unknown) => void,
 ): FilterCache {
   const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
@@ -92,6 +97,8 @@ export function makeFilterCache(
   async function load(viewers: readonly ViewerId[]): Promise<ViewerFilters[]> {
     const months = monthsToLoad()
     loads++
+    // A mark is written after the filters: so it is read before them, and what it says of them is true.
+    const marked = marks ? await records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))) : []
     const stored = await records.getFilters(viewers.flatMap((viewer) => months.map((month) => ({ viewer, month }))))
     return viewers.map((viewer, place) => {
       const filters: MonthFilter[] = []
@@ -106,7 +113,7 @@ export function makeFilterCache(
           onUnreadable(viewer, month, error)
         }
       })
-      return { filters, unreadable }
+      return { filters, unreadable, migrated: decodeMark(marked[place]?.filter) }
     })
   }
 
@@ -123,23 +130,23 @@ export function makeFilterCache(
   function live<T extends ViewerFilters>(found: T): ViewerFilters {
     const oldest = monthOf(clock.now()) - monthsBefore
     if (found.filters.every(({ month }) => month >= oldest)) return found
-    return { filters: found.filters.filter(({ month }) => month >= oldest), unreadable: found.unreadable }
+    return { ...found, filters: found.filters.filter(({ month }) => month >= oldest) }
   }
 
   return {
     async get(viewer, folds) {
       const held = cache.get(viewer)
       if (held?.folds === folds) return live(held)
-      const { filters, unreadable } = await loadOne(viewer)
-      keep(viewer, { filters, unreadable, folds })
-      return { filters, unreadable }
+      const loaded = await loadOne(viewer)
+      keep(viewer, { ...loaded, folds })
+      return loaded
     },
     async getBlindly(viewer) {
       const held = cache.get(viewer)
       if (held !== undefined) return live(held)
-      const { filters, unreadable } = await loadOne(viewer)
-      keep(viewer, { filters, unreadable, folds: NO_COUNT })
-      return { filters, unreadable }
+      const loaded = await loadOne(viewer)
+      keep(viewer, { ...loaded, folds: NO_COUNT })
+      return loaded
     },
     lastKnown(viewer) {
       const held = cache.getStale(viewer)

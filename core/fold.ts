@@ -12,12 +12,17 @@
  * A month that is over has its filter closed: made as small as its records allow (`seen-filter.ts`). That is done with the first
  * fold into the next month, so that it costs a viewer one write a month; a play that comes later still costs bits, and
  * nothing else.
+ *
+ * A viewer who is listed for migration (`migration-mark.ts`) has his legacy sets folded in as well, after the plays; what lists him leaves
+ * last. While plays are written back to the legacy store, it gets them once more before they leave staging: for what it missed
+ * when they were played.
  */
 import type { FilterKey, FilterWrite, SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
-import type { Month, Subject, ViewerId } from './domain.ts'
+import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
 import { saysDown } from './degraded.ts'
+import { isListing, listedBusiness } from './migration-mark.ts'
 import { addToFilter, openFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -36,6 +41,10 @@ export type FoldOptions = {
   expiryOf(month: Month): number
   /** What else is known that a viewer watched in a month; absent: nothing. */
   rebuild?: ((viewer: ViewerId, month: Month) => Promise<readonly Subject[]>) | undefined
+  /** Folds in the legacy sets of a viewer who is listed; false: not now. Absent: there is no legacy store any more, and what lists him is dropped. */
+  migrate?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<boolean>) | undefined
+  /** Plays that are about to leave staging. Does not fail. */
+  writeBack?: ((plays: readonly Play[]) => Promise<void>) | undefined
 }
 
 export type FoldReport = {
@@ -49,6 +58,8 @@ export type FoldReport = {
   quarantined: number
   /** Who must be folded again, and why. */
   failed: { viewer: ViewerId; error: unknown }[]
+  /** Why viewers who are listed for migration are so still, and are to be tried soon; absent: none is. */
+  held?: unknown
 }
 
 export type Fold = {
@@ -58,13 +69,17 @@ export type Fold = {
   repair(key: FilterKey): Promise<boolean>
 }
 
+type StagedOf = { viewer: ViewerId; plays: readonly StagedPlay[] }
+
 /** What a viewer has staged of a month. */
 type Portion = FilterKey & { plays: readonly StagedPlay[]; attempts: number }
 
+/** Viewers whose legacy sets are read at once. */
+const MIGRATED_AT_ONCE = 4
 /** As often as that others may come before a write. They fold too, so that something goes on each time. */
 const ATTEMPTS_MAX = 20
 
-export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild }: FoldOptions): Fold {
+export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild, migrate, writeBack }: FoldOptions): Fold {
   async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
@@ -80,14 +95,39 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
       open = again
     }
     await closeEarlier(begun, report)
-    // Also those who had nothing: their places in the ring are of no use.
-    const failed = new Set(report.failed.map(({ viewer }) => viewer))
+    // Also those who had nothing: their places in the ring are of no use. Who is listed keeps his until he is moved.
+    const staying = new Set(report.failed.map(({ viewer }) => viewer))
     const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
+    await writeBack?.(removed.flatMap(({ viewer, plays }) => plays.map((play) => ({ viewer, ...play }))))
+    const listed = viewers.flatMap((viewer, place) => listingOf(viewer, staged[place] ?? []))
+    for (const { viewer } of listed) staying.add(viewer)
     await hot.removeStaged(
       slot,
-      removed.filter(({ viewer, plays }) => plays.length > 0 || !failed.has(viewer)),
+      removed.filter(({ viewer, plays }) => plays.length > 0 || !staying.has(viewer)),
     )
+    await migrateAll(slot, listed, report)
     return report
+  }
+
+  /** Some at once, each with what lists him once he is done; one who fails holds up nobody else, a legacy store that is down all. */
+  async function migrateAll(slot: number, listed: readonly StagedOf[], report: FoldReport): Promise<void> {
+    let next = 0
+    async function work(): Promise<void> {
+      while (next < listed.length && report.held === undefined) {
+        const { viewer, plays } = listed[next++] as StagedOf
+        try {
+          const isDone = migrate === undefined || (await migrate(viewer, plays.map(listedBusiness)))
+          if (isDone) await hot.removeStaged(slot, [{ viewer, plays }])
+          else report.held ??= new Error(`viewer "${viewer}" and others are listed for migration still: this worker stops`)
+        } catch (error) {
+          if (endsRound(error)) throw error
+          if (saysDown(error, 'legacyStore')) report.held ??= error
+          else report.failed.push({ viewer, error })
+        }
+      }
+    }
+    const ended = await Promise.allSettled(Array.from({ length: Math.min(MIGRATED_AT_ONCE, listed.length) }, work))
+    for (const each of ended) if (each.status === 'rejected') throw each.reason
   }
 
   async function writeAll(
@@ -190,7 +230,13 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
   }
 }
 
-function portionsOf(viewer: ViewerId, plays: readonly StagedPlay[]): Portion[] {
+function listingOf(viewer: ViewerId, staged: readonly StagedPlay[]): StagedOf[] {
+  const plays = staged.filter(isListing)
+  return plays.length === 0 ? [] : [{ viewer, plays }]
+}
+
+function portionsOf(viewer: ViewerId, staged: readonly StagedPlay[]): Portion[] {
+  const plays = staged.some(isListing) ? staged.filter((play) => !isListing(play)) : staged
   return Array.from(
     Map.groupBy(plays, ({ playedAt }) => monthOf(playedAt)),
     ([month, some]) => ({ viewer, month, plays: some, attempts: 0 }),

@@ -2,6 +2,7 @@
  * The ports of what was seen as the service sees them: behind a breaker each, so that a store that is down costs a request
  * nothing (`guarded-stores.ts` says more). The job uses them as they are.
  */
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import type { PlayLog } from '../stores/play-log.ts'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore } from '../stores/seen-store.ts'
@@ -12,7 +13,8 @@ import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { apartIfPartIsOut } from './part-outage.ts'
 import { makeRecordReads } from './record-reads.ts'
 
-export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords }
+/** `legacy`: while viewers are moved from it. */
+export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; legacy?: LegacyPlays | undefined }
 
 export type GuardedSeenStores = SeenStores & {
   breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }

@@ -2,7 +2,7 @@
  * What a subgraph tells whoever runs it. A store that is down is told when it goes and when it is back, not with every
  * step that fails in between because of it.
  */
-import { saysDown, type StoreName } from './degraded.ts'
+import { saysDown, type AnyStoreName, type StoreName } from './degraded.ts'
 import type { Clock } from './clock.ts'
 import type { Breaker } from './breaker.ts'
 import type { Journal, Journals } from '../stores/journal.ts'
@@ -10,8 +10,8 @@ import type { Journal, Journals } from '../stores/journal.ts'
 export type Notices = {
   /** A step in the background failed, and will be repeated or made up for. */
   failed(error: unknown): void
-  storeDown(store: StoreName, error: unknown): void
-  storeBack(store: StoreName, downMs: number): void
+  storeDown(store: AnyStoreName, error: unknown): void
+  storeBack(store: AnyStoreName, downMs: number): void
   /** Nothing waits in the journal any more: how many entries were applied, and since when. */
   replayed(entries: number, tookMs: number): void
   /** A message of the log cannot be decoded and was set aside; where it stood, and where it is. */
@@ -30,14 +30,25 @@ export function noticesOf(report: Notices | ((error: unknown) => void)): Notices
   }
 }
 
-const STORES: readonly StoreName[] = ['hotStore', 'log', 'recordStore']
+const STORES = ['hotStore', 'log', 'recordStore'] as const satisfies readonly StoreName[]
+const ALL_STORES: readonly AnyStoreName[] = [...STORES, 'legacyStore']
 
 export function makeOutageNotices(clock: Clock, notices: Notices) {
-  const downSince = new Map<StoreName, number>()
+  const downSince = new Map<AnyStoreName, number>()
+
+  function followOne(store: AnyStoreName, breaker: Pick<Breaker, 'isOpen' | 'onClose'>): void {
+    breaker.onClose(() => {
+      if (breaker.isOpen()) return
+      const since = downSince.get(store)
+      downSince.delete(store)
+      if (since !== undefined) notices.storeBack(store, clock.now() - since)
+    })
+  }
+
   return {
     /** What the breakers' `onOpen` calls. */
     opened(error: unknown): void {
-      const store = STORES.find((name) => saysDown(error, name))
+      const store = ALL_STORES.find((name) => saysDown(error, name))
       if (store === undefined) {
         notices.failed(error)
         return
@@ -49,18 +60,12 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     },
     /** A step failed: not told if it is because of a store that is known to be down. */
     failed(error: unknown): void {
-      if (!STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
+      if (!ALL_STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
     },
     follow({ breakers }: { breakers: Record<StoreName, Pick<Breaker, 'isOpen' | 'onClose'>> }): void {
-      for (const store of STORES) {
-        breakers[store].onClose(() => {
-          if (breakers[store].isOpen()) return
-          const since = downSince.get(store)
-          downSince.delete(store)
-          if (since !== undefined) notices.storeBack(store, clock.now() - since)
-        })
-      }
+      for (const store of STORES) followOne(store, breakers[store])
     },
+    followOne,
   }
 }
 

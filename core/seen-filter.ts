@@ -85,7 +85,8 @@ const FORMAT = 1
 const CHECKED_FROM = 5
 const KIND = 1
 const RATE_UNIT = 1e6
-const RECORDS_MAX_DEFAULT = 50_000
+/** What a new filter has room for, where nobody says. */
+export const RECORDS_MAX_DEFAULT = 50_000
 /** Of the rate, the share that set one may take. */
 const FIRST_SHARE = 31 / 32
 const HEADER_BYTES_MAX = CHECKED_FROM + 1 + 2 * VARINT_BYTES_MAX

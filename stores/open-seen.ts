@@ -9,7 +9,9 @@ import { openLmdbPlayLog } from './lmdb/play-log.ts'
 import { openLmdbSeenRecords } from './lmdb/seen-records.ts'
 import { openLmdbSeenStore } from './lmdb/seen-store.ts'
 import { openMysqlSeenRecords } from './mysql/seen-records.ts'
+import { openRedisLegacyPlays } from './redis/legacy-plays.ts'
 import { openRedisSeenStore } from './redis/seen-store.ts'
+import type { LegacyPlays } from './legacy-plays.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenSeen = { seen: SeenStores; close(): Promise<void> }
@@ -22,6 +24,7 @@ export function openEmbeddedSeen(config: Config, clock: Clock, environment: Envi
     hot: openLmdbSeenStore(environment, ringOf(config)),
     log: openLmdbPlayLog(environment, clock),
     records: openLmdbSeenRecords(environment),
+    legacy: openLegacy(config, clock),
   }
   return { seen, close: () => closeSeen(seen) }
 }
@@ -38,7 +41,7 @@ export async function openDistributedSeen(
     const records = await openMysqlSeenRecords({ ...mysql, regions }, clock)
     const { topicPrefix } = kafka
     const log = openKafkaPlayLog({ connection: kafkaConnection(kafka), regions, topicPrefix }, { clock, logger })
-    const seen = { hot, log, records }
+    const seen = { hot, log, records, legacy: openLegacy(config, clock) }
     return { seen, close: () => closeSeen(seen) }
   } catch (error) {
     await hot.close()
@@ -46,7 +49,14 @@ export async function openDistributedSeen(
   }
 }
 
-async function closeSeen({ hot, log, records }: SeenStores): Promise<void> {
+/** Connects in the background and never fails. */
+export function openLegacy({ existence: { legacy }, businesses }: Config, clock: Clock): LegacyPlays | undefined {
+  if (legacy === undefined) return undefined
+  return openRedisLegacyPlays({ ...legacy, names: new Map(businesses.map(({ number, name }) => [number, name])) }, clock)
+}
+
+async function closeSeen({ hot, log, records, legacy }: SeenStores): Promise<void> {
+  await legacy?.close()
   await log.close()
   await hot.close()
   await records.close()

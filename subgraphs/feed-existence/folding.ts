@@ -25,7 +25,7 @@ export type FoldingOptions = {
   foldsAtOnce: number
 }
 
-export type FoldingFigures = Omit<FoldReport, 'failed'> & {
+export type FoldingFigures = Omit<FoldReport, 'failed' | 'held'> & {
   /** Runs begun, of which hour (since the epoch) the last one is, and what it has left; how long the last one took that left nothing. */
   runs: number
   runHour: number
@@ -127,6 +127,7 @@ export function makeFolding(
    */
   async function foldShard(slot: number, shard: number): Promise<void> {
     const worked = new Set<ViewerId>()
+    let held: unknown
     for (let limit = keysMax; ;) {
       const listed = await hot.listRing(slot, shard, limit)
       const viewers = listed.filter((viewer) => !worked.has(viewer)).slice(0, keysMax)
@@ -135,10 +136,13 @@ export function makeFolding(
         for (const viewer of viewers) worked.add(viewer)
         for (const { error } of report.failed) onError(error)
         count(report, viewers.length)
+        held ??= report.held
       }
-      if (listed.length < limit) return
+      if (listed.length < limit) break
       if (viewers.length === 0) limit += keysMax
     }
+    // Who waits for the legacy store is tried again soon, in the next round; nobody else waits with him.
+    if (held !== undefined) throw held
   }
 
   function count(report: FoldReport, viewers: number): void {

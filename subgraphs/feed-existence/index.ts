@@ -7,8 +7,9 @@ import type { Config } from '../../core/config.ts'
 import { ringOf } from '../../core/config-existence.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { Month, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
 import { makeFilterCache, type FilterCache } from '../../core/filter-cache.ts'
-import { makeFold, type Fold } from '../../core/fold.ts'
+import { makeFold, type Fold, type FoldOptions } from '../../core/fold.ts'
 import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { guardSeenStores, type GuardedSeenStores, type SeenStores } from '../../core/guarded-seen-stores.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../core/notices.ts'
@@ -16,6 +17,7 @@ import type { RecordPlays } from '../../core/persist.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
+import { makeMigration, type Migration, type MigrationFigures } from '../../core/migration.ts'
 import { monthOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
@@ -23,6 +25,7 @@ import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import { makeHistoryPlays, type HistoryPlaysFigures } from './from-history.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
+import { liveness, makeLegacyPart, type LegacyPart } from './legacy.ts'
 import { makeRebuild } from './rebuild.ts'
 import { makeRepairs } from './repairs.ts'
 import { makeExistenceResolvers } from './resolvers.ts'
@@ -33,6 +36,7 @@ import { existenceSdl } from './schema.ts'
 import { makeExistenceService, type ExistenceFigures, type ExistenceService } from './service.ts'
 import { makeStaging, type Staging } from './staging.ts'
 import { makeSeenReads } from './unseen.ts'
+import type { WriteBackFigures } from './write-back.ts'
 
 /** With the record store of history, filters that are damaged are made anew, and the sampler knows what is true. */
 export type ExistenceStores = SeenStores & {
@@ -70,8 +74,18 @@ export type ExistenceSubgraphFigures = {
   staging: ReturnType<Staging['figures']>
   /** Filters that could not be read, and those of them that were made anew. */
   repairs: { unreadable: number; repaired: number }
+  /** Of the legacy store; undefined where none is configured. */
+  legacy: LegacyFigures | undefined
   /** Per store: is it down as far as the service knows, and how often was it? */
   outages: Record<StoreName, { isDown: boolean; count: number }>
+}
+
+/** What was asked of the legacy store, what was folded in from it, and what went back. */
+export type LegacyFigures = {
+  reads: ReturnType<LegacyPart['reads']['figures']>
+  migration: MigrationFigures
+  writeBack: WriteBackFigures | undefined
+  isDown: boolean
 }
 
 export type ExistenceOptions = { guard?: GuardOptions; random?: Random }
@@ -98,7 +112,13 @@ export function makeExistenceSubgraph(
   const guarded = guardSeenStores(clock, stores, guard, outages.opened)
   outages.follow(guarded)
 
-  const { fold, repair } = makeExistenceFold(clock, stores, config, random)
+  const legacy = makeLegacyPart(clock, stores.legacy, config, outages.opened, onError)
+  for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
+  const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random)
+  const { fold, repair } = makeExistenceFold(clock, stores, config, random, {
+    migrate: migration?.migrate ?? dropListing(onError),
+    writeBack: legacy?.writeBack?.last,
+  })
   const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
   const cache = makeFilterCache(
     clock,
@@ -109,19 +129,22 @@ export function makeExistenceSubgraph(
       ttlMs: existence.cacheTtlMs,
       monthsBefore: existence.monthsBefore,
       futureMaxMs: existence.futureMaxMs,
+      marks: legacy !== undefined,
     },
     repairs.note,
   )
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
-  const reads = makeSeenReads(guarded.hot, cache, sampler.sample)
+  const noteBack = legacy?.writeBack?.note
+  const reads = makeSeenReads(guarded.hot, cache, sampler.sample, legacy?.reads)
   const resumes = makeResumeGuard(reads)
   const kinds = existence.rewards.map((first) => KIND_OF[first])
   const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)
-  const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError, rewards.send)
+  const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError, rewards.send, noteBack)
   // What persists may wait, as the job may.
-  const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send)
+  const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
   const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, rewards, stores.log, existence)
-  const service = makeExistenceService(clock, businesses, { ...guarded, history: stores.history, reads, staging, rewards }, existence)
+  const sources = { ...guarded, history: stores.history, legacy: legacy?.reads, reads, staging, rewards }
+  const service = makeExistenceService(clock, businesses, sources, existence)
   const sdl = existenceSdl(config.businesses)
 
   /** A store that is known to be down is not waited for: what is staged stays, and the job has it. */
@@ -140,7 +163,7 @@ export function makeExistenceSubgraph(
     mayHavePlayed: resumes.mayHavePlayed,
     recordPlays: fromHistory.record,
     async startJob() {
-      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send)
+      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
       const job = await startExistenceJob(
         clock,
         stores,
@@ -153,13 +176,16 @@ export function makeExistenceSubgraph(
       return {
         figures: job.figures,
         async stop() {
+          migration?.stop()
           await job.stop()
           await jobStaging.stop()
         },
       }
     },
     async drain() {
-      await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled(), rewards.settled()])
+      // An early fold may be moving a viewer of a million plays.
+      migration?.stop()
+      await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled(), rewards.settled(), legacy?.stop()])
       guarded.stop()
     },
     figures: () => ({
@@ -171,23 +197,74 @@ export function makeExistenceSubgraph(
       ...rewards.figures(),
       staging: staging.figures(),
       repairs: repairs.figures(),
+      legacy: legacyFiguresOf(legacy, migration),
       outages: outagesOf(guarded),
     }),
   }
 }
 
 /** The fold as this configuration wants it; also what migrates, or simulates, folds by it. */
-export function makeExistenceFold(clock: Clock, stores: ExistenceStores, { existence, businesses }: Config, random: Random): Fold {
-  const { rate, monthsBefore, idleFromHour: fromHour, idleHours: hours, utcOffsetMinutes, futureMaxMs } = existence
+export function makeExistenceFold(
+  clock: Clock,
+  stores: ExistenceStores,
+  config: Config,
+  random: Random,
+  legacy: Pick<FoldOptions, 'migrate' | 'writeBack'> = {},
+): Fold {
   const { history } = stores
-  const numbers = businesses.map(({ number }) => number)
+  const numbers = config.businesses.map(({ number }) => number)
   return makeFold(stores, {
+    ...filterRules(clock, config, random),
+    rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
+    ...legacy,
+  })
+}
+
+/** What moves viewers from the legacy store, as this configuration wants it. */
+export function makeExistenceMigration(
+  clock: Clock,
+  stores: ExistenceStores & Required<Pick<ExistenceStores, 'legacy'>>,
+  config: Config,
+  random: Random,
+): Migration | undefined {
+  const { existence } = config
+  if (stores.legacy === undefined || existence.legacy === undefined) return undefined
+  const { repair } = makeExistenceFold(clock, stores, config, random)
+  const { membersPerSecond } = existence.legacy
+  const options = { ...filterRules(clock, config, random), isLive: liveness(clock, existence), membersPerSecond }
+  return makeMigration(clock, stores.legacy, stores.records, repair, options)
+}
+
+function filterRules(clock: Clock, { existence }: Config, random: Random): Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> {
+  const { rate, monthsBefore, idleFromHour: fromHour, idleHours: hours, utcOffsetMinutes, futureMaxMs } = existence
+  return {
     rate: rateOfEach(rate, monthsBefore + 1),
     // Not while plays of another server may still be of it.
     isOver: (month: Month) => month < monthOf(clock.now() - futureMaxMs),
     expiryOf: (month: Month) => expiryOf(month, { fromHour, hours, utcOffsetMinutes }, random),
-    rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
-  })
+  }
+}
+
+function legacyFiguresOf(legacy: LegacyPart | undefined, migration: Migration | undefined): LegacyFigures | undefined {
+  if (legacy === undefined || migration === undefined) return undefined
+  const { reads, writeBack, breakers } = legacy
+  return {
+    reads: reads.figures(),
+    migration: migration.figures(),
+    writeBack: writeBack?.figures(),
+    isDown: breakers.some((breaker) => breaker.isOpen()),
+  }
+}
+
+/** There is no legacy store any more, or this process was not told of it: said once, since there may be many. */
+function dropListing(onError: (error: unknown) => void): NonNullable<FoldOptions['migrate']> {
+  let isSaid = false
+  return async (viewer) => {
+    const what = `viewer "${viewer}" and maybe others are listed for migration, and existence.legacy is not set: they are dropped`
+    if (!isSaid) onError(new TidemarkError('CONFIG_INVALID', `${what}; set it and list them again, or leave it so`))
+    isSaid = true
+    return true
+  }
 }
 
 const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const

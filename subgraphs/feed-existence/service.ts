@@ -19,6 +19,7 @@ import type { PlayLog } from '../../stores/play-log.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { PlayWrite, SeenStore } from '../../stores/seen-store.ts'
+import type { LegacyReads } from './legacy-reads.ts'
 import { checkCandidates, checkPlayedAt, type PlayedAtLimits } from './inputs.ts'
 import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
@@ -76,6 +77,8 @@ export type ExistenceSources = {
   log: Pick<PlayLog, 'appendPlays'>
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
+  /** While viewers are moved from it. */
+  legacy?: Pick<LegacyReads, 'played'> | undefined
   reads: SeenReads
   staging: Pick<Staging, 'stage'>
   rewards: Pick<DayRewards, 'check' | 'send'>
@@ -84,7 +87,7 @@ export type ExistenceSources = {
 export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
-  { hot, log, records, history, reads, staging, rewards }: ExistenceSources,
+  { hot, log, records, history, legacy, reads, staging, rewards }: ExistenceSources,
   options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
@@ -171,7 +174,7 @@ export function makeExistenceService(
       const { number } = businesses.byName(business)
       checkId(id, 'id')
       checkId(viewer, 'viewer')
-      return readWhyHidden({ hot, records, history }, { viewer, business: number, oid: id }, clock.now(), options.monthsBefore)
+      return readWhyHidden({ hot, records, history, legacy }, { viewer, business: number, oid: id }, clock.now(), options.monthsBefore)
     },
     figures: () => ({ ...figures }),
   }

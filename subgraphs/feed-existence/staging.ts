@@ -5,7 +5,7 @@
  * The slot is that of this server's hour, never of `playedAt`: so a slot has come to rest when its hour is over.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { RewardEvent, ViewerId } from '../../core/domain.ts'
+import type { Play, RewardEvent, ViewerId } from '../../core/domain.ts'
 import type { Fold } from '../../core/fold.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { slotOf } from '../../core/time-ring.ts'
@@ -32,6 +32,7 @@ export function makeStaging(
   fold: Fold['fold'],
   onError: (error: unknown) => void,
   reward: (events: readonly RewardEvent[]) => void = () => {},
+  onStaged: (plays: readonly Play[]) => void = () => {},
 ): Staging {
   const waiting = new Map<string, { slot: number; viewer: ViewerId }>()
   let earlyFolds = 0
@@ -78,7 +79,9 @@ export function makeStaging(
       const now = clock.now()
       const slot = slotOf(now, shape.slots)
       const earned: RewardEvent[] = []
-      for (const { viewer, staged, firsts = [] } of await hot.stagePlays(plays, { now, slot })) {
+      const counts = await hot.stagePlays(plays, { now, slot })
+      onStaged(plays)
+      for (const { viewer, staged, firsts = [] } of counts) {
         if (staged > stagedMax) foldEarly(slot, viewer)
         for (const { business, day } of firsts) earned.push(rewardOf(viewer, business, day, 'FIRST_PLAY'))
       }

@@ -5,22 +5,28 @@
  *
  * With the hot store down, the filters answer alone; with the record store down, what is staged and what of the filters is in
  * memory. The caller's collector says so; called without one, it rejects instead.
+ *
+ * While viewers are moved from a legacy store, one who is not yet has that one asked as well, about what is left: his mark stands beside
+ * his filters, and a reader without either takes him for one who is not.
  */
 import type { Degraded } from '../../core/degraded.ts'
 import { saysDown } from '../../core/degraded.ts'
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
-import type { FilterCache, MonthFilter } from '../../core/filter-cache.ts'
+import type { FilterCache, MonthFilter, ViewerFilters } from '../../core/filter-cache.ts'
+import { NOT_MIGRATED, type MigrationMark } from '../../core/migration-mark.ts'
 import { apartIfPartIsOut, concernsSomeOnly } from '../../core/part-outage.ts'
 import { hashSeen, type SeenHashes } from '../../core/seen-hash.ts'
 import type { SeenReason } from '../../loaders/existence.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { HotSeen, SeenStore } from '../../stores/seen-store.ts'
+import type { LegacyReads } from './legacy-reads.ts'
 
 export type Unseen = {
   /** In the order of the candidates. */
   ids: string[]
   droppedIssued: number
   droppedStaged: number
+  /** With what the legacy store has of a viewer who is not migrated: it will be in his filters. */
   droppedFiltered: number
 }
 
@@ -31,6 +37,7 @@ export type ViewerSeen = {
   staged: ReadonlyMap<string, number>
   /** The newest month first. */
   filters: readonly MonthFilter[]
+  migrated: MigrationMark
 }
 
 export type SeenReads = {
@@ -56,6 +63,7 @@ export function makeSeenReads(
   hot: Pick<SeenStore, 'getSeenMany'>,
   cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
   sample: UnseenSample,
+  legacy?: Pick<LegacyReads, 'played'>,
 ): SeenReads {
   // Of those whose part of the store is down: the error. Others in the same call have their answer.
   const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
@@ -74,31 +82,65 @@ export function makeSeenReads(
     if (seen instanceof Error) {
       if (degraded === undefined) throw seen
       degraded.add('hotStore')
-      return { issued: NOTHING, staged: NOTHING, filters: await filtersOf(viewer, undefined, degraded) }
+      return { issued: NOTHING, staged: NOTHING, ...(await filtersOf(viewer, undefined, degraded)) }
     }
     return {
       issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
       staged: new Map(seen.staged.map(({ oid, playedAt }) => [oid, playedAt])),
-      filters: await filtersOf(viewer, seen.folds, degraded),
+      ...(await filtersOf(viewer, seen.folds, degraded)),
     }
   }
 
-  async function filtersOf(viewer: ViewerId, folds: number | undefined, degraded: Degraded | undefined): Promise<readonly MonthFilter[]> {
+  async function filtersOf(
+    viewer: ViewerId,
+    folds: number | undefined,
+    degraded: Degraded | undefined,
+  ): Promise<Pick<ViewerFilters, 'filters' | 'migrated'>> {
     try {
-      const { filters, unreadable } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
+      const { filters, unreadable, migrated } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
       if (unreadable > 0) degraded?.add('recordStore')
-      return filters
+      return { filters, migrated }
     } catch (error) {
       if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
       degraded.add('recordStore')
-      return cache.lastKnown(viewer)?.filters ?? []
+      const { filters, migrated } = cache.lastKnown(viewer) ?? { filters: [], migrated: NOT_MIGRATED }
+      return { filters, migrated }
     }
+  }
+
+  /** What the legacy store has of these. */
+  async function legacyOf(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    migrated: MigrationMark,
+    oids: readonly string[],
+    degraded: Degraded | undefined,
+  ): Promise<ReadonlyMap<string, number>> {
+    if (legacy === undefined || migrated.has(business)) return NOTHING
+    try {
+      return await legacy.played(viewer, business, oids)
+    } catch (error) {
+      if (degraded === undefined || !saysDown(error, 'legacyStore')) throw error
+      degraded.add('legacyStore')
+      return NOTHING
+    }
+  }
+
+  async function withoutLegacy(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    migrated: MigrationMark,
+    ids: string[],
+    degraded: Degraded | undefined,
+  ): Promise<string[]> {
+    const played = await legacyOf(viewer, business, migrated, ids, degraded)
+    return played.size === 0 ? ids : ids.filter((id) => !played.has(id))
   }
 
   return {
     read,
     async unseen(viewer, business, candidates, exclude, degraded) {
-      const { issued, staged, filters } = await read(viewer, business, degraded)
+      const { issued, staged, filters, migrated } = await read(viewer, business, degraded)
       // Set keeps the order of first appearance.
       const left = new Set(candidates)
       for (const id of exclude) left.delete(id)
@@ -107,20 +149,24 @@ export function makeSeenReads(
       const asked = [...left]
       if (filters.length === 0 || asked.length === 0) {
         sample(viewer, business, filters, [])
-        return { ids: asked, droppedIssued, droppedStaged, droppedFiltered: 0 }
+        const ids = await withoutLegacy(viewer, business, migrated, asked, degraded)
+        return { ids, droppedIssued, droppedStaged, droppedFiltered: asked.length - ids.length }
       }
       const found = askAll(filters, hashSeen(business, asked))
-      const ids: string[] = []
+      const unfiltered: string[] = []
       const dropped: string[] = []
-      asked.forEach((id, at) => (isFound(found, at) ? dropped : ids).push(id))
+      asked.forEach((id, at) => (isFound(found, at) ? dropped : unfiltered).push(id))
       sample(viewer, business, filters, dropped)
-      return { ids, droppedIssued, droppedStaged, droppedFiltered: dropped.length }
+      const ids = await withoutLegacy(viewer, business, migrated, unfiltered, degraded)
+      return { ids, droppedIssued, droppedStaged, droppedFiltered: asked.length - ids.length }
     },
     async reasons(viewer, business, oids, degraded) {
-      const { issued, staged, filters } = await read(viewer, business, degraded)
+      const { issued, staged, filters, migrated } = await read(viewer, business, degraded)
       const found = askAll(filters, hashSeen(business, oids))
+      const left = oids.filter((oid, at) => !staged.has(oid) && !isFound(found, at))
+      const played = await legacyOf(viewer, business, migrated, left, degraded)
       return oids.map((oid, at) => {
-        if (staged.has(oid)) return 'PLAYED'
+        if (staged.has(oid) || played.has(oid)) return 'PLAYED'
         if (isFound(found, at)) return 'PLAYED_PROBABLY'
         return issued.has(oid) ? 'ISSUED' : null
       })

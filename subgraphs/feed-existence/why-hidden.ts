@@ -1,4 +1,5 @@
 /** All that is known of why a subject is hidden from a viewer, for operators: read from the stores, past every cache. */
+import { MARK_MONTH, decodeMark } from '../../core/migration-mark.ts'
 import { openFilter, measureFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
 import { beginningOf, liveMonths } from '../../core/time-ring.ts'
@@ -6,6 +7,7 @@ import type { ProgressKey } from '../../core/domain.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
+import type { LegacyReads } from './legacy-reads.ts'
 import { askAll, isFound } from './unseen.ts'
 
 export type FilterAnswer = { month: string; has: boolean; records: number; bytes: number; rate: number }
@@ -14,6 +16,8 @@ export type WhyHidden = {
   hidden: boolean
   issuedAt: number | null
   stagedAt: number | null
+  /** Null once the viewer is migrated, and where no legacy store is configured. */
+  legacyAt: number | null
   /** The newest month first. */
   filters: FilterAnswer[]
   viewedAt: number | null
@@ -23,11 +27,12 @@ export type WhyHiddenSources = {
   hot: Pick<SeenStore, 'getSeen'>
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
+  legacy: Pick<LegacyReads, 'played'> | undefined
 }
 
 /** Rejects with the code of a store that does not answer, and with DATA_DAMAGED or DATA_INCOMPATIBLE for a filter that cannot be read. */
 export async function readWhyHidden(
-  { hot, records, history }: WhyHiddenSources,
+  { hot, records, history, legacy }: WhyHiddenSources,
   { viewer, business, oid }: ProgressKey,
   now: number,
   monthsBefore: number,
@@ -48,13 +53,21 @@ export async function readWhyHidden(
   })
   const issuedAt = issued.find((each) => each.oid === oid)?.issuedAt ?? null
   const stagedAt = staged.find((each) => each.oid === oid)?.playedAt ?? null
+  const legacyAt = legacy === undefined ? null : await legacyTimeOf()
   const record = known?.[0]
   return {
-    hidden: issuedAt !== null || stagedAt !== null || filters.some(({ has }) => has),
+    hidden: issuedAt !== null || stagedAt !== null || legacyAt !== null || filters.some(({ has }) => has),
     issuedAt,
     stagedAt,
+    legacyAt,
     filters,
     viewedAt: record === undefined || record.deleted ? null : record.viewedAt,
+  }
+
+  async function legacyTimeOf(): Promise<number | null> {
+    const [mark] = await records.getFilters([{ viewer, month: MARK_MONTH }])
+    if (decodeMark(mark?.filter).has(business)) return null
+    return (await legacy?.played(viewer, business, [oid]))?.get(oid) ?? null
   }
 }
 

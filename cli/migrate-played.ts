@@ -1,0 +1,281 @@
+/**
+ * `tidemark migrate-played`: moves viewers from a Redis of sorted sets. It lists them in the current slot of the ring, at a given
+ * pace; the job of feed existence, which runs anyway, folds each one's sets in when the hour is over. Then it waits until all
+ * are marked, and looks whether anything is missing, if it is told to.
+ *
+ * It may be killed anywhere and begun again: who is listed twice, or was migrated before, is folded in once.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../core/clock.ts'
+import { makeConfig, type Config } from '../core/config.ts'
+import { legacyBusinesses, type LEGACY_SCORES } from '../core/config-legacy.ts'
+import { ringOf } from '../core/config-existence.ts'
+import type { BusinessNumber, Play } from '../core/domain.ts'
+import { TidemarkError } from '../core/errors.ts'
+import { MARK_MONTH, decodeMark, listingOf, type MigrationMark } from '../core/migration-mark.ts'
+import { slotOf } from '../core/time-ring.ts'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
+import { openStores, type OpenStores } from '../stores/open.ts'
+import { announceShape } from '../subgraphs/feed-existence/layouts.ts'
+import { liveness } from '../subgraphs/feed-existence/legacy.ts'
+import { businessOf } from './business-of.ts'
+import { requireDataFolder } from './data-folder.ts'
+import { makeLog } from './log.ts'
+import { keepPlace } from './migration-place.ts'
+import { verifyViewer } from './migration-verify.ts'
+import { runWithProgressBar } from './progress-bar.ts'
+import { secretText } from './secret-text.ts'
+import { readSettings, type Flags } from './settings.ts'
+import { inBatches, readViewers } from './viewers-file.ts'
+
+export type MigrateFlags = Flags & {
+  users: string
+  from?: string
+  username?: string
+  password?: string
+  key?: string
+  score?: (typeof LEGACY_SCORES)[number]
+  business?: string[]
+  /** Viewers listed per second. */
+  rate: number
+  /** Where it is kept how far the listing came. */
+  resume?: string
+  dryRun?: boolean
+  wait: boolean
+  verify?: boolean
+  verifyOnly?: boolean
+  /** One in so many viewers is verified. */
+  sample: number
+  repair?: boolean
+}
+
+type Run = {
+  flags: MigrateFlags
+  config: Config
+  stores: OpenStores
+  legacy: LegacyPlays
+  businesses: readonly BusinessNumber[]
+  print: (line: string) => void
+}
+
+const BATCH = 500
+const NAMED_MAX = 20
+const ASK_EVERY_MS = 1_000
+
+/** Resolves to false if something is wrong with a viewer, is missing, or is not migrated. */
+export async function migratePlayed(flags: MigrateFlags, print: (line: string) => void): Promise<boolean> {
+  const config = settingsOf(flags)
+  const businesses = businessesOf(config, flags)
+  requireDataFolder(config)
+  const stores = await openStores(config, systemClock, makeLog())
+  try {
+    const { legacy } = stores.seen
+    if (legacy === undefined) throw new TidemarkError('CONFIG_INVALID', NO_LEGACY)
+    await legacy.check()
+    const run: Run = { flags, config, stores, legacy, businesses, print }
+    if (flags.verifyOnly !== true) {
+      const isListed = await list(run)
+      if (flags.dryRun === true) return isListed
+      if (flags.wait) await runWithProgressBar('Waiting until the job has folded them in', (progress) => waitForAll(run, progress))
+      if (flags.verify !== true) return isListed
+      return (await verify(run)) && isListed
+    }
+    return await verify(run)
+  } finally {
+    await stores.close()
+  }
+}
+
+const NO_LEGACY = `existence.legacy is not set, so services and jobs do not know the store that viewers come from: write "existence: { legacy: { urls: ['redis://host:6379'] } }" into tidemark.yaml (or TIDEMARK_LEGACY_URL), restart them, and then list viewers`
+
+/** What services and jobs know, with what a flag says of it; a flag that says another thing than they know is a mistake. */
+function settingsOf(flags: MigrateFlags): Config {
+  const config = readSettings(flags)
+  const { legacy } = config.existence
+  if (legacy === undefined && flags.dryRun !== true) throw new TidemarkError('CONFIG_INVALID', NO_LEGACY)
+  for (const name of ['key', 'score'] as const) {
+    if (legacy === undefined || flags[name] === undefined || flags[name] === legacy[name]) continue
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `--${name} "${flags[name]}" is not existence.legacy.${name} "${legacy[name]}", by which the job reads: leave it out, or change tidemark.yaml and restart services and jobs`,
+    )
+  }
+  if (legacy === undefined && flags.from === undefined) throw new TidemarkError('CONFIG_INVALID', NO_LEGACY)
+  const password = flags.password === undefined ? {} : { password: secretText(flags.password, '--password') }
+  const own = {
+    ...(flags.from === undefined ? {} : { urls: flags.from.split(',') }),
+    ...(flags.username === undefined ? {} : { username: flags.username }),
+    ...(flags.key === undefined ? {} : { key: flags.key }),
+    ...(flags.score === undefined ? {} : { score: flags.score }),
+    ...password,
+  }
+  const places = { 'existence.legacy.urls.0': '--from', 'existence.legacy.urls': '--from', 'existence.legacy.key': '--key' }
+  return makeConfig([
+    { name: 'tidemark.yaml', values: structuredClone(config) },
+    { name: 'flags', values: { existence: { legacy: own } }, places },
+  ])
+}
+
+function businessesOf(config: Config, { business }: MigrateFlags): BusinessNumber[] {
+  const { legacy } = config.existence
+  const all = legacy === undefined ? [] : legacyBusinesses(legacy, config.businesses)
+  if (business === undefined) return all.map(({ number }) => number)
+  return business.map((name) => {
+    const { number } = businessOf(config, name)
+    if (all.some((each) => each.number === number)) return number
+    throw new TidemarkError('CONFIG_INVALID', `business "${name}" is not one of existence.legacy.businesses: add it there, or name another`)
+  })
+}
+
+/** Puts the viewers of the file into the ring. False if one of them cannot be. */
+async function list(run: Run): Promise<boolean> {
+  const { flags, config, stores, legacy, businesses, print } = run
+  const { hot } = stores.seen
+  const shape = ringOf(config)
+  const place = keepPlace(flags.dryRun === true ? undefined : flags.resume, flags.users, businesses)
+  if (place.line > 0) print(`goes on after line ${place.line} of ${flags.users}`)
+  const counts = { viewers: 0, listed: 0, before: 0, without: 0 }
+  const mistakes = makeMistakes(print)
+  const begun = performance.now()
+  if (flags.dryRun !== true) await announceShape(hot, shape, systemClock.now())
+
+  async function listBatch(viewers: readonly string[]): Promise<void> {
+    const marks = await marksOf(run, viewers)
+    const wanted = viewers.flatMap((viewer, at) =>
+      businesses.filter((each) => marks[at]?.has(each) !== true).map((business) => ({ viewer, business })),
+    )
+    const kinds = await legacy.examine(wanted)
+    const listings: Play[] = []
+    const withSet = new Set<string>()
+    wanted.forEach(({ viewer, business }, at) => {
+      if (kinds[at] === 'other') {
+        mistakes.note(`LEGACY_INVALID: ${legacy.keyOf(viewer, business)} is not a sorted set: viewer "${viewer}" is not listed for it`)
+        return
+      }
+      if (kinds[at] === 'set') withSet.add(viewer)
+      listings.push(listingOf(viewer, business, systemClock.now()))
+    })
+    if (flags.dryRun !== true && listings.length > 0) {
+      const now = systemClock.now()
+      await hot.stagePlays(listings, { now, slot: slotOf(now, shape.slots) })
+    }
+    const listed = new Set(listings.map(({ viewer }) => viewer))
+    counts.listed += listed.size
+    counts.without += [...listed].filter((viewer) => !withSet.has(viewer)).length
+    counts.before += marks.filter((mark) => businesses.every((each) => mark.has(each))).length
+  }
+
+  await runWithProgressBar(`Listing the viewers of ${flags.users}`, async (progress) => {
+    // As many at once as a second takes, so that a small rate is kept as well.
+    for await (const lines of inBatches(readViewers(flags.users, place.line), Math.max(1, Math.min(BATCH, flags.rate)))) {
+      for (const { mistake } of lines) if (mistake !== undefined) mistakes.note(`ID_INVALID: ${mistake}`)
+      const viewers = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
+      await listBatch(viewers)
+      counts.viewers += viewers.length
+      place.put(lines.at(-1)?.line ?? place.line)
+      progress(`${counts.viewers} viewers, ${counts.listed} listed`)
+      const aheadMs = (counts.viewers / flags.rate) * 1_000 - (performance.now() - begun)
+      if (aheadMs > 0) await sleep(aheadMs)
+    }
+  })
+  if (counts.viewers === 0 && place.line === 0)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${flags.users} names no viewer${mistakes.count() > 0 ? ' that is an id' : ''}: write one a line`,
+    )
+  mistakes.rest()
+  const what = flags.dryRun === true ? 'would be listed' : 'listed'
+  print(
+    `${counts.viewers} viewers: ${counts.listed} ${what} (${counts.without} of them have no set), ${counts.before} migrated before, ${mistakes.count()} mistakes`,
+  )
+  return mistakes.count() === 0
+}
+
+/** Until each viewer of the file is marked: in the order of the file, since the job folds them in any. */
+async function waitForAll(run: Run, progress: (text: string) => void): Promise<void> {
+  const { flags, legacy, businesses } = run
+  let [done, plays] = [0, 0]
+  for await (const lines of inBatches(readViewers(flags.users), BATCH)) {
+    let left = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
+    while (left.length > 0) {
+      const marks = await marksOf(run, left)
+      const isDone = marks.map((mark) => businesses.every((each) => mark.has(each)))
+      for (const [at, mark] of marks.entries()) if (isDone[at] === true) for (const each of mark.values()) plays += each.plays
+      done += isDone.filter(Boolean).length
+      left = left.filter((_, at) => isDone[at] !== true)
+      progress(`${done} viewers migrated, ${plays} plays`)
+      if (left.length === 0) break
+      // Who was not listed, because something else stands at his key, is not waited for.
+      const keys = left.flatMap((viewer) => businesses.map((business) => ({ viewer, business })))
+      const kinds = await legacy.examine(keys)
+      const never = new Set(keys.flatMap(({ viewer }, at) => (kinds[at] === 'other' ? [viewer] : [])))
+      left = left.filter((viewer) => !never.has(viewer))
+      if (left.length > 0) await sleep(ASK_EVERY_MS)
+    }
+  }
+}
+
+async function marksOf({ stores }: Run, viewers: readonly string[]): Promise<MigrationMark[]> {
+  const stored = await stores.seen.records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH })))
+  return stored.map((found) => decodeMark(found?.filter))
+}
+
+async function verify(run: Run): Promise<boolean> {
+  const { flags, config, stores, legacy, businesses, print } = run
+  const { hot, records } = stores.seen
+  const { monthsBefore, futureMaxMs } = config.existence
+  const rules = { monthsBefore, futureMaxMs, isLive: liveness(systemClock, config.existence) }
+  const mistakes = makeMistakes(print)
+  const counts = { viewers: 0, waiting: 0, checked: 0, missing: 0, invalid: 0, repaired: 0 }
+  let seen = 0
+
+  async function verifyOne(viewer: string, business: BusinessNumber): Promise<boolean> {
+    const verified = await verifyViewer(systemClock, { hot, records, legacy }, viewer, business, rules)
+    const { isMigrated, checked, missing, invalid, mistake } = verified
+    counts.checked += checked
+    counts.invalid += invalid.length
+    counts.missing += missing.length
+    if (mistake !== undefined) mistakes.note(mistake)
+    if (invalid.length > 0)
+      print(`${legacy.keyOf(viewer, business)} has ${invalid.length} members that are no ids, such as "${invalid[0]}": they are left out`)
+    if (missing.length === 0) return isMigrated
+    mistakes.note(`viewer "${viewer}": ${missing.length} plays are missing, such as ${legacy.keyOf(viewer, business)} "${missing[0]?.oid}"`)
+    if (flags.repair === true) {
+      const now = systemClock.now()
+      await hot.stagePlays(missing, { now, slot: slotOf(now, ringOf(config).slots) })
+      counts.repaired += missing.length
+    }
+    return isMigrated
+  }
+
+  await runWithProgressBar('Looking whether everything is here', async (progress) => {
+    for await (const { viewer } of readViewers(flags.users)) {
+      if (viewer === undefined || seen++ % flags.sample !== 0) continue
+      const migrated = []
+      for (const business of businesses) migrated.push(await verifyOne(viewer, business))
+      counts.viewers++
+      if (migrated.includes(false)) counts.waiting++
+      progress(`${counts.viewers} viewers, ${counts.checked} plays, ${counts.missing} missing`)
+    }
+  })
+  if (seen === 0) throw new TidemarkError('CONFIG_INVALID', `${flags.users} names no viewer: write one a line`)
+  mistakes.rest()
+  if (counts.waiting > 0) print(`${counts.waiting} viewers are not migrated: wait for the job, or list them again`)
+  if (counts.repaired > 0) print(`${counts.repaired} plays were staged again: verify once more`)
+  print(`checked ${counts.checked} plays of ${counts.viewers} viewers: ${counts.missing} missing, ${counts.invalid} members are no ids`)
+  return mistakes.count() === 0 && counts.waiting === 0
+}
+
+/** The first ones are printed, all are counted. */
+function makeMistakes(print: (line: string) => void) {
+  let count = 0
+  return {
+    note(sentence: string): void {
+      if (count++ < NAMED_MAX) print(sentence)
+    },
+    rest(): void {
+      if (count > NAMED_MAX) print(`and ${count - NAMED_MAX} more like these`)
+    },
+    count: () => count,
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * How a migration is kept in the ports that there are, so that stores know nothing of it:
+ *
+ * - **Listed**: a viewer who is to be migrated has a play staged of business 0, which no business is, whose id is the number of
+ *   the business that is meant. So he is in the ring, in the one step in which plays get there; no reader is shown it, since
+ *   readers ask for businesses; and when it leaves staging `folds` grows, which ends what readers keep of him.
+ * - **Migrated**: a mark stands among his filters, in month 0, which is over. It is written after the filters, under the
+ *   same version check. Whoever reads it before the filters therefore has filters that hold all that was folded.
+ *
+ *     a mark   'M' · format (1) · varint businesses, then each: varint number, plays folded, plays of times that count no more,
+ *              members that are no ids
+ */
+import type { BusinessNumber, Month, Play, ViewerId } from './domain.ts'
+import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
+
+export const MARK_MONTH: Month = 0
+const LISTED: BusinessNumber = 0
+const MAGIC = 0x4d
+const FORMAT = 1
+
+/** What was found in a set. */
+export type Moved = { plays: number; outside: number; invalid: number }
+export type MigrationMark = ReadonlyMap<BusinessNumber, Moved>
+
+export const NOT_MIGRATED: MigrationMark = new Map()
+
+export function listingOf(viewer: ViewerId, business: BusinessNumber, now: number): Play {
+  return { viewer, business: LISTED, oid: String(business), playedAt: now }
+}
+
+export function isListing({ business }: { business: BusinessNumber }): boolean {
+  return business === LISTED
+}
+
+/** The business that a listing means. */
+export function listedBusiness({ oid }: { oid: string }): BusinessNumber {
+  return Number(oid)
+}
+
+export function encodeMark(mark: MigrationMark): Buffer {
+  const bytes = Buffer.alloc(2 + VARINT_BYTES_MAX * (1 + mark.size * 4))
+  bytes[0] = MAGIC
+  bytes[1] = FORMAT
+  let end = writeVarint(mark.size, bytes, 2)
+  for (const [business, { plays, outside, invalid }] of mark)
+    for (const value of [business, plays, outside, invalid]) end = writeVarint(value, bytes, end)
+  return Buffer.from(bytes.subarray(0, end))
+}
+
+/** What cannot be read says that nothing was migrated: then the legacy store is asked, and folded in once more. */
+export function decodeMark(bytes: Buffer | undefined): MigrationMark {
+  if (bytes === undefined || bytes[0] !== MAGIC || bytes[1] !== FORMAT) return NOT_MIGRATED
+  const reader = { bytes, at: 2 }
+  const mark = new Map<BusinessNumber, Moved>()
+  for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--)
+    mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
+  return reader.at === bytes.length ? mark : NOT_MIGRATED
+}

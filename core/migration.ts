@@ -1,0 +1,235 @@
+/**
+ * Moves a viewer: what his legacy sets hold goes into his filters, once. Idempotent at every step, as the fold is:
+ *
+ *   look at the mark → read the sets page by page, hashes only → read the filters of the months, add, write each if its version
+ *   is still the one that was read (refused: again from there) → write the mark
+ *
+ * Whoever dies within it, or does it at the same time, folds the same once more, which changes nothing. A set may have a
+ * million members: what is kept of one are 8 bytes, pages are read no faster than `membersPerSecond`, and a filter is
+ * made in portions, between which others have their turn.
+ *
+ * Members whose time is no time of a month that is looked at are left out, as such plays are refused; they are counted.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
+import type { FilterWrite, SeenRecords } from '../stores/seen-records.ts'
+import { sleep, type Clock } from './clock.ts'
+import type { BusinessNumber, Month, ViewerId } from './domain.ts'
+import { TidemarkError, isTidemarkError } from './errors.ts'
+import type { Fold, FoldOptions } from './fold.ts'
+import { MARK_MONTH, decodeMark, encodeMark, type MigrationMark, type Moved } from './migration-mark.ts'
+import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
+import { hashSeen, type SeenHashes } from './seen-hash.ts'
+import { monthOf } from './time-ring.ts'
+
+export type MigrationOptions = Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> & {
+  /** Does a play of this time count? */
+  isLive(playedAt: number): boolean
+  /** Members read per second. */
+  membersPerSecond: number
+}
+
+export type MigrationFigures = {
+  /** Viewers and businesses that were folded in; members of them, by what became of them. */
+  migrated: number
+  plays: number
+  outside: number
+  invalid: number
+  /** Those that were listed and had been migrated before. */
+  repeated: number
+}
+
+export type Migration = {
+  /**
+   * Resolves when all of these are folded in and marked, to false if it was stopped before. Rejects with LEGACY_UNAVAILABLE,
+   * LEGACY_INVALID, and what the record store says.
+   */
+  migrate(viewer: ViewerId, businesses: readonly BusinessNumber[]): Promise<boolean>
+  figures(): MigrationFigures
+  /** Who waits for his turn to read goes home. */
+  stop(): void
+}
+
+const PAGE = 5_000
+/** Keys a filter is made with at a time: some 20 ms. */
+const PORTION = 65_536
+/** More than this of one viewer is no viewer's: 32 MB of memory, and more than a filter of a month may have. */
+const MEMBERS_MAX = 4_000_000
+const FILTER_BYTES_MAX = 3 * 2 ** 20
+const ATTEMPTS_MAX = 20
+/** Pages may come this much too early, so that small sets are not each waited for. */
+const AHEAD_MS = 10
+
+type Collected = { months: Map<Month, SeenHashes[]>; moved: Moved }
+
+export function makeMigration(
+  clock: Clock,
+  legacy: Pick<LegacyPlays, 'listPlays' | 'keyOf'>,
+  records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
+  /** Of a filter that is damaged. */
+  repair: Fold['repair'],
+  { rate, isOver, expiryOf, isLive, membersPerSecond }: MigrationOptions,
+): Migration {
+  const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0 }
+  const stopping = Promise.withResolvers<void>()
+  let stopped = false
+  let turnAt = 0
+  let lastTurn: Promise<unknown> = Promise.resolve()
+
+  /** One portion after the other, whoever's: requests have their turn between any two. */
+  async function nextTurn(): Promise<void> {
+    lastTurn = lastTurn.then(() => setImmediate())
+    await lastTurn
+  }
+
+  /** After a page of so many: until the next one may be read. */
+  async function pace(members: number): Promise<void> {
+    const now = clock.now()
+    turnAt = Math.max(turnAt, now) + (members * 1_000) / membersPerSecond
+    if (turnAt - now > AHEAD_MS) await Promise.race([sleep(clock, turnAt - now), stopping.promise])
+  }
+
+  /** Undefined if it was stopped. */
+  async function collect(viewer: ViewerId, business: BusinessNumber): Promise<Collected | undefined> {
+    const months = new Map<Month, SeenHashes[]>()
+    const moved: Moved = { plays: 0, outside: 0, invalid: 0 }
+    for (let page: string | undefined; ;) {
+      const found = await legacy.listPlays(viewer, business, page, PAGE)
+      const live = found.plays.filter(({ playedAt }) => isLive(playedAt))
+      moved.plays += live.length
+      moved.outside += found.plays.length - live.length
+      moved.invalid += found.invalid.length
+      if (moved.plays > MEMBERS_MAX) throw tooMany(legacy.keyOf(viewer, business), `${MEMBERS_MAX} members`)
+      for (const [month, some] of Map.groupBy(live, ({ playedAt }) => monthOf(playedAt))) {
+        const hashes = hashSeen(
+          business,
+          some.map(({ oid }) => oid),
+        )
+        const chunks = months.get(month)
+        if (chunks === undefined) months.set(month, [hashes])
+        else chunks.push(hashes)
+      }
+      page = found.next
+      await pace(found.plays.length + found.invalid.length)
+      if (stopped) return undefined
+      if (page === undefined) return { months, moved }
+    }
+  }
+
+  /** All months in one read and one write; those refused, again from there. */
+  async function foldAll(viewer: ViewerId, business: BusinessNumber, months: ReadonlyMap<Month, readonly SeenHashes[]>): Promise<void> {
+    let open = [...months.keys()]
+    for (let attempt = 0; open.length > 0; attempt++) {
+      if (attempt > ATTEMPTS_MAX) throw outrun(viewer)
+      const keys = open.map((month) => ({ viewer, month }))
+      const stored = await records.getFilters(keys)
+      const damaged: Month[] = []
+      const writes: FilterWrite[] = []
+      for (const [place, key] of keys.entries()) {
+        const { filter: before, version } = stored[place] ?? { filter: undefined, version: 0 }
+        try {
+          const filter = await addAll(before, key.month, months.get(key.month) ?? [])
+          if (filter.length > FILTER_BYTES_MAX) throw tooMany(legacy.keyOf(viewer, business), `a filter of ${FILTER_BYTES_MAX} bytes`)
+          if (before?.equals(filter) !== true) writes.push({ ...key, filter, expected: version, expiresAt: expiryOf(key.month) })
+        } catch (error) {
+          if (!isTidemarkError(error) || error.code !== 'DATA_DAMAGED') throw error
+          await repair(key)
+          damaged.push(key.month)
+        }
+      }
+      const written = writes.length === 0 ? [] : await records.putFilters(writes)
+      open = [...damaged, ...writes.flatMap(({ month }, place) => (written[place] === true ? [] : [month]))]
+    }
+  }
+
+  async function addAll(before: Buffer | undefined, month: Month, portions: readonly SeenHashes[]): Promise<Buffer> {
+    const records = portions.reduce((sum, { length }) => sum + length / 2, before === undefined ? 0 : measureFilter(before).records)
+    // Room for all of them from the first portion on: what finds none takes twice the bits. One of a month that is over is closed with the last.
+    const room = isOver(month) ? records : before === undefined ? Math.max(records, RECORDS_MAX_DEFAULT) : undefined
+    let filter = before
+    for (const [at, portion] of portions.entries()) {
+      await nextTurn()
+      filter = addToFilter(filter, portion, { rate, recordsMax: isOver(month) && at === portions.length - 1 ? 0 : room })
+    }
+    return filter as Buffer
+  }
+
+  async function writeMark(viewer: ViewerId, moved: MigrationMark): Promise<void> {
+    const key = { viewer, month: MARK_MONTH }
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const [stored] = await records.getFilters([key])
+      const filter = encodeMark(new Map([...decodeMark(stored?.filter), ...moved]))
+      const write = { ...key, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(monthOf(clock.now())) }
+      if (stored?.filter.equals(filter) || (await records.putFilters([write]))[0] === true) return
+    }
+    throw outrun(viewer)
+  }
+
+  return {
+    async migrate(viewer, businesses) {
+      const [stored] = await records.getFilters([{ viewer, month: MARK_MONTH }])
+      const before = decodeMark(stored?.filter)
+      const moved = new Map<BusinessNumber, Moved>()
+      for (const business of businesses) {
+        if (before.has(business)) {
+          figures.repeated++
+          continue
+        }
+        const collected = stopped ? undefined : await collect(viewer, business)
+        if (collected === undefined) return false
+        await foldAll(viewer, business, new Map(Array.from(collected.months, ([month, chunks]) => [month, inPortions(chunks)])))
+        moved.set(business, collected.moved)
+      }
+      if (moved.size > 0) await writeMark(viewer, moved)
+      for (const each of moved.values()) {
+        figures.migrated++
+        for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
+      }
+      return true
+    },
+    figures: () => ({ ...figures }),
+    stop() {
+      stopped = true
+      stopping.resolve()
+    },
+  }
+}
+
+function inPortions(chunks: readonly SeenHashes[]): SeenHashes[] {
+  const portions: SeenHashes[] = []
+  let open: SeenHashes[] = []
+  let length = 0
+  for (const [at, chunk] of chunks.entries()) {
+    open.push(chunk)
+    length += chunk.length
+    if (length < PORTION * 2 && at < chunks.length - 1) continue
+    portions.push(joined(open, length))
+    open = []
+    length = 0
+  }
+  return portions
+}
+
+function joined(chunks: readonly SeenHashes[], length: number): SeenHashes {
+  const all = new Uint32Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    all.set(chunk, at)
+    at += chunk.length
+  }
+  return all
+}
+
+function tooMany(key: string, bound: string): TidemarkError {
+  return new TidemarkError(
+    'LEGACY_INVALID',
+    `${key} in the legacy store has more of this month or those before than ${bound} take: cut it down`,
+  )
+}
+
+function outrun(viewer: ViewerId): TidemarkError {
+  return new TidemarkError(
+    'INTERNAL',
+    `the filters of viewer "${viewer}" changed ${ATTEMPTS_MAX} times while he was migrated: he is listed still`,
+  )
+}

@@ -1,0 +1,75 @@
+/**
+ * What the legacy store says of a viewer who is not migrated yet: asked with every request of his, after everything else, about what
+ * is still left. That ends with his mark, and for all with the setting. Behind a breaker and a bound of its own: a legacy
+ * store that is slow or down costs a request `patienceMs` once, and then nothing.
+ *
+ * Most viewers who are never listed have no set there. That is remembered for a while: whoever plays meanwhile is staged here
+ * as well. Members whose time does not count are no plays, as they are none when they are folded in.
+ */
+import type { Breaker } from '../../core/breaker.ts'
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
+import { isTidemarkError } from '../../core/errors.ts'
+import { makeSieveCache } from '../../core/sieve-cache.ts'
+import type { LegacyPlays } from '../../stores/legacy-plays.ts'
+
+export type LegacyReadsOptions = {
+  /** Numbers of the businesses that have plays there. */
+  businesses: readonly BusinessNumber[]
+  /** Milliseconds for which it is remembered that a viewer has no set. */
+  absentMs: number
+  isLive(playedAt: number): boolean
+}
+
+export type LegacyReads = {
+  /** Of a viewer who is not migrated: what of these he has played, and when. Rejects with LEGACY_UNAVAILABLE. */
+  played(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]): Promise<ReadonlyMap<string, number>>
+  figures(): { asked: number; absent: number }
+}
+
+const ABSENT_MAX = 50_000
+const NONE: ReadonlyMap<string, number> = new Map()
+
+export function makeLegacyReads(
+  clock: Clock,
+  legacy: Pick<LegacyPlays, 'getPlayedAt'>,
+  breaker: Pick<Breaker, 'run'>,
+  { businesses, absentMs, isLive }: LegacyReadsOptions,
+  onError: (error: unknown) => void,
+): LegacyReads {
+  const absent = makeSieveCache<true>(clock, { entriesMax: ABSENT_MAX, bytesMax: Number.MAX_SAFE_INTEGER })
+  const having = new Set(businesses)
+  const figures = { asked: 0, absent: 0 }
+
+  return {
+    async played(viewer, business, oids) {
+      if (oids.length === 0 || !having.has(business)) return NONE
+      const name = `${business}:${viewer}`
+      if (absent.get(name) === true) {
+        figures.absent++
+        return NONE
+      }
+      figures.asked++
+      const { exists, playedAt } = await askLegacy(viewer, business, oids)
+      if (!exists && absentMs > 0) absent.set(name, true, 1, absentMs)
+      const played = new Map<string, number>()
+      oids.forEach((oid, at) => {
+        const time = playedAt[at]
+        if (time !== undefined && isLive(time)) played.set(oid, time)
+      })
+      return played
+    },
+    figures: () => ({ ...figures }),
+  }
+
+  /** What is no sorted set holds no plays: that is said, and no reason to hide or to fail. */
+  async function askLegacy(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]) {
+    try {
+      return await breaker.run(() => legacy.getPlayedAt(viewer, business, oids))
+    } catch (error) {
+      if (!isTidemarkError(error) || error.code !== 'LEGACY_INVALID') throw error
+      onError(error)
+      return { exists: false, playedAt: [] }
+    }
+  }
+}

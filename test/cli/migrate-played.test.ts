@@ -1,0 +1,168 @@
+/** `tidemark migrate-played` as an operator runs it, beside a running service and a Redis of sorted sets. */
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { redisIsHere } from '../stores/redis/servers.ts'
+import { startLegacy, type LegacyRedis } from '../subgraphs/existence/legacy-redis.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { freePorts } from '../support/services.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const isHere = await redisIsHere()
+const files = mkdtempSync(join(tmpdir(), 'tidemark-migrate-'))
+const { folder, remove } = makeServiceFolder()
+let redis: LegacyRedis
+let service: Service
+
+beforeAll(async () => {
+  if (!isHere) return
+  redis = await startLegacy()
+  // A viewer's second play has him folded at once: nobody waits for the hour to end.
+  service = await startService({
+    folder,
+    settings: { existence: { stagedMax: 1, legacy: { urls: [redis.url], businesses: ['video'], patienceMs: 60_000 } } },
+  })
+}, 120_000)
+afterAll(async () => {
+  await service?.stop()
+  await redis?.stop()
+  remove()
+  rmSync(files, { recursive: true, force: true })
+}, 120_000)
+beforeEach(async () => void (await redis?.clear()))
+
+const argumentsOf = (flags: readonly string[], settings = join(folder, 'tidemark.yaml')): string[] => {
+  const own = ['--data', join(folder, 'data'), '--config', settings]
+  return [COMMAND, 'migrate-played', ...own, ...flags]
+}
+
+function run(flags: readonly string[], settings?: string): Promise<{ status: number; out: string; error: string }> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, argumentsOf(flags, settings), { cwd: files, timeout: 120_000 }, (failure, out, error) =>
+      resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+    )
+  })
+}
+
+function write(name: string, text: string): string {
+  const path = join(files, name)
+  writeFileSync(path, name.endsWith('.gz') ? gzipSync(text) : text)
+  return path
+}
+
+const play = (viewer: string, ids: readonly string[]) =>
+  ask(service.url, viewer, 'mutation ($ids: [ID!]!) { recordPlayed(business: "video", ids: $ids) { recorded } }', { ids })
+
+async function unseen(viewer: string, candidates: readonly string[]): Promise<string[]> {
+  const query = 'query ($candidates: [ID!]!) { unseen(business: "video", candidates: $candidates) { ids } }'
+  return (await ask(service.url, viewer, query, { candidates })).data.unseen.ids
+}
+
+let nextViewer = 1_000
+const freshViewers = (count: number): string[] => Array.from({ length: count }, () => String(nextViewer++))
+
+describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 240_000 }, () => {
+  test('killed while it lists, it goes on; then all are moved, nothing is missing, and a hole is found and mended', async () => {
+    const viewers = freshViewers(60)
+    const now = Date.now()
+    for (const viewer of viewers) await redis.fill(viewer, { a: now - 1_000, b: now - 2_000, old: 1_000 })
+    const users = write('viewers.gz', `${viewers.join('\n')}\n`)
+    const place = join(files, 'place.json')
+    const lineOf = (): number => (existsSync(place) ? (JSON.parse(readFileSync(place, 'utf8')) as { line: number }).line : 0)
+    const first = spawn(process.execPath, argumentsOf(['--users', users, '--resume', place, '--rate', '10', '--no-wait']), {
+      stdio: 'ignore',
+    })
+    while (lineOf() === 0 && first.exitCode === null) await new Promise((resolve) => setTimeout(resolve, 20))
+    first.kill('SIGKILL')
+    await once(first, 'exit')
+    expect(lineOf()).toBeGreaterThan(0)
+    expect(lineOf()).toBeLessThan(60)
+    const left = 60 - lineOf()
+
+    const second = await run(['--users', users, '--resume', place, '--no-wait'])
+    expect(second).toMatchObject({ status: 0 })
+    expect(second.out).toContain('goes on after line')
+    expect(second.out).toContain(`${left} viewers: ${left} listed (0 of them have no set), 0 migrated before, 0 mistakes`)
+
+    // Not yet: each is answered with his old set.
+    const early = await run(['--users', users, '--verify-only'])
+    expect([early.status, early.out]).toEqual([1, expect.stringContaining('60 viewers are not migrated')])
+    expect(await unseen(viewers[0] as string, ['a', 'b', 'old', 'c'])).toEqual(['old', 'c'])
+    for (const viewer of viewers) await play(viewer, ['live', 'other'])
+
+    const third = await run(['--users', users, '--verify'])
+    expect(third.out).toContain('of 60 viewers: 0 missing')
+    expect(third.status).toBe(0)
+    await redis.clear()
+    expect(await unseen(viewers[0] as string, ['a', 'b', 'old', 'live', 'c'])).toEqual(['old', 'c'])
+
+    const holed = viewers[7] as string
+    await redis.fill(holed, { hole: now - 500 })
+    const found = await run(['--users', users, '--verify-only'])
+    expect([found.status, found.out]).toEqual([
+      1,
+      expect.stringContaining(`viewer "${holed}": 1 plays are missing, such as played:video:${holed} "hole"`),
+    ])
+    const mended = await run(['--users', users, '--verify-only', '--repair'])
+    expect([mended.status, mended.out]).toEqual([1, expect.stringContaining('1 plays were staged again')])
+    expect((await run(['--users', users, '--verify-only'])).status).toBe(0)
+    expect(await unseen(holed, ['hole', 'c'])).toEqual(['c'])
+  })
+
+  test('plays are written to both sides', async () => {
+    const [viewer] = freshViewers(1) as [string]
+    await play(viewer, ['1'])
+    while (Object.keys(await redis.read(viewer)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+    const written = (await redis.read(viewer))['1'] as number
+    expect(Math.abs(written - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('what is no id, no set, or unknown is named and counted, and the rest is listed', async () => {
+    const [viewer, stranger, wrong] = freshViewers(3) as [string, string, string]
+    await redis.fill(viewer, { a: Date.now(), ['x'.repeat(70)]: Date.now() })
+    await redis.client.set(`played:video:${wrong}`, 'a string')
+    const users = write('bad.txt', `${viewer}\n\n${'y'.repeat(65)}\n${stranger}\n${wrong}\n${viewer}\n`)
+    const dry = await run(['--users', users, '--dry-run'])
+    expect(dry).toMatchObject({ status: 1 })
+    expect(dry.out).toContain('3 viewers: 2 would be listed (1 of them have no set), 0 migrated before, 2 mistakes')
+    expect(dry.out).toMatch(/ID_INVALID: .*bad\.txt:3: the viewer "y+…" has 65 bytes/)
+    expect(dry.out).toContain(`LEGACY_INVALID: played:video:${wrong} is not a sorted set`)
+    expect((await run(['--users', users, '--no-wait'])).out).toContain('3 viewers: 2 listed')
+    for (const each of [viewer, stranger]) await play(each, ['p', 'q'])
+    const verified = await run(['--users', users, '--verify'])
+    expect(verified.status).toBe(1)
+    expect(verified.out).toContain(`played:video:${viewer} has 1 members that are no ids, such as "xxxx`)
+    expect(verified.out).toContain('0 missing')
+  })
+
+  test('each mistake is one sentence with a code', async () => {
+    const [port] = await freePorts(1)
+    const users = write('users.txt', '7\n')
+    const bare = write('bare.yaml', '{}')
+    const mistakes: [readonly string[], string, string?][] = [
+      [['--users', users], 'CONFIG_INVALID: existence.legacy is not set', bare],
+      [['--users', 'nowhere.txt'], 'CONFIG_INVALID: --users nowhere.txt is no file'],
+      [['--users', write('empty.txt', '\n\n')], 'names no viewer: write one a line'],
+      [['--users', write('none.txt', `${'y'.repeat(65)}\n`)], 'names no viewer that is an id'],
+      [['--users', users, '--from', `redis://127.0.0.1:${port}`], 'LEGACY_UNAVAILABLE: the legacy Redis at'],
+      [['--users', users, '--from', 'localhost'], 'CONFIG_INVALID: existence.legacy.urls.0'],
+      [['--users', users, '--rate', 'many'], "option '--rate <number>' argument 'many' is invalid. give a whole number"],
+      [['--users', users, '--key', 'p:{viewer}:{business}'], 'CONFIG_INVALID: --key "p:{viewer}:{business}" is not existence.legacy.key'],
+      [['--users', users, '--business', 'vidoe'], 'BUSINESS_UNKNOWN: business "vidoe" is not configured'],
+      [['--users', users, '--business', 'comic'], 'CONFIG_INVALID: business "comic" is not one of existence.legacy.businesses'],
+      [['--users', users, '--resume', write('other.json', '{"users":"a.txt","businesses":[1],"line":5}')], 'is of another migration'],
+      [['--users', users, '--resume', write('torn.json', '{"users"')], 'does not say how far a migration came'],
+    ]
+    writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))
+    mistakes.push([['--users', 'torn.gz'], 'CONFIG_INVALID: torn.gz cannot be read'])
+    for (const [flags, sentence, settings] of mistakes) {
+      const { status, error } = await run([...flags, '--no-wait'], settings)
+      expect(error, flags.join(' ')).toContain(sentence)
+      expect(status).toBe(1)
+    }
+  })
+})

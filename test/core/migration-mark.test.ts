@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { decodeMark, encodeMark, isListing, listedBusiness, listingOf, type MigrationMark } from '../../core/migration-mark.ts'
+
+describe('the mark of a viewer who is migrated', () => {
+  test('says of which businesses, and what was found', () => {
+    const mark: MigrationMark = new Map([
+      [1, { plays: 1_000_000, outside: 3, invalid: 0 }],
+      [65_535, { plays: 0, outside: 0, invalid: 2 ** 40 }],
+    ])
+    expect(decodeMark(encodeMark(mark))).toEqual(mark)
+    expect(decodeMark(encodeMark(new Map()))).toEqual(new Map())
+  })
+
+  test('that cannot be read says that nobody was', () => {
+    const bytes = encodeMark(new Map([[1, { plays: 300, outside: 0, invalid: 0 }]]))
+    for (const broken of [Buffer.of(), bytes.subarray(0, -1), Buffer.concat([bytes, bytes]), Buffer.of(0xf1, 1, 2), Buffer.of(0x4d, 2, 0)])
+      expect(decodeMark(broken).size).toBe(0)
+    expect(decodeMark(undefined).size).toBe(0)
+  })
+
+  test('a listing names its business and is a play of none', () => {
+    const listing = listingOf('7', 3, 99)
+    expect(listing).toEqual({ viewer: '7', business: 0, oid: '3', playedAt: 99 })
+    expect([isListing(listing), listedBusiness(listing), isListing({ business: 3 })]).toEqual([true, 3, false])
+  })
+})
