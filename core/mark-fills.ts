@@ -15,6 +15,8 @@ export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
 export type Fills = {
   /** Rejects with the code of the store that failed. It may have filled nothing: ask the hot store again. */
   bring(of: ViewerBusiness): Promise<void>
+  /** Resolves when none is under way: one may outlive who asked for it, if another that he waited for failed first. */
+  settled(): Promise<void>
   /** Fills that were made. */
   count(): number
 }
@@ -43,6 +45,9 @@ export function makeFills(
       const filling = fillNow(of).finally(() => underWay.delete(text))
       underWay.set(text, filling)
       return filling
+    },
+    async settled() {
+      while (underWay.size > 0) await Promise.allSettled(underWay.values())
     },
     count: () => made,
   }

@@ -153,7 +153,7 @@ export function makePipeline(
     async drain() {
       await journaling?.stop()
       aggregator.flushAll()
-      await flusher.settled()
+      await Promise.all([flusher.settled(), fills.settled()])
       guarded.stop()
     },
     figures: () => ({
