@@ -1,13 +1,13 @@
 /**
  * Simulates deployments, one per seed, until one breaks a rule: `node scripts/simulate.ts [--seeds N] [--first S]
- * [--world history|thumbup]`. Without a world both run. Prints seeds per second; a failure is told as a short history of
+ * [--world history|thumbup|existence]`. Without a world all run. Prints seeds per second; a failure is told as a short history of
  * events, and exits with 1.
  */
 import { parseArgs } from 'node:util'
 import { makeComplain, parsedOr, type Complain } from './arguments.ts'
 import { simulate, WORLDS, type WorldName } from '../test/simulation/simulate.ts'
 
-const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup]'
+const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup|existence]'
 const DIGITS = /^\d{1,9}$/
 
 const complain: Complain = makeComplain(USAGE)
@@ -26,7 +26,7 @@ if (values.help) {
   process.exit(0)
 }
 const asked = WORLDS.filter((world) => values.world === undefined || values.world === world)
-if (asked.length === 0) complain(`there is no world "${values.world}": use ${WORLDS.join(' or ')}, or leave --world out for both`)
+if (asked.length === 0) complain(`there is no world "${values.world}": use ${WORLDS.join(' or ')}, or leave --world out for all`)
 const [seeds, first] = [wholeNumber('seeds', values.seeds), wholeNumber('first', values.first)]
 if (seeds === 0) complain('--seeds 0 simulates nothing: give at least 1')
 for (const world of asked) await run(world)

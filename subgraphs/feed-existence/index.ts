@@ -146,6 +146,7 @@ export function makeExistenceSubgraph(
   const sources = { ...guarded, history: stores.history, legacy: legacy?.reads, reads, staging, rewards }
   const service = makeExistenceService(clock, businesses, sources, existence)
   const sdl = existenceSdl(config.businesses)
+  let schema: GraphQLSchema | undefined
 
   /** A store that is known to be down is not waited for: what is staged stays, and the job has it. */
   async function foldIfUp(slot: number, viewers: readonly ViewerId[]) {
@@ -157,7 +158,10 @@ export function makeExistenceSubgraph(
   return {
     name: 'feed-existence',
     sdl,
-    schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]),
+    /** Built when it is asked for: a worker has no use for it, nor has a simulation that starts thousands of processes. */
+    get schema() {
+      return (schema ??= buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: makeExistenceResolvers(businesses, service) }]))
+    },
     service,
     makeLoaders: makeExistenceLoaders(reads.reasons),
     mayHavePlayed: resumes.mayHavePlayed,
@@ -177,8 +181,12 @@ export function makeExistenceSubgraph(
         figures: job.figures,
         async stop() {
           migration?.stop()
-          await job.stop()
-          await jobStaging.stop()
+          try {
+            await job.stop()
+          } finally {
+            // Also if the log does not let the worker go: who closes the stores next must not do so under a fold.
+            await jobStaging.stop()
+          }
         },
       }
     },

@@ -225,8 +225,11 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
 
 const BATCH = 64
 
-/** Runs `step` until it returns false; microtasks run out between any two steps. Rejects with what a step throws. */
-export function runSteps(step: () => boolean): Promise<void> {
+/**
+ * Runs `step` until it returns false; microtasks run out between any two steps. Rejects with what a step throws. What the code
+ * under test plans by `setImmediate` itself has its turn after `batch` steps at most.
+ */
+export function runSteps(step: () => boolean, batch: number = BATCH): Promise<void> {
   return new Promise((resolve, reject) => {
     let ended = false
     let left = 0
@@ -243,8 +246,8 @@ export function runSteps(step: () => boolean): Promise<void> {
       else if (--left === 0) plan()
     }
     const plan = (): void => {
-      left = BATCH
-      for (let i = 0; i < BATCH; i++) setImmediate(run)
+      left = batch
+      for (let i = 0; i < batch; i++) setImmediate(run)
     }
     plan()
   })

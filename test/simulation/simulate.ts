@@ -1,17 +1,18 @@
 /** Runs seeds one after the other, and tells the first failure as a short history of events. */
 import { makeHistory, type History } from './history-of-events.ts'
 import { runMarkWorld, type MarkFaults } from './marks/world.ts'
+import { runSeenWorld, type SeenFaults } from './seen/world.ts'
 import { runWorld, START, type PlantedFaults, type WorldReport } from './world.ts'
 
 export const LIVELY_STEPS = 600
 
 type Run<F> = (seed: number, options: { livelySteps: number; faults: F }, history?: History) => Promise<WorldReport>
 
-export type Worlds = { history: PlantedFaults; thumbup: MarkFaults }
+export type Worlds = { history: PlantedFaults; thumbup: MarkFaults; existence: SeenFaults }
 export type WorldName = keyof Worlds
 
 /** What is simulated, by the name of its subgraph. */
-const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld }
+const RUNS: { [W in WorldName]: Run<Worlds[W]> } = { history: runWorld, thumbup: runMarkWorld, existence: runSeenWorld }
 export const WORLDS = Object.keys(RUNS) as WorldName[]
 
 export type SimulationOptions<W extends WorldName> = {

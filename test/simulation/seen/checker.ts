@@ -1,0 +1,217 @@
+/**
+ * What must always hold of what was seen. A play counts as recorded from the instant it reaches staging, whoever sent it and
+ * whether he ever got his answer: from then on nobody who begins to read is shown it again, as long as its month is live. Ids are
+ * those of `universe.ts`, where filters err never: so what nobody recorded must not be hidden either.
+ */
+import type { Degraded } from '../../../core/degraded.ts'
+import type { BusinessNumber, Month, Play, Subject, ViewerId } from '../../../core/domain.ts'
+import { monthOf } from '../../../core/time-ring.ts'
+import type { SeenReason } from '../../../loaders/existence.ts'
+import type { FilterKey, FilterWrite } from '../../../stores/seen-records.ts'
+import type { StagedPlay } from '../../../stores/seen-store.ts'
+import type { Unseen } from '../../../subgraphs/feed-existence/unseen.ts'
+import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
+import { Violation } from '../shown.ts'
+import type { SeenHotObserver, SeenHotState } from './model-hot.ts'
+import { isInFilter, type SeenRecordsObserver } from './model-records.ts'
+import { keyText } from './universe.ts'
+
+export type SeenRules = {
+  monthsBefore: number
+  issuedCap: number
+  issuedMinAgeMs: number
+  issuedHardCap: number
+  utcOffsetMinutes: number
+  /** How far clocks of servers are from the world's at most. */
+  skewMaxMs: number
+}
+
+type Landing = { tick: number; at: number; playedAt: number }
+type Issue = { tick: number; issuedAt: number }
+/** What was known when somebody began to read. */
+export type Reading = { tick: number; at: number; viewer: ViewerId; business: BusinessNumber; staged: ReadonlySet<string> }
+type Stored = { hot: SeenHotState; records: SeenRecordsState }
+
+export type SeenChecker = ReturnType<typeof makeSeenChecker>
+
+export function makeSeenChecker(rules: SeenRules, now: () => number) {
+  /** By viewer, then by business and oid. */
+  const landings = new Map<string, Landing[]>()
+  /** By viewer and business, then by oid. */
+  const issues = new Map<string, Map<string, Issue>>()
+  /** By viewer and month: what must be in that filter after quiet. */
+  const folded = new Map<string, Set<string>>()
+  const writes = new Map<string, number>()
+  let stores: Stored | undefined
+  let ticks = 0
+  let failure: Violation | undefined
+
+  function fail(message: string, viewer: ViewerId | undefined): void {
+    failure ??= new Violation(message, viewer)
+  }
+
+  const hotObserver: SeenHotObserver = {
+    staged(plays) {
+      ticks++
+      for (const { viewer, business, oid, playedAt } of plays) {
+        const key = `${viewer} ${keyText(business, oid)}`
+        const known = landings.get(key) ?? []
+        known.push({ tick: ticks, at: now(), playedAt })
+        landings.set(key, known)
+      }
+    },
+    removed(viewer, plays) {
+      ticks++
+      const { records } = stores as Stored
+      for (const { business, oid, playedAt } of plays) {
+        const month = monthOf(playedAt)
+        const key = `${month}:${viewer}`
+        const own = folded.get(key) ?? new Set<string>()
+        own.add(keyText(business, oid))
+        folded.set(key, own)
+        const isThere = isInFilter(records, viewer, month, business, oid)
+        // A filter may have come to its end: nobody asks for it any more.
+        if (!isThere && month > monthOf(now()) - 5)
+          fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
+      }
+    },
+    issued(viewer, business, oids, issuedAt) {
+      ticks++
+      const own = issues.get(`${viewer} ${business}`) ?? new Map<string, Issue>()
+      for (const oid of oids) {
+        const known = own.get(oid)
+        if (known === undefined || known.issuedAt <= issuedAt) own.set(oid, { tick: ticks, issuedAt })
+      }
+      issues.set(`${viewer} ${business}`, own)
+    },
+  }
+
+  const recordsObserver: SeenRecordsObserver = {
+    written({ viewer, month }: FilterWrite) {
+      writes.set(`${month}:${viewer}`, (writes.get(`${month}:${viewer}`) ?? 0) + 1)
+    },
+    purged(keys: readonly FilterKey[]) {
+      const newest = monthOf(now() + rules.skewMaxMs + rules.utcOffsetMinutes * 60_000) - 6
+      for (const { viewer, month } of keys)
+        if (month > newest) fail(`expiry: the filter of ${nameOfMonth(month)} was purged before its sixth month after`, viewer)
+    },
+  }
+
+  function stagedNow(viewer: ViewerId, business: BusinessNumber): Set<string> {
+    const staged = (stores as Stored).hot.stagedOf(viewer)
+    return new Set(staged.filter((play) => play.business === business).map(({ oid }) => oid))
+  }
+
+  function landed(viewer: ViewerId, business: BusinessNumber, oid: string): readonly Landing[] {
+    return landings.get(`${viewer} ${keyText(business, oid)}`) ?? []
+  }
+
+  /** Served before the read began, and not pushed out by anything since. */
+  function mustBeIssued({ tick, viewer, business }: Reading, oid: string): boolean {
+    const own = issues.get(`${viewer} ${business}`)
+    const issue = own?.get(oid)
+    if (own === undefined || issue === undefined || issue.tick > tick) return false
+    const rank = [...own.values()].filter((other) => other !== issue && other.issuedAt >= issue.issuedAt).length
+    const age = now() - issue.issuedAt
+    return rank < rules.issuedCap || (rank < rules.issuedHardCap && age < rules.issuedMinAgeMs - 2 * rules.skewMaxMs)
+  }
+
+  type Standing = 'seen' | 'unseen' | 'either'
+
+  /** `reader`: his clock when he was answered. */
+  function standing(reading: Reading, oid: string, reader: number): Standing {
+    const { tick, at, viewer, business, staged } = reading
+    const plays = landed(viewer, business, oid)
+    const oldest = monthOf(reader) - rules.monthsBefore
+    if (plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest) || mustBeIssued(reading, oid)) return 'seen'
+    const oldestAtFirst = monthOf(at - rules.skewMaxMs) - rules.monthsBefore
+    const mayBe =
+      staged.has(oid) ||
+      issues.get(`${viewer} ${business}`)?.has(oid) === true ||
+      plays.some((play) => play.tick > tick || monthOf(play.playedAt) >= oldestAtFirst)
+    return mayBe ? 'either' : 'unseen'
+  }
+
+  return {
+    hotObserver,
+    recordsObserver,
+    watch: (watched: Stored) => void (stores = watched),
+    fail,
+    failure: () => failure,
+    tick: () => ticks,
+    writes,
+    folded,
+    landings,
+    landedSince: (play: Play, tick: number) =>
+      landed(play.viewer, play.business, play.oid).some((each) => each.tick > tick && each.playedAt === play.playedAt),
+    hasLanded: (play: Play) => landed(play.viewer, play.business, play.oid).some(({ playedAt }) => playedAt === play.playedAt),
+    hasLandedAnyhow: ({ viewer, business, oid }: Subject & { viewer: ViewerId }, tick: number) =>
+      landed(viewer, business, oid).some((each) => each.tick > tick),
+    begin: (viewer: ViewerId, business: BusinessNumber): Reading => ({
+      ...{ tick: ticks, at: now(), viewer, business },
+      staged: stagedNow(viewer, business),
+    }),
+
+    checkUnseen(
+      reading: Reading,
+      candidates: readonly string[],
+      exclude: readonly string[],
+      answer: Unseen,
+      degraded: Degraded,
+      reader: number,
+    ): void {
+      const { viewer, business } = reading
+      const what = `unseen of business ${business}`
+      const asked = [...new Set(candidates)].filter((id) => !exclude.includes(id))
+      const shown = new Set(answer.ids)
+      const inOrder = asked.filter((id) => shown.has(id))
+      if (inOrder.join() !== answer.ids.join()) fail(`order: ${what} answers ${answer.ids.join()} of ${asked.join()}`, viewer)
+      const dropped = answer.droppedIssued + answer.droppedStaged + answer.droppedFiltered
+      if (dropped !== asked.length - answer.ids.length) fail(`dropped: ${what} counts ${dropped} of ${asked.length - shown.size}`, viewer)
+      if (degraded.size > 0) return
+      for (const oid of asked) {
+        const is = standing(reading, oid, reader)
+        if (is === 'seen' && shown.has(oid)) fail(`comes back: ${what} shows ${oid}, ${knownOf(viewer, business, oid)}`, viewer)
+        if (is === 'unseen' && !shown.has(oid)) fail(`hidden: ${what} hides ${oid}, ${knownOf(viewer, business, oid)}`, viewer)
+      }
+    },
+
+    checkReasons(
+      reading: Reading,
+      oids: readonly string[],
+      reasons: readonly (SeenReason | null)[],
+      degraded: Degraded,
+      reader: number,
+    ): void {
+      const { viewer, business } = reading
+      oids.forEach((oid, place) => {
+        const reason = reasons[place]
+        const is = standing(reading, oid, reader)
+        const known = `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
+        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0) fail(`reason: ${known}`, viewer)
+        if (reason === 'ISSUED' && issues.get(`${viewer} ${business}`)?.has(oid) !== true) fail(`reason: ${known}`, viewer)
+        if (degraded.size > 0) return
+        if (is === 'seen' && reason === null) fail(`comes back: ${known}`, viewer)
+        if (is === 'unseen' && reason !== null) fail(`hidden: ${known}`, viewer)
+      })
+    },
+  }
+
+  function knownOf(viewer: ViewerId, business: BusinessNumber, oid: string): string {
+    const plays = landed(viewer, business, oid).map(({ at, playedAt }) => `of ${textOf(playedAt)} staged at ${textOf(at)}`)
+    const issue = issues.get(`${viewer} ${business}`)?.get(oid)
+    return `${plays.join(', ') || 'never played'}; ${issue === undefined ? 'never issued' : `issued at ${textOf(issue.issuedAt)}`}`
+  }
+}
+
+export function isStagedPlay(play: StagedPlay, { business, oid }: Subject): boolean {
+  return play.business === business && play.oid === oid
+}
+
+export function nameOfMonth(month: Month): string {
+  return `${1970 + Math.floor(month / 12)}-${String((month % 12) + 1).padStart(2, '0')}`
+}
+
+export function textOf(time: number): string {
+  return new Date(time).toISOString()
+}

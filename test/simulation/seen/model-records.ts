@@ -1,0 +1,92 @@
+/**
+ * One process's port to the model of the record store of filters (`test/contracts/seen-records-model.ts`): a read is one
+ * statement, of a write each filter is written by itself, and when, the gate decides.
+ */
+import type { ViewerId } from '../../../core/domain.ts'
+import { openFilter, type Probe } from '../../../core/seen-filter.ts'
+import type { FilterKey, FilterWrite, SeenRecords } from '../../../stores/seen-records.ts'
+import { openModelSeenRecords, type SeenRecordsState } from '../../contracts/seen-records-model.ts'
+import type { Gate } from '../gate.ts'
+import { hashOf } from './universe.ts'
+
+const DAY_MS = 86_400_000
+
+export type SeenRecordsFaults = {
+  /** Writes whatever version is stored. */
+  ignoresVersions?: boolean
+  /** Filters are kept for a month less. */
+  expiresEarly?: boolean
+}
+
+export type SeenRecordsObserver = {
+  written(write: FilterWrite): void
+  purged(keys: readonly FilterKey[]): void
+}
+
+export function openSimulatedSeenRecords(
+  state: SeenRecordsState,
+  faults: SeenRecordsFaults,
+  observer: SeenRecordsObserver,
+  gate: Gate,
+): SeenRecords {
+  const model = openModelSeenRecords(state)
+  function inParts<R>(name: string, args: readonly unknown[], parts: readonly (() => Promise<R>)[]): Promise<R[]> {
+    const results: Promise<R>[] = []
+    const run = parts.map((part, place) => () => void (results[place] = part()))
+    return gate.call<unknown>('records', name, args, run, () => Promise.all(results)) as Promise<R[]>
+  }
+  const once = async <R>(name: string, args: readonly unknown[], act: () => Promise<R>): Promise<R> =>
+    (await inParts(name, args, [act]))[0] as R
+
+  async function put(asked: FilterWrite): Promise<boolean> {
+    const stored = state.filters.get(`${asked.month}:${asked.viewer}`)
+    const write = {
+      ...asked,
+      expected: faults.ignoresVersions === true ? (stored?.version ?? 0) : asked.expected,
+      expiresAt: faults.expiresEarly === true ? asked.expiresAt - 31 * DAY_MS : asked.expiresAt,
+    }
+    const version = stored?.version ?? 0
+    const written = model.putFilters([write])
+    if ((state.filters.get(`${asked.month}:${asked.viewer}`)?.version ?? 0) > version) observer.written(write)
+    return (await written)[0] === true
+  }
+
+  return {
+    getFilters: (keys) => once('getFilters', [keys], () => model.getFilters(keys)),
+    listFilters: (viewers) => once('listFilters', [viewers], () => model.listFilters(viewers)),
+    putFilters: (writes) =>
+      inParts(
+        'putFilters',
+        [writes.map(({ viewer, month, expected, filter }) => ({ viewer, month, expected, bytes: filter.length }))],
+        writes.map((write) => () => put(write)),
+      ),
+    quarantineFilter: (key, version, reason) =>
+      once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason)),
+    listQuarantined: (limit) => once('listQuarantined', [limit], () => model.listQuarantined(limit)),
+    purgeExpired: (before, limit) =>
+      once('purgeExpired', [before], () => {
+        const held = [...state.filters.values()]
+        const done = model.purgeExpired(before, limit)
+        observer.purged(held.filter(({ viewer, month }) => !state.filters.has(`${month}:${viewer}`)))
+        return done
+      }),
+    measureFilters: () => once('measureFilters', [], () => model.measureFilters()),
+    check: () => once('check', [], () => model.check()),
+    close: () => Promise.resolve(),
+  }
+}
+
+const opened = new WeakMap<Buffer, Probe>()
+
+/** The stored filter of a month, opened; undefined if there is none. */
+export function probeOf(state: SeenRecordsState, viewer: ViewerId, month: number): Probe | undefined {
+  const filter = state.filters.get(`${month}:${viewer}`)?.filter
+  if (filter === undefined) return undefined
+  const probe = opened.get(filter) ?? openFilter(filter)
+  opened.set(filter, probe)
+  return probe
+}
+
+export function isInFilter(state: SeenRecordsState, viewer: ViewerId, month: number, business: number, oid: string): boolean {
+  return probeOf(state, viewer, month)?.has(...hashOf(business, oid)) === true
+}

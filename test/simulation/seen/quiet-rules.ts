@@ -1,0 +1,105 @@
+/**
+ * The rules for when everything has come to rest: nothing waits in staging, the ring or the log, and the filters are what was
+ * played, each play in its own month's, and nothing else.
+ */
+import type { Play } from '../../../core/domain.ts'
+import { beginningOf, monthOf } from '../../../core/time-ring.ts'
+import { measureFilter } from '../../../core/seen-filter.ts'
+import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
+import type { SeenChecker } from './checker.ts'
+import { nameOfMonth, textOf } from './checker.ts'
+import type { SeenHotState } from './model-hot.ts'
+import { isInFilter } from './model-records.ts'
+import { BUSINESSES, OIDS, keyText } from './universe.ts'
+
+export type SeenQuiet = {
+  now: number
+  hot: SeenHotState
+  records: SeenRecordsState
+  lag: number
+  logged: readonly (Play & { loggedAt: number })[]
+  monthsBefore: number
+  futureMaxMs: number
+  skewMaxMs: number
+  purgeEveryMs: number
+  /** Nothing ever failed, and no viewer was folded early: then an hour's plays are one write. */
+  isCalm: boolean
+}
+
+/** A viewer of a month at most, in a world without faults: when it is closed, and when the last of it has come. */
+const CLOSING_WRITES = 2
+const HOUR_MS = 3_600_000
+
+export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
+  const { now, hot, records, lag, logged } = quiet
+  const { fail, landings, folded, writes } = checker
+  if (hot.countStaged() > 0) {
+    const [viewer] = [...hot.state.viewers].find(([, { staged }]) => staged.size > 0) ?? []
+    const [play] = hot.stagedOf(viewer ?? '')
+    fail(`quiet: ${hot.countStaged()} plays are still staged, as ${play && keyText(play.business, play.oid)}`, viewer)
+  }
+  if (hot.countRing() > 0) {
+    const [place, ring] = [...hot.state.ring].find(([, viewers]) => viewers.size > 0) ?? []
+    fail(`quiet: there is still somebody in place ${place} of the ring`, [...(ring ?? [])][0])
+  }
+  if (lag > 0) fail(`quiet: ${lag} messages of the log are not committed`, undefined)
+  for (const play of logged) checkLogged(play)
+  const played = monthsPlayed()
+  for (const { viewer, month, filter, expiresAt } of records.filters.values()) {
+    if (filter === undefined) continue
+    const may = played.get(`${month}:${viewer}`) ?? new Map<string, Set<number>>()
+    let held = 0
+    for (const business of BUSINESSES)
+      for (const oid of OIDS) {
+        if (!isInFilter(records, viewer, month, business, oid)) continue
+        held++
+        if (!may.has(keyText(business, oid)))
+          fail(`filters: ${keyText(business, oid)} is in the filter of ${nameOfMonth(month)}, where nobody played it`, viewer)
+      }
+    const { records: counted } = measureFilter(filter)
+    if (counted !== held) fail(`filters: that of ${nameOfMonth(month)} counts ${counted} records, and has ${held}`, viewer)
+    if (expiresAt <= now - 2 * quiet.purgeEveryMs - quiet.skewMaxMs)
+      fail(`expiry: the filter of ${nameOfMonth(month)} is still there, though it ended at ${textOf(expiresAt)}`, viewer)
+    if (quiet.isCalm) {
+      const hours = new Set([...may.values()].flatMap((own) => [...own]))
+      const count = writes.get(`${month}:${viewer}`) ?? 0
+      if (count > hours.size + CLOSING_WRITES)
+        fail(`writes: the filter of ${nameOfMonth(month)} was written ${count} times for plays of ${hours.size} hours`, viewer)
+    }
+  }
+  for (const [text, keys] of folded) {
+    const [month = '', viewer = ''] = text.split(':')
+    // What expired meanwhile is gone, as it should.
+    if (Number(month) <= monthOf(now) - 5) continue
+    for (const key of keys) {
+      const [business = '', oid = ''] = key.split(':')
+      if (!isInFilter(records, viewer, Number(month), Number(business), oid))
+        fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, and is not in its filter any more`, viewer)
+    }
+  }
+
+  /** By viewer and month, then by subject: the hours in which it was staged. */
+  function monthsPlayed(): Map<string, Map<string, Set<number>>> {
+    const all = new Map<string, Map<string, Set<number>>>()
+    for (const [key, known] of landings) {
+      const [viewer = '', subject = ''] = key.split(' ')
+      for (const { at, playedAt } of known) {
+        const place = `${monthOf(playedAt)}:${viewer}`
+        const own = all.get(place) ?? new Map<string, Set<number>>()
+        all.set(place, own)
+        const hours = own.get(subject) ?? new Set<number>()
+        own.set(subject, hours.add(Math.floor(at / HOUR_MS)))
+      }
+    }
+    return all
+  }
+
+  function checkLogged(play: Play & { loggedAt: number }): void {
+    if (checker.hasLanded(play)) return
+    const oldest = beginningOf(monthOf(now + quiet.skewMaxMs) - quiet.monthsBefore)
+    const isTooOld = play.playedAt < oldest
+    const isTooNew = play.playedAt > play.loggedAt + quiet.futureMaxMs - quiet.skewMaxMs
+    if (!isTooOld && !isTooNew)
+      fail(`log: ${keyText(play.business, play.oid)} of ${textOf(play.playedAt)} was in the log and was never staged`, play.viewer)
+  }
+}
