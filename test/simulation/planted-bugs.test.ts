@@ -5,6 +5,7 @@
 import { expect, it } from 'vitest'
 import { simulate } from './simulate.ts'
 import type { MarkFaults } from './marks/world.ts'
+import type { SeenFaults } from './seen/world.ts'
 import type { PlantedFaults } from './world.ts'
 
 const PLANTED: [string, PlantedFaults, RegExp][] = [
@@ -43,5 +44,26 @@ for (const [name, faults, rule] of PLANTED_IN_MARKS) {
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
     console.log(`marks: ${name}: found at seed ${seeds}`)
+  })
+}
+
+const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
+  ['removing what is staged before the filter is written', { removesOnRead: true }, /^(removal|comes back|filters)/],
+  ['removing by the subject instead of exactly what was folded', { removesByKey: true }, /^(removal|comes back|filters)/],
+  ['writing a filter without a look at its version', { ignoresVersions: true }, /^(removal|comes back|filters)/],
+  ['using filters in memory without the count of folds', { hidesFolds: true }, /^comes back/],
+  ['forgetting the count of folds at once', { forgetsFolds: true }, /^comes back/],
+  ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^quiet/],
+  ['taking who is folded in the current hour out of the ring, with what he has staged since', { dropsRing: true }, /^quiet/],
+  ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],
+  ['committing offsets before plays are staged', { commitsFirst: true }, /^log/],
+]
+
+for (const [name, faults, rule] of PLANTED_IN_SEEN) {
+  it(`seen: ${name} is found within 2,000 seeds`, { timeout: 120_000 }, async () => {
+    const { failure, seeds } = await simulate('existence', { first: 1, seeds: 2_000, faults })
+    expect(failure?.message).toMatch(rule)
+    expect(failure?.history.length).toBeGreaterThan(10)
+    console.log(`seen: ${name}: found at seed ${seeds}`)
   })
 }

@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { makeHistory } from './history-of-events.ts'
 import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
 import { runMarkWorld } from './marks/world.ts'
+import { runSeenWorld } from './seen/world.ts'
 import { runWorld, START } from './world.ts'
 
 it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
@@ -21,8 +22,19 @@ it.each([
 })
 
 it.each([
+  ['always the same', 1],
+  ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
+])('three hundred worlds of what was seen, %s, keep every promise', { timeout: 120_000 }, async (_, first) => {
+  const { failure, seeds } = await simulate('existence', { first, seeds: 300 })
+  // It names its seed: `npm run simulate -- --world existence --first SEED --seeds 1` shows it again.
+  expect(failure).toBeUndefined()
+  expect(seeds).toBe(300)
+})
+
+it.each([
   ['history', runWorld],
   ['marks', runMarkWorld],
+  ['what was seen', runSeenWorld],
 ])('a seed of %s replays exactly: every event, in the same order, at the same time', async (_, run) => {
   const lines = async (seed: number): Promise<string[]> => {
     const history = makeHistory(START)
