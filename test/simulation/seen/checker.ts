@@ -8,7 +8,6 @@ import type { BusinessNumber, Month, Play, Subject, ViewerId } from '../../../co
 import { monthOf } from '../../../core/time-ring.ts'
 import type { SeenReason } from '../../../loaders/existence.ts'
 import type { FilterKey, FilterWrite } from '../../../stores/seen-records.ts'
-import type { StagedPlay } from '../../../stores/seen-store.ts'
 import type { Unseen } from '../../../subgraphs/feed-existence/unseen.ts'
 import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import { Violation } from '../shown.ts'
@@ -187,12 +186,12 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
       oids.forEach((oid, place) => {
         const reason = reasons[place]
         const is = standing(reading, oid, reader)
-        const known = `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
-        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0) fail(`reason: ${known}`, viewer)
-        if (reason === 'ISSUED' && issues.get(`${viewer} ${business}`)?.has(oid) !== true) fail(`reason: ${known}`, viewer)
+        const known = (): string => `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
+        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0) fail(`reason: ${known()}`, viewer)
+        if (reason === 'ISSUED' && issues.get(`${viewer} ${business}`)?.has(oid) !== true) fail(`reason: ${known()}`, viewer)
         if (degraded.size > 0) return
-        if (is === 'seen' && reason === null) fail(`comes back: ${known}`, viewer)
-        if (is === 'unseen' && reason !== null) fail(`hidden: ${known}`, viewer)
+        if (is === 'seen' && reason === null) fail(`comes back: ${known()}`, viewer)
+        if (is === 'unseen' && reason !== null) fail(`hidden: ${known()}`, viewer)
       })
     },
   }
@@ -202,10 +201,6 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     const issue = issues.get(`${viewer} ${business}`)?.get(oid)
     return `${plays.join(', ') || 'never played'}; ${issue === undefined ? 'never issued' : `issued at ${textOf(issue.issuedAt)}`}`
   }
-}
-
-export function isStagedPlay(play: StagedPlay, { business, oid }: Subject): boolean {
-  return play.business === business && play.oid === oid
 }
 
 export function nameOfMonth(month: Month): string {

@@ -46,7 +46,8 @@ export function makeSeenHotState(regions: number, faults: SeenHotFaults, observe
     forgetFolds(isGone: () => boolean): void {
       for (const [viewer, { staged }] of state.viewers) {
         if (staged.size > 0) continue
-        if ((faults.forgetsFolds === true || now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS) && isGone()) state.viewers.delete(viewer)
+        if ((faults.forgetsFolds === true || now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS) && isGone())
+          state.viewers.delete(viewer)
       }
     },
   }
