@@ -1,0 +1,42 @@
+/**
+ * Recorded interactions spread over half a year, in a way that has no chance in it:
+ *
+ * - The rows keep their order, and the n-th of N begins at n/N of the half year. Rows of one viewer and one recorded day are one
+ *   session: it begins with its first row, and a play follows every three minutes.
+ * - One play in twenty arrives late, as from a device that was offline: 1 to 30 hours after it was played.
+ * - `everyone` has watched whatever anybody watches, and `some` every twentieth of it: a heavy and a medium viewer, which the
+ *   recorded ones, seven rows each, are not.
+ */
+import type { ViewerId } from '../../core/domain.ts'
+
+export type Row = { viewer: ViewerId; oid: string; viewedAt: number }
+/** `at`: when it reaches the service. */
+export type Arrival = { at: number; viewer: ViewerId; oid: string; playedAt: number }
+
+export const START = Date.UTC(2026, 8, 15)
+export const END = Date.UTC(2027, 2, 15)
+export const HEAVY = 'everyone'
+export const MEDIUM = 'some'
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const PLAY_EVERY_MS = 180_000
+const LATE_EVERY = 20
+const LATE_MAX_HOURS = 30
+const MEDIUM_EVERY = 20
+
+/** In order of arrival. */
+export function planHalfYear(rows: readonly Row[]): Arrival[] {
+  const sessions = new Map<string, { begun: number; plays: number }>()
+  const arrivals: Arrival[] = []
+  rows.forEach(({ viewer, oid, viewedAt }, place) => {
+    const key = `${viewer} ${Math.floor(viewedAt / DAY_MS)}`
+    const session = sessions.get(key) ?? { begun: START + Math.floor(((END - START) * place) / rows.length), plays: 0 }
+    sessions.set(key, session)
+    const playedAt = Math.min(session.begun + PLAY_EVERY_MS * session.plays++, END - 1)
+    const lateMs = place % LATE_EVERY === 7 ? (1 + ((place * 7_919) % LATE_MAX_HOURS)) * HOUR_MS : 0
+    const at = Math.min(playedAt + lateMs, END - 1)
+    arrivals.push({ at, viewer, oid, playedAt }, { at, viewer: HEAVY, oid, playedAt })
+    if (place % MEDIUM_EVERY === 0) arrivals.push({ at, viewer: MEDIUM, oid, playedAt })
+  })
+  return arrivals.toSorted((a, b) => a.at - b.at)
+}
