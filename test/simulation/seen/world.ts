@@ -92,6 +92,8 @@ export async function runSeenWorld(
   const places = drawRoles(between, chance).map((role): Place => ({ role, process: undefined, starts: 0, stopping: '' }))
   let quietUntil: number | undefined
   let turnsWaited = 0
+  /** Nobody begins anything until time has passed. */
+  let isResting = false
 
   function start(place: Place, index: number): void {
     const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
@@ -188,7 +190,10 @@ export async function runSeenWorld(
   /** To the end of an hour or of a month, or some hours on, or months. Long ones only when nothing is under way. */
   function leap(): void {
     const now = scheduler.now()
-    const isIdle = scheduler.underWay() === 0 && !clients.isBusy()
+    const isIdle = isAtRest()
+    // Without faults nothing takes hours: nobody begins anything more until nothing is under way.
+    isResting = isCalm && !isIdle
+    if (isResting) return
     const edge = between(-12_000, chance(0.5) ? 12_000 : 90_000)
     const which = random()
     let to = now
@@ -228,7 +233,8 @@ export async function runSeenWorld(
     if ((scheduler.underWay() === 0 || chance(0.5)) && scheduler.fireDue()) return true
     if (quietUntil !== undefined) return stepQuiet(quietUntil)
     const what = random()
-    if (what < faultChance) misfortune()
+    if (isResting && isAtRest()) leap()
+    else if (what < faultChance) misfortune()
     else if (what < faultChance + leapChance) leap()
     else if (what < faultChance + leapChance + actChance && act()) return true
     else if (!scheduler.advanceOne()) idle()
@@ -237,7 +243,11 @@ export async function runSeenWorld(
   }
 
   function act(): boolean {
-    return clients.act(serving())
+    return !isResting && clients.act(serving())
+  }
+
+  function isAtRest(): boolean {
+    return scheduler.underWay() === 0 && !clients.isBusy()
   }
 
   function serving(): SeenProcess[] {
