@@ -27,6 +27,8 @@ export type DeploymentOptions = {
   jobs?: number
   /** `tidemark job thumbup`. Default 0. */
   markJobs?: number
+  /** `tidemark job feed-existence`. Default 0. */
+  seenJobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
   /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
@@ -42,6 +44,7 @@ export type DeploymentOptions = {
 export type DeploymentSettings = {
   history?: Record<string, unknown>
   thumbup?: Record<string, unknown>
+  existence?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
   stores?: { regions?: number; redis?: Record<string, unknown> }
 }
@@ -54,6 +57,7 @@ export type Deployment = {
   gateways: Role[]
   jobs: Role[]
   markJobs: Role[]
+  seenJobs: Role[]
   subgraphs: Role[]
   roles: Role[]
   links: Link[]
@@ -120,21 +124,24 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const gateways = await makeRoles(['gateway'], options.gateways ?? 1)
     const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
     const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
+    const seenJobs = await makeRoles(['job', 'feed-existence'], options.seenJobs ?? 0)
     const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
     await Promise.all(roles.map((role) => role.start()))
     const stores = () => openStores(config, systemClock, silent)
-    return { servers, gateways, jobs, markJobs, subgraphs, roles, links, config, openStores: stores, remove }
+    return { servers, gateways, jobs, markJobs, seenJobs, subgraphs, roles, links, config, openStores: stores, remove }
   } catch (error) {
     await remove()
     throw error
   }
 }
 
-type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs'>>
+type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs' | 'seenJobs'>>
 
 /** Is everything where it belongs? Undefined, or what is left to do. */
-export async function leftToDo({ gateways, jobs, markJobs = [] }: Watched): Promise<string | undefined> {
-  const [ofGateways, ofJobs, ofMarkJobs] = await Promise.all([gateways, jobs, markJobs].map((roles) => Promise.all(roles.map(metricsOf))))
+export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }: Watched): Promise<string | undefined> {
+  const [ofGateways, ofJobs, ofMarkJobs, ofSeenJobs] = await Promise.all(
+    [gateways, jobs, markJobs, seenJobs].map((roles) => Promise.all(roles.map(metricsOf))),
+  )
   const read = (of: typeof ofGateways, name: string): number[] => of?.map((metrics) => metrics?.get(name) ?? Number.NaN) ?? []
   const figures = {
     // A breaker looks again once a second: until then answers may do without a store that is back.
@@ -148,6 +155,10 @@ export async function leftToDo({ gateways, jobs, markJobs = [] }: Watched): Prom
       'dirty marks': read(ofMarkJobs, 'tidemark_dirty_marks'),
       'log messages of marks': read(ofMarkJobs, 'tidemark_marks_log_lag_messages'),
       'changes whose events wait': read(ofMarkJobs, 'tidemark_marks_outbox'),
+    }),
+    ...(seenJobs.length > 0 && {
+      'log messages of plays': read(ofSeenJobs, 'tidemark_plays_log_lag_messages'),
+      'shards to fold': read(ofSeenJobs, 'tidemark_folds_shards_left'),
     }),
   }
   const left = Object.entries(figures).filter(([, counts]) => counts.some((count) => count !== 0))
