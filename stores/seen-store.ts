@@ -56,7 +56,8 @@ export type HotSeen = {
   /**
    * Grows whenever something of the viewer's, of any business, leaves staging, in the same atomic step; `staged` and it are of
    * one moment. Filters that were loaded after this value was read lack nothing that is not in `staged`. 0 where nothing was
-   * ever folded, or not within FOLDS_KEPT_MS: so what is kept by it is kept for less than that.
+   * ever folded, or not within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. One that was forgotten goes on
+   * above any value it ever had (a store that forgets gives times): what is kept by an older one is never taken for new.
    */
   folds: number
 }
@@ -98,6 +99,7 @@ export interface SeenStore {
    * in the ring stays where the layout in use when he was staged has put it.
    */
   getRingLayouts(): Promise<RingLayout[]>
+  /** Of several with one `since` the first stays. */
   putRingLayout(layout: RingLayout): Promise<void>
 
   /** Rewards claimed at or before `claimedBefore` and not yet confirmed, of these regions; at most `limit`. */

@@ -21,10 +21,17 @@ export async function announceShape(
   { slots, shards }: RingShape,
   now: number,
 ): Promise<void> {
-  const last = (await hot.getRingLayouts()).at(-1)
-  if (last !== undefined && last.slots === slots && last.shards === shards) return
-  // Never before the one it follows, whatever this server's clock says.
-  await hot.putRingLayout({ slots, shards, since: Math.max(now, (last?.since ?? 0) + 1) })
+  const isOurs = (layout: RingLayout | undefined): boolean => layout?.slots === slots && layout.shards === shards
+  let layouts = await hot.getRingLayouts()
+  for (let earliest = now; !isOurs(layouts.at(-1));) {
+    // Never before the one it follows, whatever this server's clock says.
+    const since = Math.max(earliest, (layouts.at(-1)?.since ?? 0) + 1)
+    earliest = since + 1
+    await hot.putRingLayout({ slots, shards, since })
+    layouts = await hot.getRingLayouts()
+    // Of two processes that chose the same moment the first one's stays: then this one's follows it.
+    if (isOurs(layouts.findLast((layout) => layout.since <= since))) return
+  }
 }
 
 /** Distinct shapes: those that somebody may still write by, and those that may only have something left. */

@@ -17,6 +17,7 @@ export function layoutsContract({ store, regions, shape, another, reopen }: Seen
     await store().putRingLayout(second)
     await store().putRingLayout(first)
     await store().putRingLayout(first)
+    await store().putRingLayout({ ...first, slots: 9 })
     await store().putRingLayout({ ...second, since: since + 20 })
     expect(await store().getRingLayouts()).toEqual([...before, first, second])
     await store().putRingLayout({ ...first, since: since + 30 })

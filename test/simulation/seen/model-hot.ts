@@ -18,8 +18,8 @@ export type SeenHotFaults = {
   dropsRing?: boolean
   /** Readers are never told that a viewer was folded. */
   hidesFolds?: boolean
-  /** The count of folds is forgotten as soon as nothing is staged. */
-  forgetsFolds?: boolean
+  /** A count of folds that was forgotten begins anew. */
+  restartsFolds?: boolean
   /** Stages by the hour of `playedAt`. */
   stagesByPlayedAt?: boolean
 }
@@ -46,8 +46,7 @@ export function makeSeenHotState(regions: number, faults: SeenHotFaults, observe
     forgetFolds(isGone: () => boolean): void {
       for (const [viewer, { staged }] of state.viewers) {
         if (staged.size > 0) continue
-        if ((faults.forgetsFolds === true || now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS) && isGone())
-          state.viewers.delete(viewer)
+        if (now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS && isGone()) state.viewers.delete(viewer)
       }
     },
   }
@@ -85,6 +84,8 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     if (faults.dropsRing === true) for (const [place, ring] of state.ring) if (place.startsWith(`${slot}:`)) ring.delete(viewer)
     const gone = before.flatMap(([key, play]) => (held?.has(key) === true ? [] : [play]))
     if (gone.length > 0) {
+      const own = state.viewers.get(viewer)
+      if (own?.folds === 1 && faults.restartsFolds !== true) own.folds = hot.now()
       hot.touchedAt.set(viewer, hot.now())
       observer.removed(viewer, gone)
     }

@@ -88,7 +88,9 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
         const own = all.get(place) ?? new Map<string, Set<number>>()
         all.set(place, own)
         const hours = own.get(subject) ?? new Set<number>()
-        own.set(subject, hours.add(Math.floor(at / HOUR_MS)))
+        // A server whose clock is behind still has the hour before, one that is ahead the next.
+        for (const other of [-quiet.skewMaxMs, 0, quiet.skewMaxMs]) hours.add(Math.floor((at + other) / HOUR_MS))
+        own.set(subject, hours)
       }
     }
     return all

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { RingShape } from '../../../stores/seen-store.ts'
-import { shapesOf } from '../../../subgraphs/feed-existence/layouts.ts'
+import { announceShape, shapesOf } from '../../../subgraphs/feed-existence/layouts.ts'
 import { HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen } from './opened.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -85,6 +85,21 @@ describe('a ring whose shape is changed on a running deployment', () => {
     expect(await waiting()).toBe(0)
     expect(job.figures()).toMatchObject({ viewers: 2, plays: 2, writes: 2 })
     expect([await next.unseen('7', ['1', '2']), await next.unseen('8', ['1', '2'])]).toEqual([['2'], ['2']])
+  })
+
+  test('is known in all its shapes, also if processes of several begin in the same millisecond', async () => {
+    const { opened } = open()
+    const { hot } = opened.plain
+    const now = opened.clock.now()
+    const announce = (...shapes: RingShape[]) => Promise.all(shapes.map((shape) => announceShape(hot, shape, now)))
+    await announce({ slots: 3, shards: 8 }, { slots: 9, shards: 2 }, { slots: 3, shards: 8 })
+    // By a server whose clock is ahead; the next ones choose the moment after it, all of them.
+    await hot.putRingLayout({ slots: 5, shards: 4, since: now + HOUR })
+    await announce({ slots: 6, shards: 6 }, { slots: 7, shards: 2 }, { slots: 8, shards: 4 })
+    const known = (await hot.getRingLayouts()).map(({ slots, shards }) => `${slots}x${shards}`)
+    expect(known.slice(0, 2).toSorted()).toEqual(['3x8', '9x2'])
+    expect(known[2]).toBe('5x4')
+    expect(known.slice(3).toSorted()).toEqual(['6x6', '7x2', '8x4'])
   })
 
   test('has a shape by which others still write folded for a lap and a day after it was changed', () => {
