@@ -52,7 +52,7 @@ const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
   ['removing by the subject instead of exactly what was folded', { removesByKey: true }, /^(removal|comes back|filters)/],
   ['writing a filter without a look at its version', { ignoresVersions: true }, /^(removal|comes back|filters)/],
   ['using filters in memory without the count of folds', { hidesFolds: true }, /^comes back/],
-  ['a count of folds that was forgotten and begins anew', { restartsFolds: true }, /^comes back/],
+  ['a count of folds that is forgotten and begins anew', { restartsFolds: true }, /^comes back/],
   ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^quiet/],
   ['taking who is folded in the current hour out of the ring, with what he has staged since', { dropsRing: true }, /^quiet/],
   ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],

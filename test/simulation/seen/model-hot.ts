@@ -18,7 +18,7 @@ export type SeenHotFaults = {
   dropsRing?: boolean
   /** Readers are never told that a viewer was folded. */
   hidesFolds?: boolean
-  /** A count of folds that was forgotten begins anew. */
+  /** The count of folds is forgotten as soon as nothing is staged, and begins anew. */
   restartsFolds?: boolean
   /** Stages by the hour of `playedAt`. */
   stagesByPlayedAt?: boolean
@@ -46,7 +46,8 @@ export function makeSeenHotState(regions: number, faults: SeenHotFaults, observe
     forgetFolds(isGone: () => boolean): void {
       for (const [viewer, { staged }] of state.viewers) {
         if (staged.size > 0) continue
-        if (now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS && isGone()) state.viewers.delete(viewer)
+        const isOld = now() - (touchedAt.get(viewer) ?? 0) >= FOLDS_KEPT_MS
+        if ((isOld || faults.restartsFolds === true) && isGone()) state.viewers.delete(viewer)
       }
     },
   }
