@@ -195,18 +195,11 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
     if (writes.length > 0) report.closed += (await records.putFilters(writes)).filter(Boolean).length
   }
 
-  /** Sets a filter aside; writes what else is known of its month in its place, which is read before, so that it is not lost between. */
+  /** Sets a filter aside; what else is known of its month comes in its place. */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
-    await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason))
-    if (known.length === 0) return
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const [stored] = await records.getFilters([{ viewer, month }])
-      const filter = add(stored?.filter, month, known)
-      const write = { viewer, month, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(month) }
-      if ((await records.putFilters([write]))[0] === true) return
-    }
-    throw outrun({ viewer, month })
+    const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+    await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
   }
 
   function add(filter: Buffer | undefined, month: Month, subjects: readonly Subject[]): Buffer {

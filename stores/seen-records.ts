@@ -40,11 +40,12 @@ export interface SeenRecords {
    */
   putFilters(writes: readonly FilterWrite[]): Promise<boolean[]>
   /**
-   * Sets a filter aside that cannot be read, so that it is rebuilt: it is gone for readers, who find none and write with
-   * expected 0, and kept for operators until it expires, with the reason (its first 250 characters). Does nothing if another
-   * version is stored now.
+   * Sets a filter aside that cannot be read: it is kept for operators until it expires, with the reason (its first 250
+   * characters). In its place comes `rebuilt`, in the same step, so that no reader finds less than is known of it, whoever dies
+   * meanwhile; without one it is gone for readers, who find none and write with expected 0. Does nothing if another version
+   * is stored now.
    */
-  quarantineFilter(key: FilterKey, version: number, reason: string): Promise<void>
+  quarantineFilter(key: FilterKey, version: number, reason: string, rebuilt?: Buffer): Promise<void>
   /** Up to `limit` that were set aside, in any order. */
   listQuarantined(limit: number): Promise<QuarantinedFilter[]>
   /**

@@ -44,8 +44,8 @@ export function encodeFilter({ filter, version, expiresAt }: HeldFilter): Buffer
   return Buffer.concat([header, filter])
 }
 
-export function encodeSetAside({ version, expiresAt }: HeldFilter): Buffer {
-  return encodeFilter({ filter: NOTHING, version: version + 1, expiresAt })
+export function encodeSetAside({ version, expiresAt }: HeldFilter, rebuilt: Buffer = NOTHING): Buffer {
+  return encodeFilter({ filter: rebuilt, version: version + 1, expiresAt })
 }
 
 /** Shares the bytes of the value. */

@@ -52,7 +52,8 @@ export function openLmdbSeenRecords(environment: Environment): SeenRecords {
     getFilters: (keys) => reading(() => keys.map((key) => storedOf(readHeld(tables, filterKeyBytes(key))))),
     listFilters: (viewers) => reading(() => viewers.map((viewer) => listOf(tables, viewer))),
     putFilters: (writes) => calling(() => environment.write(() => writes.map((write) => putOne(tables, write)))),
-    quarantineFilter: (key, version, reason) => calling(() => environment.write(() => setAside(tables, key, version, reason))),
+    quarantineFilter: (key, version, reason, rebuilt) =>
+      calling(() => environment.write(() => setAside(tables, key, version, reason, rebuilt))),
     listQuarantined: (limit) => reading(() => listAside(tables, limit)),
     purgeExpired: (expiredBefore, limit) =>
       calling(() => environment.writeToFree(() => purgeSome(tables, expiredBefore, Math.min(limit, PURGED_PER_WRITE)))),
@@ -89,14 +90,14 @@ function putOne(tables: SeenTables, { viewer, month, filter, expected, expiresAt
   return true
 }
 
-function setAside(tables: SeenTables, { viewer, month }: FilterKey, version: number, reason: string): void {
+function setAside(tables: SeenTables, { viewer, month }: FilterKey, version: number, reason: string, rebuilt?: Buffer): void {
   const key = filterKeyBytes({ viewer, month })
   const before = readHeld(tables, key)
   if (before === undefined || before.filter.length === 0 || before.version !== version) return
   const aside = quarantineKey(key, version)
   void tables.quarantined.put(aside, encodeQuarantined(before, cutReason(reason)))
   void tables.expiring.put(expiringKey(before.expiresAt, QUARANTINED, aside), PRESENT)
-  void tables.filters.put(key, encodeSetAside(before))
+  void tables.filters.put(key, encodeSetAside(before, rebuilt))
 }
 
 function listAside(tables: SeenTables, limit: number): QuarantinedFilter[] {

@@ -15,7 +15,7 @@ import type { FilterWrite, SeenRecords, StoredFilter } from '../seen-records.ts'
 import { type CheckedOptions, openCheckedDatabase } from './checked-database.ts'
 import type { Database } from './database.ts'
 import { isOverload } from './failures.ts'
-import { bytesLiteral, idLiteral } from './literals.ts'
+import { bytesLiteral, idLiteral, numberLiteral } from './literals.ts'
 import { KEYS_MAX, chunked, placed } from './mark-rows.ts'
 import { type PackedWrite, packFilterKey, packWrites, putSome } from './put-filters.ts'
 import type { MysqlFigures } from './record-store.ts'
@@ -120,14 +120,14 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
       return found
     },
 
-    quarantineFilter(key, version, reason) {
+    quarantineFilter(key, version, reason, rebuilt) {
       const [viewer = '', month = ''] = packFilterKey(key).key
       const text = bytesLiteral(Buffer.from(cutReason(reason)))
       return transactions.change(async (session) => {
         const [row] = (await session.send(lockFilters([['0', viewer, month]]))).rows
         if (row === undefined || Number(row[1]) !== version || Number(row[2]) === 1) return
         await session.send(copyToQuarantine(viewer, month, text))
-        await session.send(setFilterAside(viewer, month))
+        await session.send(setFilterAside(viewer, month, placeOf(rebuilt)))
       })
     },
 
@@ -169,6 +169,10 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
     close: () => database.close(),
     figures: () => ({ ...window.figures(), rows: rowsSent, retries: transactions.retries() }),
   }
+}
+
+function placeOf(rebuilt: Buffer | undefined): { bytes: string; filter: string } | undefined {
+  return rebuilt && { bytes: numberLiteral(rebuilt.length), filter: bytesLiteral(rebuilt) }
 }
 
 /** From `start` on, up to `rowsMax` writes that fit into a transaction; at least one. */

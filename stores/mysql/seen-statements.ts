@@ -28,6 +28,7 @@ export function lockFilters(keys: readonly Tuple[]): string {
   return `SELECT ${HINT} k.i, f.version, f.bytes = 0 FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN seen_filters f ON ${KEY_JOIN} FOR UPDATE`
 }
 
+const NOTHING = { bytes: '0', filter: 'NULL' }
 const COLUMNS = 'viewer, month, version, expires_at, bytes, filter'
 
 /** Fails if one of them is there already. `rows`: (viewer, month, version, expires_at, bytes, filter). */
@@ -47,8 +48,9 @@ SELECT viewer, month, version, expires_at, ${reason}, filter FROM seen_filters W
 ON DUPLICATE KEY UPDATE reason = VALUES(reason), filter = VALUES(filter)`
 }
 
-export function setFilterAside(viewer: string, month: string): string {
-  return `UPDATE seen_filters SET version = version + 1, bytes = 0, filter = NULL WHERE viewer = ${viewer} AND month = ${month}`
+/** `rebuilt`: what comes in its place, and its bytes; absent: nothing. */
+export function setFilterAside(viewer: string, month: string, rebuilt: { bytes: string; filter: string } = NOTHING): string {
+  return `UPDATE seen_filters SET version = version + 1, bytes = ${rebuilt.bytes}, filter = ${rebuilt.filter} WHERE viewer = ${viewer} AND month = ${month}`
 }
 
 /** Columns: viewer, month, version, reason, filter. */
@@ -83,6 +85,7 @@ export function sampleSeenStatements(): string[] {
     updateFilters([row]),
     copyToQuarantine(one, '680', `x'62726f6b656e'`),
     setFilterAside(one, '680'),
+    setFilterAside(one, '680', { bytes: '2', filter: `x'f001'` }),
     selectQuarantined(10),
     MEASURE_FILTERS,
     deleteExpiredOf('seen_filters', 1_900_000_000_000, 100),

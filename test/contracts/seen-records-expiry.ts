@@ -53,6 +53,19 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await store().putFilters([filterWrite(viewer, someBytes(13), { expected: rebuilt?.version ?? 0 })])).toEqual([true])
   })
 
+  it('one that is set aside with what is known of it has that in its place, at once, and keeps its expiry', async () => {
+    const viewer = freshViewer()
+    await store().putFilters([filterWrite(viewer, someBytes(10))])
+    const { expiring: before } = await store().measureFilters()
+    for (const version of [2, 0]) await store().quarantineFilter(filterKey(viewer), version, 'another', someBytes(1))
+    await Promise.all([store(), second()].map((own) => own.quarantineFilter(filterKey(viewer), 1, 'broken', someBytes(4_000))))
+    expect(await store().getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(4_000), version: 2 }])
+    expect((await asideOf(viewer)).map(({ filter, reason }) => ({ filter, reason }))).toEqual([{ filter: someBytes(10), reason: 'broken' }])
+    expect((await store().measureFilters()).expiring).toEqual(before)
+    for (const expected of [0, 1]) expect(await store().putFilters([filterWrite(viewer, someBytes(1), { expected })])).toEqual([false])
+    expect(await store().putFilters([filterWrite(viewer, someBytes(12), { expected: 2 })])).toEqual([true])
+  })
+
   it('of two who rebuild one wins', async () => {
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(10))])

@@ -54,12 +54,18 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
     return true
   }
 
-  function quarantine({ viewer, month }: FilterKey, version: number, reason: string): void {
+  function quarantine({ viewer, month }: FilterKey, version: number, reason: string, rebuilt: Buffer | undefined): void {
     const before = held({ viewer, month })
     if (before?.filter === undefined || before.version !== version) return
     const { filter, expiresAt } = before
     state.quarantined.push({ viewer, month, filter, version, expiresAt, reason: cutReason(reason) })
-    state.filters.set(textOf({ viewer, month }), { viewer, month, filter: undefined, version: version + 1, expiresAt })
+    state.filters.set(textOf({ viewer, month }), {
+      viewer,
+      month,
+      filter: rebuilt && Buffer.from(rebuilt),
+      version: version + 1,
+      expiresAt,
+    })
   }
 
   function purge(expiredBefore: number, limit: number): number {
@@ -82,7 +88,8 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
     getFilters: (keys) => run('getFilters', [keys], () => keys.map(get)),
     listFilters: (viewers) => run('listFilters', [viewers], () => viewers.map(listOf)),
     putFilters: (writes) => run('putFilters', [writes], () => writes.map(put)),
-    quarantineFilter: (key, version, reason) => run('quarantineFilter', [key, version, reason], () => quarantine(key, version, reason)),
+    quarantineFilter: (key, version, reason, rebuilt) =>
+      run('quarantineFilter', [key, version, reason, rebuilt], () => quarantine(key, version, reason, rebuilt)),
     listQuarantined: (limit) =>
       run('listQuarantined', [limit], () =>
         state.quarantined

@@ -60,8 +60,8 @@ export function openSimulatedSeenRecords(
         [writes.map(({ viewer, month, expected, filter }) => ({ viewer, month, expected, bytes: filter.length }))],
         writes.map((write) => () => put(write)),
       ),
-    quarantineFilter: (key, version, reason) =>
-      once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason)),
+    quarantineFilter: (key, version, reason, rebuilt) =>
+      once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason, rebuilt)),
     listQuarantined: (limit) => once('listQuarantined', [limit], () => model.listQuarantined(limit)),
     purgeExpired: (before, limit) =>
       once('purgeExpired', [before], () => {

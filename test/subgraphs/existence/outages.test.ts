@@ -204,6 +204,26 @@ describe('a filter that is damaged', () => {
     await stopped
   })
 
+  test('is made anew in the step that sets it aside: whoever dies next, and whoever reads in between, misses nothing', async () => {
+    const { opened, served } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    // Nothing can be written any more once it was set aside.
+    opened.refuse('records.putFilters', 'RECORD_STORE_UNAVAILABLE')
+    await served.ask(UNSEEN, viewer)
+    await until(() => served.subgraph.figures().repairs.repaired === 1)
+    await settle()
+    expect(await served.unseen('7', ['filtered', 'new'])).toEqual(['new'])
+    opened.refuse('records.putFilters', undefined)
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
   test('of a newer version is told once, and not looked for by every reader', async () => {
     const { opened, served, job } = await open()
     await served.play('7', ['filtered'])
