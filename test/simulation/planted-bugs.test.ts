@@ -56,6 +56,7 @@ const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
   ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^quiet/],
   ['taking who is folded in the current hour out of the ring, with what he has staged since', { dropsRing: true }, /^quiet/],
   ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],
+  ['setting a damaged filter aside before it is made anew', { rebuildsLater: true }, /^(comes back|removal|filters)/],
   ['committing offsets before plays are staged', { commitsFirst: true }, /^log/],
 ]
 

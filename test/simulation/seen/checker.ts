@@ -41,6 +41,8 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
   /** By viewer and month: what must be in that filter after quiet. */
   const folded = new Map<string, Set<string>>()
   const writes = new Map<string, number>()
+  /** Filters that were damaged once: what is made anew has the newest play of each subject only. */
+  const damaged = new Set<string>()
   let stores: Stored | undefined
   let ticks = 0
   let failure: Violation | undefined
@@ -140,6 +142,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     tick: () => ticks,
     writes,
     folded,
+    damaged,
     landings,
     landedSince: (play: Play, tick: number) =>
       landed(play.viewer, play.business, play.oid).some((each) => each.tick > tick && each.playedAt === play.playedAt),

@@ -16,6 +16,8 @@ export type SeenRecordsFaults = {
   ignoresVersions?: boolean
   /** Filters are kept for a month less. */
   expiresEarly?: boolean
+  /** A damaged filter is set aside first, and what is known of it is written then. */
+  rebuildsLater?: boolean
 }
 
 export type SeenRecordsObserver = {
@@ -40,9 +42,10 @@ export function openSimulatedSeenRecords(
 
   async function put(asked: FilterWrite): Promise<boolean> {
     const stored = state.filters.get(`${asked.month}:${asked.viewer}`)
+    const current = stored?.filter === undefined ? 0 : stored.version
     const write = {
       ...asked,
-      expected: faults.ignoresVersions === true ? (stored?.version ?? 0) : asked.expected,
+      expected: faults.ignoresVersions === true ? current : asked.expected,
       expiresAt: faults.expiresEarly === true ? asked.expiresAt - 31 * DAY_MS : asked.expiresAt,
     }
     const version = stored?.version ?? 0
@@ -60,8 +63,13 @@ export function openSimulatedSeenRecords(
         [writes.map(({ viewer, month, expected, filter }) => ({ viewer, month, expected, bytes: filter.length }))],
         writes.map((write) => () => put(write)),
       ),
-    quarantineFilter: (key, version, reason, rebuilt) =>
-      once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason, rebuilt)),
+    async quarantineFilter(key, version, reason, rebuilt) {
+      const isLater = faults.rebuildsLater === true
+      await once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason, isLater ? undefined : rebuilt))
+      if (!isLater || rebuilt === undefined) return
+      const write = { ...key, filter: rebuilt, expected: 0, expiresAt: 0 }
+      await once('putFilters', [key], () => model.putFilters([write]))
+    },
     listQuarantined: (limit) => once('listQuarantined', [limit], () => model.listQuarantined(limit)),
     purgeExpired: (before, limit) =>
       once('purgeExpired', [before], () => {
@@ -76,17 +84,38 @@ export function openSimulatedSeenRecords(
   }
 }
 
-const opened = new WeakMap<Buffer, Probe>()
+/** Null: cannot be read. */
+const opened = new WeakMap<Buffer, Probe | null>()
 
-/** The stored filter of a month, opened; undefined if there is none. */
-export function probeOf(state: SeenRecordsState, viewer: ViewerId, month: number): Probe | undefined {
+/** The stored filter of a month, opened; undefined if there is none, null if it cannot be read. */
+export function probeOf(state: SeenRecordsState, viewer: ViewerId, month: number): Probe | null | undefined {
   const filter = state.filters.get(`${month}:${viewer}`)?.filter
   if (filter === undefined) return undefined
-  const probe = opened.get(filter) ?? openFilter(filter)
-  opened.set(filter, probe)
+  let probe = opened.get(filter)
+  if (probe === undefined) {
+    try {
+      probe = openFilter(filter)
+    } catch {
+      probe = null
+    }
+    opened.set(filter, probe)
+  }
   return probe
 }
 
+/** True too if it cannot be read: then nobody can tell. */
 export function isInFilter(state: SeenRecordsState, viewer: ViewerId, month: number, business: number, oid: string): boolean {
-  return probeOf(state, viewer, month)?.has(...hashOf(business, oid)) === true
+  const probe = probeOf(state, viewer, month)
+  return probe === null || probe?.has(...hashOf(business, oid)) === true
+}
+
+/** As by a disk that lies: nobody has written it. Returns whose it was; undefined if there is none. */
+export function damageFilter(state: SeenRecordsState, pick: (count: number) => number): FilterKey | undefined {
+  const held = [...state.filters.values()].filter(({ filter }) => filter !== undefined)
+  if (held.length === 0) return undefined
+  const { viewer, month, filter, ...rest } = held[pick(held.length)] as (typeof held)[number] & { filter: Buffer }
+  const damaged = Buffer.from(filter)
+  damaged[pick(damaged.length)]! ^= 0x10
+  state.filters.set(`${month}:${viewer}`, { viewer, month, filter: damaged, ...rest })
+  return { viewer, month }
 }

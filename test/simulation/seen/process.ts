@@ -13,6 +13,8 @@ import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import type { LogState, Member } from '../model-log.ts'
 import type { Role } from '../process.ts'
 import type { Life, Scheduler } from '../scheduler.ts'
+import type { SeenChecker } from './checker.ts'
+import { openSimulatedHistory } from './model-history.ts'
 import { openSimulatedSeenStore, type SeenHotState } from './model-hot.ts'
 import { openSimulatedPlayLog } from './model-plays.ts'
 import { openSimulatedSeenRecords, type SeenRecordsFaults, type SeenRecordsObserver } from './model-records.ts'
@@ -22,6 +24,8 @@ export type SeenWorldStores = {
   log: LogState
   records: SeenRecordsState
   recordsObserver: SeenRecordsObserver
+  /** Absent where no history is kept. */
+  landings: SeenChecker['landings'] | undefined
   faults: SeenRecordsFaults
 }
 
@@ -62,7 +66,8 @@ export function startSeenProcess(
   const records = { ...plainRecords, check: () => noted(plainRecords.check()), getFilters: noting(plainRecords.getFilters) }
   const log = { ...plainLog, check: () => noted(plainLog.check()), appendPlays: noting(plainLog.appendPlays) }
   const own: Config = { ...config, existence: { ...config.existence, ...shape } }
-  const subgraph = makeExistenceSubgraph(clock, { hot, log, records }, own, onError, { guard, random })
+  const history = stores.landings && openSimulatedHistory(stores.landings, gate)
+  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history }, own, onError, { guard, random })
   const job = role.persists ? startJob() : undefined
 
   /** Whoever stops a process waits also for what it has given up. */

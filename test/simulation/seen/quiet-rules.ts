@@ -9,7 +9,7 @@ import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import type { SeenChecker } from './checker.ts'
 import { nameOfMonth, textOf } from './checker.ts'
 import type { SeenHotState } from './model-hot.ts'
-import { isInFilter } from './model-records.ts'
+import { isInFilter, probeOf } from './model-records.ts'
 import { BUSINESSES, OIDS, keyText } from './universe.ts'
 
 export type SeenQuiet = {
@@ -32,7 +32,7 @@ const HOUR_MS = 3_600_000
 
 export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   const { now, hot, records, lag, logged } = quiet
-  const { fail, landings, folded, writes } = checker
+  const { fail, landings, folded, damaged, writes } = checker
   if (hot.countStaged() > 0) {
     const [viewer] = [...hot.state.viewers].find(([, { staged }]) => staged.size > 0) ?? []
     const [play] = hot.stagedOf(viewer ?? '')
@@ -46,7 +46,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   for (const play of logged) checkLogged(play)
   const played = monthsPlayed()
   for (const { viewer, month, filter, expiresAt } of records.filters.values()) {
-    if (filter === undefined) continue
+    if (filter === undefined || probeOf(records, viewer, month) === null) continue
     const may = played.get(`${month}:${viewer}`) ?? new Map<string, Set<number>>()
     let held = 0
     for (const business of BUSINESSES)
@@ -72,10 +72,15 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
     // What expired meanwhile is gone, as it should.
     if (Number(month) <= monthOf(now) - 5) continue
     for (const key of keys) {
+      if (damaged.has(text) && newestMonthOf(viewer, key) !== Number(month)) continue
       const [business = '', oid = ''] = key.split(':')
       if (!isInFilter(records, viewer, Number(month), Number(business), oid))
         fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, and is not in its filter any more`, viewer)
     }
+  }
+
+  function newestMonthOf(viewer: string, key: string): number {
+    return monthOf(Math.max(...(landings.get(`${viewer} ${key}`) ?? []).map(({ playedAt }) => playedAt)))
   }
 
   /** By viewer and month, then by subject: the hours in which it was staged. */

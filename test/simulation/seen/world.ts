@@ -18,7 +18,7 @@ import { makeSeenClients } from './clients.ts'
 import { drawConfig, drawGuard, drawShape, drawStart, PATIENCE_MS, REGIONS } from './draws.ts'
 import { makeSeenHotState, type SeenHotFaults } from './model-hot.ts'
 import { openSimulatedPlayLog, type PlayMessage } from './model-plays.ts'
-import type { SeenRecordsFaults } from './model-records.ts'
+import { damageFilter, type SeenRecordsFaults } from './model-records.ts'
 import { startSeenProcess, type SeenProcess, type SeenWorldStores } from './process.ts'
 import { checkSeenQuiet } from './quiet-rules.ts'
 
@@ -74,7 +74,9 @@ export async function runSeenWorld(
       committed: () => undefined,
     },
   )
-  const stores: SeenWorldStores = { hot, log, records, recordsObserver: checker.recordsObserver, faults }
+  const hasHistory = chance(0.5)
+  const landings = hasHistory ? checker.landings : undefined
+  const stores: SeenWorldStores = { hot, log, records, recordsObserver: checker.recordsObserver, landings, faults }
   const players: Life = { name: 'the players', dead: false, skewMs: 0 }
   const clients = makeSeenClients(
     random,
@@ -142,11 +144,20 @@ export async function runSeenWorld(
       if (place.process !== undefined) place.stopping ||= 'asked'
     } else if (which < 0.55) restartOne()
     else if (which < 0.8) breakOrMend((['hot', 'log', 'records', 'records'] as const)[randomBelow(random, 4)] as StoreName)
-    else if (which < 0.93) rebalance()
-    else if (which < 0.96) {
+    else if (which < 0.92) rebalance()
+    else if (which < 0.945) {
       history?.note(scheduler.now(), '--- a message nobody can read')
       log.appendUnreadable(randomBelow(random, REGIONS))
-    } else changeShape()
+    } else if (which < 0.96 || !hasHistory) changeShape()
+    else damage()
+  }
+
+  /** Where history is kept: without it nobody could make it anew. */
+  function damage(): void {
+    const key = damageFilter(records, (count) => randomBelow(random, count))
+    if (key === undefined) return
+    checker.damaged.add(`${key.month}:${key.viewer}`)
+    history?.note(scheduler.now(), `--- the filter of viewer ${key.viewer} and month ${key.month} is damaged`)
   }
 
   function restartOne(): void {
