@@ -41,8 +41,16 @@ export type SeenChaosReport = {
 
 const SLOTS = 6
 const REGIONS = 24
-/** Few, so that a worker is soon through all of them; and early folds all the time. */
-export const EXISTENCE = { slots: SLOTS, shards: 2 * REGIONS, stagedMax: 10, foldEveryMs: 300, settleMs: 1_000, purgeEveryMs: 1_000 }
+/** Few shards, so that a worker is soon through all of them; early folds all the time; what was served stays for the whole run. */
+export const EXISTENCE = {
+  slots: SLOTS,
+  shards: 2 * REGIONS,
+  stagedMax: 10,
+  issuedMinAgeMs: 4 * HOUR_MS,
+  foldEveryMs: 300,
+  settleMs: 1_000,
+  purgeEveryMs: 1_000,
+}
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
 const CUT_MIN_MS = 500
 const LANES = 8
