@@ -22,7 +22,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     progress,
   })
   const { faults, tally, verification, wrong, deaths } = report
-  for (const sentence of [...verification.losses, ...wrong, ...deaths].slice(0, 50)) progress(sentence)
+  for (const sentence of [...deaths, ...verification.losses, ...wrong].slice(0, 50)) progress(sentence)
   for (const [what, count] of Object.entries(tally.errors())) progress(`error, ${count} times: ${what}`)
   for (const [what, count] of Object.entries(tally.errorsOfTwo())) progress(`error with two stores out of order, ${count} times: ${what}`)
   return [
