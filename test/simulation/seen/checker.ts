@@ -72,7 +72,8 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         folded.set(key, own)
         const isThere = isInFilter(records, viewer, month, business, oid)
         // A filter may have come to its end: nobody asks for it any more.
-        if (!isThere && month > monthOf(now()) - 5)
+        const isElsewhere = damaged.has(key) && newestMonthOf(viewer, keyText(business, oid)) !== month
+        if (!isThere && !isElsewhere && month > monthOf(now()) - 5)
           fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
       }
     },
@@ -96,6 +97,11 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
       for (const { viewer, month } of keys)
         if (month > newest) fail(`expiry: the filter of ${nameOfMonth(month)} was purged before its sixth month after`, viewer)
     },
+  }
+
+  /** In which month a filter that was made anew has it. */
+  function newestMonthOf(viewer: ViewerId, key: string): Month {
+    return monthOf(Math.max(...(landings.get(`${viewer} ${key}`) ?? []).map(({ playedAt }) => playedAt)))
   }
 
   function stagedNow(viewer: ViewerId, business: BusinessNumber): Set<string> {
@@ -143,6 +149,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     writes,
     folded,
     damaged,
+    newestMonthOf,
     landings,
     landedSince: (play: Play, tick: number) =>
       landed(play.viewer, play.business, play.oid).some((each) => each.tick > tick && each.playedAt === play.playedAt),

@@ -72,15 +72,11 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
     // What expired meanwhile is gone, as it should.
     if (Number(month) <= monthOf(now) - 5) continue
     for (const key of keys) {
-      if (damaged.has(text) && newestMonthOf(viewer, key) !== Number(month)) continue
+      if (damaged.has(text) && checker.newestMonthOf(viewer, key) !== Number(month)) continue
       const [business = '', oid = ''] = key.split(':')
       if (!isInFilter(records, viewer, Number(month), Number(business), oid))
         fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, and is not in its filter any more`, viewer)
     }
-  }
-
-  function newestMonthOf(viewer: string, key: string): number {
-    return monthOf(Math.max(...(landings.get(`${viewer} ${key}`) ?? []).map(({ playedAt }) => playedAt)))
   }
 
   /** By viewer and month, then by subject: the hours in which it was staged. */
