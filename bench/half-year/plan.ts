@@ -2,7 +2,7 @@
  * Recorded interactions spread over half a year, in a way that has no chance in it:
  *
  * - The rows keep their order, and the n-th of N begins at n/N of the half year. Rows of one viewer and one recorded day are one
- *   session: it begins with its first row, and a play follows every three minutes.
+ *   sitting: it begins with its first row, and a play follows every three minutes.
  * - One play in twenty arrives late, as from a device that was offline: 1 to 30 hours after it was played.
  * - `everyone` has watched whatever anybody watches, and `some` every twentieth of it: a heavy and a medium viewer, which the
  *   recorded ones, seven rows each, are not.
@@ -26,13 +26,13 @@ const MEDIUM_EVERY = 20
 
 /** In order of arrival. */
 export function planHalfYear(rows: readonly Row[]): Arrival[] {
-  const sessions = new Map<string, { begun: number; plays: number }>()
+  const sittings = new Map<string, { begun: number; plays: number }>()
   const arrivals: Arrival[] = []
   rows.forEach(({ viewer, oid, viewedAt }, place) => {
     const key = `${viewer} ${Math.floor(viewedAt / DAY_MS)}`
-    const session = sessions.get(key) ?? { begun: START + Math.floor(((END - START) * place) / rows.length), plays: 0 }
-    sessions.set(key, session)
-    const playedAt = Math.min(session.begun + PLAY_EVERY_MS * session.plays++, END - 1)
+    const sitting = sittings.get(key) ?? { begun: START + Math.floor(((END - START) * place) / rows.length), plays: 0 }
+    sittings.set(key, sitting)
+    const playedAt = Math.min(sitting.begun + PLAY_EVERY_MS * sitting.plays++, END - 1)
     const lateMs = place % LATE_EVERY === 7 ? (1 + ((place * 7_919) % LATE_MAX_HOURS)) * HOUR_MS : 0
     const at = Math.min(playedAt + lateMs, END - 1)
     arrivals.push({ at, viewer, oid, playedAt }, { at, viewer: HEAVY, oid, playedAt })
