@@ -29,6 +29,7 @@ export function drawConfig(between: Between, chance: Chance): Config {
   const issuedCap = between(1, 5)
   return {
     ...BASE,
+    history: { ...BASE.history, sweepAfterMs: between(1, 10) * MINUTE_MS, sweepEveryMs: between(15, 45) * MINUTE_MS },
     existence: {
       ...BASE.existence,
       monthsBefore: chance(0.7) ? 3 : between(0, 4),

@@ -5,7 +5,15 @@
  */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { slotOf } from '../../../core/time-ring.ts'
-import { FOLDS_KEPT_MS, type HotSeen, type RingShape, type SeenStore, type StagedPlay } from '../../../stores/seen-store.ts'
+import {
+  FOLDS_KEPT_MS,
+  type HotSeen,
+  type RingShape,
+  type SeenStore,
+  type StagedPlay,
+  type PlayWrite,
+  type StagedCount,
+} from '../../../stores/seen-store.ts'
 import { makeSeenState, makeSeenStoreModel } from '../../contracts/seen-store-model.ts'
 import type { Gate } from '../gate.ts'
 
@@ -65,7 +73,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
   const once = async <R>(name: string, args: readonly unknown[], act: () => Promise<R>): Promise<R> =>
     (await inParts(name, args, [act]))[0] as R
 
-  async function stage(plays: readonly Play[], now: number, slot: number): Promise<{ viewer: ViewerId; staged: number }[]> {
+  async function stage(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
     observer.staged(plays)
     for (const { viewer } of plays) hot.touchedAt.set(viewer, hot.now())
     if (faults.stagesByPlayedAt !== true) return model.stagePlays(plays, { now, slot })
@@ -111,10 +119,11 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
         [plays, slot],
         some.map((own) => () => stage(own, now, slot)),
       )
-      return staged.map((own) => ({
-        viewer: own[0]?.viewer ?? '',
-        staged: Math.max(...own.map((each) => each.staged)),
-      }))
+      return staged.map((own) => {
+        const firsts = own.flatMap((each) => each.firsts ?? [])
+        const count = { viewer: own[0]?.viewer ?? '', staged: Math.max(...own.map((each) => each.staged)) }
+        return firsts.length > 0 ? { ...count, firsts } : count
+      })
     },
     getSeen: (viewer, business) => once('getSeen', [{ viewer }, business], () => getSeen(viewer, business)),
     getSeenMany: (of) =>
@@ -151,6 +160,9 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     countRing: () => once('countRing', [], () => model.countRing()),
     getRingLayouts: () => once('getRingLayouts', [], () => model.getRingLayouts()),
     putRingLayout: (layout) => once('putRingLayout', [layout], () => model.putRingLayout(layout)),
+    listPendingRewards: (regions, before, limit) =>
+      once('listPendingRewards', [regions], () => model.listPendingRewards(regions, before, limit)),
+    confirmRewards: (rewards) => once('confirmRewards', [rewards], () => model.confirmRewards(rewards)),
     check: () => once('check', [], () => model.check()),
     close: () => Promise.resolve(),
   }

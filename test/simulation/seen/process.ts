@@ -10,7 +10,7 @@ import { makeExistenceSubgraph } from '../../../subgraphs/feed-existence/index.t
 import type { ExistenceJob } from '../../../subgraphs/feed-existence/job.ts'
 import type { ExistenceService } from '../../../subgraphs/feed-existence/service.ts'
 import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
-import type { LogState, Member } from '../model-log.ts'
+import { openModelLog, type LogState, type Member } from '../model-log.ts'
 import type { Role } from '../process.ts'
 import type { Life, Scheduler } from '../scheduler.ts'
 import type { SeenChecker } from './checker.ts'
@@ -26,6 +26,8 @@ export type SeenWorldStores = {
   recordsObserver: SeenRecordsObserver
   /** Absent where no history is kept. */
   landings: SeenChecker['landings'] | undefined
+  /** Do first plays and issues of a day earn something? */
+  isRewarding: boolean
   faults: SeenRecordsFaults
 }
 
@@ -67,7 +69,8 @@ export function startSeenProcess(
   const log = { ...plainLog, check: () => noted(plainLog.check()), appendPlays: noting(plainLog.appendPlays) }
   const own: Config = { ...config, existence: { ...config.existence, ...shape } }
   const history = stores.landings && openSimulatedHistory(stores.landings, gate)
-  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history }, own, onError, { guard, random })
+  const rewards = stores.isRewarding ? openModelLog(stores.log, gate, clock) : undefined
+  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards }, own, onError, { guard, random })
   const job = role.persists ? startJob() : undefined
 
   /** Whoever stops a process waits also for what it has given up. */
@@ -102,6 +105,8 @@ export function startSeenProcess(
     async stop() {
       await subgraph.drain()
       await (await job)?.stop().catch(onError)
+      // As the shutdown does it: what the job's last plays earned is still under way.
+      await subgraph.drain()
       await Promise.allSettled(questions)
     },
   }

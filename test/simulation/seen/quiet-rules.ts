@@ -17,6 +17,8 @@ export type SeenQuiet = {
   hot: SeenHotState
   records: SeenRecordsState
   lag: number
+  /** Ids of the rewards that the log has. */
+  rewarded: readonly string[]
   logged: readonly (Play & { loggedAt: number })[]
   monthsBefore: number
   futureMaxMs: number
@@ -44,6 +46,10 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   }
   if (lag > 0) fail(`quiet: ${lag} messages of the log are not committed`, undefined)
   for (const play of logged) checkLogged(play)
+  const rewarded = new Set(quiet.rewarded)
+  for (const id of hot.state.days) if (!rewarded.has(id)) fail(`rewards: ${id} was earned, and the log has never heard of it`, undefined)
+  for (const id of rewarded) if (!hot.state.days.has(id)) fail(`rewards: ${id} is in the log, and nobody has earned it`, undefined)
+  if (hot.state.rewards.size > 0) fail(`rewards: ${hot.state.rewards.size} are still waiting`, undefined)
   const played = monthsPlayed()
   for (const { viewer, month, filter, expiresAt } of records.filters.values()) {
     if (filter === undefined || probeOf(records, viewer, month) === null) continue

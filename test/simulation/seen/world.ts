@@ -76,7 +76,8 @@ export async function runSeenWorld(
   )
   const hasHistory = chance(0.5)
   const landings = hasHistory ? checker.landings : undefined
-  const stores: SeenWorldStores = { hot, log, records, recordsObserver: checker.recordsObserver, landings, faults }
+  const isRewarding = chance(0.5)
+  const stores: SeenWorldStores = { hot, log, records, recordsObserver: checker.recordsObserver, landings, isRewarding, faults }
   const players: Life = { name: 'the players', dead: false, skewMs: 0 }
   const clients = makeSeenClients(
     random,
@@ -296,7 +297,17 @@ export async function runSeenWorld(
   async function checkAfterQuiet(): Promise<void> {
     const { purgeEveryMs, stagedMax } = existence
     checkSeenQuiet(checker, {
-      ...{ now: scheduler.now(), hot, records, lag: log.lag(), logged: clients.logged, monthsBefore, futureMaxMs, skewMaxMs },
+      ...{
+        now: scheduler.now(),
+        hot,
+        records,
+        lag: log.lag(),
+        rewarded: log.rewards.map(({ id }) => id),
+        logged: clients.logged,
+        monthsBefore,
+        futureMaxMs,
+        skewMaxMs,
+      },
       ...{ purgeEveryMs, isCalm: isCalm && stagedMax > 100 },
     })
     if (checker.failure() !== undefined) return
