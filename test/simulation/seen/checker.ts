@@ -130,7 +130,11 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     const { tick, at, viewer, business, staged } = reading
     const plays = landed(viewer, business, oid)
     const oldest = monthOf(reader) - rules.monthsBefore
-    if (plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest) || mustBeIssued(reading, oid)) return 'seen'
+    // A filter that is made anew has what history knows: no subject that was played in a later month, be it a moment ago.
+    const isAgain = plays.some((play) => play.tick > tick)
+    const isLost = (play: Landing): boolean => isAgain && damaged.has(`${monthOf(play.playedAt)}:${viewer}`)
+    const isKnown = plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest && !isLost(play))
+    if (isKnown || mustBeIssued(reading, oid)) return 'seen'
     const oldestAtFirst = monthOf(at - rules.skewMaxMs) - rules.monthsBefore
     const mayBe =
       staged.has(oid) ||
