@@ -4,12 +4,13 @@ import { beginningOf } from '../../core/time-ring.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 
 const PAGE = 1_000
-/** More than this nobody watches in a month. */
-const PAGES_MAX = 100
+/** More than this nobody watches in the months that are read. */
+const PAGES_MAX = 400
 
 /**
- * History has the newest visit of each subject: what was watched in a month and again in a later one is in the later month's
- * filter. `businesses`: of which there is a history.
+ * History has the newest visit of each subject only: what was watched in a month and again in a later one stands in the later
+ * one. So everything since the beginning of the month is taken. What was watched later alone is then in one filter more, in
+ * which it hides nothing that it does not hide already. `businesses`: of which there is a history.
  */
 export function makeRebuild(
   history: Pick<RecordStore, 'listProgress'>,
@@ -17,13 +18,13 @@ export function makeRebuild(
 ): (viewer: ViewerId, month: Month) => Promise<Subject[]> {
   return async (viewer, month) => {
     const known: Subject[] = []
-    let before = { viewedAt: beginningOf(month + 1), business: 0, oid: '' }
+    const since = beginningOf(month)
+    let before: Parameters<RecordStore['listProgress']>[2]
     for (let page = 0; page < PAGES_MAX; page++) {
       const entries = await history.listProgress(viewer, businesses, before, PAGE)
-      const inMonth = entries.filter(({ record }) => record.viewedAt >= beginningOf(month) && record.viewedAt < beginningOf(month + 1))
-      known.push(...inMonth.map(({ business, oid }) => ({ business, oid })))
+      for (const { business, oid, record } of entries) if (record.viewedAt >= since) known.push({ business, oid })
       const last = entries.at(-1)
-      if (last === undefined || entries.length < PAGE || last.record.viewedAt < beginningOf(month)) break
+      if (last === undefined || entries.length < PAGE || last.record.viewedAt < since) break
       before = { viewedAt: last.record.viewedAt, business: last.business, oid: last.oid }
     }
     return known

@@ -149,6 +149,8 @@ export function makeMarkClients(
       return `what there is${without(degraded)}`
     }
     checker.checkLikes(viewer, business, before, first, page, since)
+    // The device did not wait for this one any more, and has the page from another call.
+    if (client.browsing !== browsing || browsing.before !== before) return 'too late'
     for (const { id } of page.entries) browsing.seen.set(id, (browsing.seen.get(id) ?? 0) + 1)
     const last = page.entries.at(-1)
     if (last !== undefined) browsing.before = last

@@ -41,7 +41,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
   /** By viewer and month: what must be in that filter after quiet. */
   const folded = new Map<string, Set<string>>()
   const writes = new Map<string, number>()
-  /** Filters that were damaged once: what is made anew has the newest play of each subject only. */
+  /** Filters that were damaged once: what is made anew has everything since the beginning of its month. */
   const damaged = new Set<string>()
   let stores: Stored | undefined
   let ticks = 0
@@ -72,8 +72,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         folded.set(key, own)
         const isThere = isInFilter(records, viewer, month, business, oid)
         // A filter may have come to its end: nobody asks for it any more.
-        const isElsewhere = damaged.has(key) && newestMonthOf(viewer, keyText(business, oid)) !== month
-        if (!isThere && !isElsewhere && month > monthOf(now()) - 5)
+        if (!isThere && month > monthOf(now()) - 5)
           fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
       }
     },
@@ -99,7 +98,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     },
   }
 
-  /** In which month a filter that was made anew has it. */
+  /** In which month history has it. */
   function newestMonthOf(viewer: ViewerId, key: string): Month {
     return monthOf(Math.max(...(landings.get(`${viewer} ${key}`) ?? []).map(({ playedAt }) => playedAt)))
   }
@@ -130,10 +129,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     const { tick, at, viewer, business, staged } = reading
     const plays = landed(viewer, business, oid)
     const oldest = monthOf(reader) - rules.monthsBefore
-    // A filter that is made anew has what history knows: no subject that was played in a later month, be it a moment ago.
-    const isAgain = plays.some((play) => play.tick > tick)
-    const isLost = (play: Landing): boolean => isAgain && damaged.has(`${monthOf(play.playedAt)}:${viewer}`)
-    const isKnown = plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest && !isLost(play))
+    const isKnown = plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest)
     if (isKnown || mustBeIssued(reading, oid)) return 'seen'
     const oldestAtFirst = monthOf(at - rules.skewMaxMs) - rules.monthsBefore
     const mayBe =
