@@ -7,11 +7,12 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { UNAVAILABLE, type StoreName } from '../core/degraded.ts'
+import { UNAVAILABLE, type AnyStoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { examineKafka } from './kafka/examine.ts'
 import { migrateKafka } from './kafka/topics.ts'
 import { tenantTopicPrefix, tenantsOf } from './open-marks.ts'
+import { openLegacy } from './open-seen.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
 import { checkMysql } from './mysql/doctor.ts'
@@ -19,7 +20,7 @@ import { checkSchema, migrateMysql, printMigrations } from './mysql/schema-versi
 import { checkRedis } from './redis/check.ts'
 
 export type Finding = {
-  store: StoreName
+  store: AnyStoreName
   /** wrong: it fails or loses data. doubtful: look at it. */
   level: 'good' | 'doubtful' | 'wrong'
   /** What was found; unless it is good, also what to do. */
@@ -79,15 +80,33 @@ export function printSchema(): string {
 
 /** Looks at every server; one that cannot be asked is a finding, not an error. */
 export async function examineStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Finding[]> {
-  const examined = await Promise.all(
-    allServersOf(config).map(async (servers) => {
+  const examined = await Promise.all([
+    ...allServersOf(config).map(async (servers) => {
       const findings = await examineSet(config, clock, logger, servers)
       return servers.business === undefined
         ? findings
         : findings.map((finding) => ({ ...finding, sentence: `${servers.business}: ${finding.sentence}` }))
     }),
-  )
+    examineLegacy(config, clock),
+  ])
   return examined.flat()
+}
+
+/** The store that viewers are moved from, if there is one. */
+async function examineLegacy(config: Config, clock: Clock): Promise<Finding[]> {
+  const legacy = openLegacy(config, clock)
+  const [business] = config.businesses
+  if (legacy === undefined || business === undefined) return []
+  try {
+    const tls = config.existence.legacy?.tls !== undefined
+    // One of the calls that readers make: it also needs a Redis that knows them.
+    return await examine('legacyStore', tls, async () => {
+      await legacy.getPlayedAt('0', business.number, ['0'])
+      return []
+    })
+  } finally {
+    await legacy.close()
+  }
 }
 
 async function examineSet(config: Config, clock: Clock, logger: StoreLogger, servers: ServersOf): Promise<Finding[]> {
