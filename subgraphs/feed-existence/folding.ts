@@ -1,6 +1,7 @@
 /**
  * The runs of a job. When an hour has ended, its slot is folded, and that of the hour before once more; the first run of a
- * worker, and one after a run that left something, takes every slot that has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
+ * worker, one after a run that left something, and the first one that has a region of another worker, take every slot that
+ * has come to rest. A run is a list of slots and shards: those of the regions that this worker owns
  * are done one after the other, each once; what fails, or is gained from another worker meanwhile, is done by a later round
  * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
  *
@@ -44,6 +45,8 @@ export type Folding = {
   figures(): FoldingFigures
 }
 
+/** `late`: of everything at rest, also under shapes that nobody uses any more. */
+type Run = { late: boolean; tasks: Task[] }
 type Task = { slot: number; shards: number; done: Uint8Array }
 
 export function makeFolding(
@@ -60,39 +63,44 @@ export function makeFolding(
     ...{ plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 },
   }
   let hour: number | undefined
-  let tasks: Task[] = []
+  let run: Run = { late: false, tasks: [] }
+  /** Regions of which everything at rest was looked at once, since this worker has them. */
+  let walked: ReadonlySet<number> = new Set()
   let begunAt = 0
 
   async function round(mayGoOn: () => boolean = () => true): Promise<void> {
     const settled = clock.now() - settleMs
     const current = Math.floor(settled / HOUR_MS)
     if (current !== hour) {
-      // Of a worker that was away, or left something, all that has come to rest is due.
-      tasks = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0)
+      // Of a worker that was away, or left something, all that has come to rest is due. So it is of a region that is new to it: who had it may have walked nothing.
+      const hasNewRegion = ownedRegions().some((region) => !walked.has(region))
+      run = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0 || hasNewRegion)
       hour = figures.runHour = current
       begunAt = clock.now()
       figures.runs++
     }
-    const open = tasks.map(openOf)
+    const own = ownedRegions()
+    const open = run.tasks.map((task) => openOf(task, own))
     figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
-    for (const [place, task] of tasks.entries()) await workOn(task, open[place] ?? [], mayGoOn)
+    for (const [place, task] of run.tasks.entries()) await workOn(task, open[place] ?? [], mayGoOn)
+    walked = new Set(own.filter((region) => walked.has(region) || (run.late && figures.shardsLeft === 0)))
     if (figures.shardsLeft === 0 && begunAt > 0) {
       figures.runMs = clock.now() - begunAt
       begunAt = 0
     }
   }
 
-  async function planRun(now: number, isLate: boolean): Promise<Task[]> {
+  async function planRun(now: number, late: boolean): Promise<Run> {
     const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
-    const due = live.flatMap(({ slots, shards }) => (isLate ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
-    const walked = isLate ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
-    return [...due, ...walked].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) }))
+    const due = live.flatMap(({ slots, shards }) => (late ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
+    const left = late ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
+    return { late, tasks: [...due, ...left].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) })) }
   }
 
-  /** What is left of a task in the regions that are owned now. */
-  function openOf({ shards, done }: Task): number[] {
-    const own = ownedRegions().flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
-    return own.filter((shard) => done[shard] === 0)
+  /** What is left of a task in these regions. */
+  function openOf({ shards, done }: Task, own: readonly number[]): number[] {
+    const all = own.flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
+    return all.filter((shard) => done[shard] === 0)
   }
 
   async function workOn({ slot, done }: Task, open: readonly number[], mayGoOn: () => boolean): Promise<void> {

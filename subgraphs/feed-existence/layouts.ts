@@ -5,7 +5,8 @@
  *
  * - The shape in use, and any that was in use within the last lap or day, have their slots folded by their own hours, each as if
  *   it were the only one: whoever still writes by it is served as before.
- * - Older ones are walked once when a worker starts: what was left in them is found however long nobody looked.
+ * - Older ones are walked once when a worker starts, and once for a region that comes to it: what was left in them is found
+ *   however long nobody looked.
  *
  * Shapes share their slots' keys where numbers are equal. That does no harm: what is folded before its hour is over is an
  * early fold.
