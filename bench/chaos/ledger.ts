@@ -32,7 +32,8 @@ export type Found = { position: number; viewedAt: number }
 
 /** Above what could be a glance. */
 const POSITION_BASE = 10_000
-const START = 1_700_000_000_000
+/** An hour ago: of months long past filters do not say what was played, and a lookup behind the hot timeline finds nothing. */
+const START = Date.now() - 3_600_000
 
 export const REPORTED = 'video'
 export const DELETED = 'article'

@@ -5,11 +5,11 @@
  * filter yet, which those who look for resume points rely on.
  *
  * Really watched is what history takes for more than a glance, unless the business says otherwise (`playedFrom`). A hot store
- * that takes no more (it is full) leaves the plays to the log; if that takes none either, the step is done again.
+ * that is full leaves the plays to the log, since persisting is what makes room in it; if the log takes none either, the step is
+ * done again.
  */
 import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
-import { saysDown } from '../../core/degraded.ts'
 import type { Play, ProgressRecord } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import type { RecordPlays } from '../../core/persist.ts'
@@ -49,7 +49,8 @@ export function makeHistoryPlays(
       try {
         await staging.stage(rewards.withDays(plays, now))
       } catch (error) {
-        if (!saysDown(error, 'hotStore') && !(isTidemarkError(error) && error.code === 'STORE_FULL')) throw error
+        // One that is down is waited for: the marks are in it too. Were its plays in the log meanwhile, resume points would be missing.
+        if (!isTidemarkError(error) || error.code !== 'STORE_FULL') throw error
         await log.appendPlays(plays)
         figures.logged += plays.length
       }
