@@ -61,6 +61,7 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
   let waiting: Waiting[] = []
   let now = start
   let steps = 0
+  let stalled = 0
   let { stallChance } = options
 
   function wait(delayMs: number, life: Life | undefined, run: () => void): Waiting {
@@ -101,9 +102,13 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
             state: 'asked',
           }
           // A journal is on a disk of the process's own, which is never far.
-          if (store !== 'journal' && random() < stallChance)
-            wait(randomBelow(random, options.stallMaxMs), undefined, () => pending.push(call))
-          else pending.push(call)
+          if (store !== 'journal' && random() < stallChance) {
+            stalled++
+            wait(randomBelow(random, options.stallMaxMs), undefined, () => {
+              stalled--
+              pending.push(call)
+            })
+          } else pending.push(call)
         })
       },
     }
@@ -198,6 +203,8 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
       steps++
     },
     underWay: () => pending.length,
+    /** Calls that are on their way to a store, also of processes that are dead. */
+    stalled: () => stalled,
     nextDue: () => waiting[0]?.due,
     isDown: (store: StoreName) => down[store],
     /** Was it down at any time since then? */

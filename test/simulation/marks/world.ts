@@ -197,9 +197,13 @@ export async function runMarkWorld(
     history?.note(scheduler.now(), '--- rebalance')
   }
 
-  /** Only while nobody does anything and nothing waits to be persisted: what expires then has been at rest. */
+  /**
+   * Only while nobody does anything, nothing waits to be persisted, and no call of the dead is still on its way: what expires
+   * then has been at rest, and no call is as old as that.
+   */
   function passLong(): boolean {
-    if (clients.isBusy() || scheduler.underWay() > 0 || hot.countDirtyMarks() > 0 || journaled().length > 0) return false
+    if (clients.isBusy() || scheduler.underWay() > 0 || scheduler.stalled() > 0 || hot.countDirtyMarks() > 0 || journaled().length > 0)
+      return false
     history?.note(scheduler.now(), '--- a long time passes, and viewers are forgotten')
     isResting = false
     clients.forget()
