@@ -1,12 +1,53 @@
 /** A small GraphQL client of the running service, for the commands that talk to one. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { TidemarkError } from '../core/errors.ts'
 
 export type Identity = { token?: string | undefined; viewer?: string | undefined; scopes?: readonly string[] | undefined }
 
-type GraphQLAnswer<Data> = { data?: Data | null; errors?: readonly { message: string; extensions?: { code?: string } }[] }
+type GraphQLAnswer<Data> = {
+  data?: Data | null
+  errors?: readonly { message: string; extensions?: { code?: string } }[]
+  extensions?: { degraded?: readonly string[] }
+}
+
+/** For so long is an answer asked for again that lacks what a store would have said. */
+const WHOLE_WITHIN_MS = 30_000
+const AGAIN_MIN_MS = 50
+const AGAIN_MAX_MS = 2_000
 
 /** Runs one operation. Throws with the first error's sentence; a service that is not there is SUBGRAPH_UNAVAILABLE. */
 export async function callApi<Data>(url: string, query: string, variables: Record<string, unknown>, identity: Identity): Promise<Data> {
+  return (await call<Data>(url, query, variables, identity)).data
+}
+
+/** As `callApi`, but until nothing is missing in the answer: reads that the service spares its database are had a little later. */
+export async function callForWhole<Data>(
+  url: string,
+  query: string,
+  variables: Record<string, unknown>,
+  identity: Identity,
+): Promise<Data> {
+  const begun = performance.now()
+  for (let waitMs = AGAIN_MIN_MS; ; waitMs = Math.min(2 * waitMs, AGAIN_MAX_MS)) {
+    const { data, degraded } = await call<Data>(url, query, variables, identity)
+    if (degraded.length === 0) return data
+    if (performance.now() - begun > WHOLE_WITHIN_MS) {
+      const missing = degraded.join(', ')
+      throw new TidemarkError(
+        'BAD_REQUEST',
+        `${url} answers without ${missing} for ${WHOLE_WITHIN_MS / 1_000} s: see whether all stores run, or raise thumbup.recordReadsPerSecondMax`,
+      )
+    }
+    await sleep(waitMs)
+  }
+}
+
+async function call<Data>(
+  url: string,
+  query: string,
+  variables: Record<string, unknown>,
+  identity: Identity,
+): Promise<{ data: Data; degraded: readonly string[] }> {
   const response = await send(url, { method: 'POST', headers: headersOf(identity), body: JSON.stringify({ query, variables }) })
   const answer = (await response.json()) as GraphQLAnswer<Data>
   const error = answer.errors?.[0]
@@ -14,7 +55,7 @@ export async function callApi<Data>(url: string, query: string, variables: Recor
     throw new TidemarkError('BAD_REQUEST', `${url} answered: ${error.message} (${error.extensions?.code ?? response.status})`)
   if (answer.data === null || answer.data === undefined)
     throw new TidemarkError('BAD_REQUEST', `${url} answered ${response.status} without data`)
-  return answer.data
+  return { data: answer.data, degraded: answer.extensions?.degraded ?? [] }
 }
 
 function headersOf(identity: Identity): Record<string, string> {

@@ -36,7 +36,7 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
               `DRIFT  ${name}, owner ${owner}: ${likes} likes received are counted, the subjects have ${summed}`,
           ),
         ]
-        lines.slice(0, Math.max(0, PRINTED_MAX - drifting)).forEach(print)
+        for (const line of lines.slice(0, Math.max(0, PRINTED_MAX - drifting))) print(line)
         drifting += lines.length
       }
       print(`${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ`)

@@ -2,7 +2,7 @@
  * The independent reference of `replay --marks`: a recount of the file, last write wins, compared with what the API answers.
  * It shares no code with the service.
  */
-import { callApi } from './api-client.ts'
+import { callForWhole } from './api-client.ts'
 import { identityOf } from './batch-sender.ts'
 import { ownerOf, type WireMark } from './marks-of-rows.ts'
 import type { ReplayOptions } from './replay.ts'
@@ -132,7 +132,7 @@ function newestFirst(a: Liked, b: Liked): number {
 
 async function hasStates([viewer, marks]: [string, Map<string, WireMark>], { url, business }: Options): Promise<boolean> {
   const pages = chunked([...marks.keys()], IDS_MAX).map(async (ids) => {
-    const { thumbups } = await callApi<{ thumbups: { id: string; viewerMark: string }[] }>(url, STATES, { business, ids }, { viewer })
+    const { thumbups } = await callForWhole<{ thumbups: { id: string; viewerMark: string }[] }>(url, STATES, { business, ids }, { viewer })
     return (
       thumbups.length === ids.length && thumbups.every(({ id, viewerMark }, at) => id === ids[at] && viewerMark === marks.get(id)?.mark)
     )
@@ -143,7 +143,7 @@ async function hasStates([viewer, marks]: [string, Map<string, WireMark>], { url
 async function hasLikes([viewer, marks]: [string, Map<string, WireMark>], { url, business }: Options): Promise<boolean> {
   type Page = { thumbupUser: { likes: { edges: { node: { oid: string; markedAt: number } }[]; pageInfo: PageInfo } } }
   const actual = await readPages(async (after) => {
-    const { thumbupUser } = await callApi<Page>(url, LIKES, { business, after }, { viewer })
+    const { thumbupUser } = await callForWhole<Page>(url, LIKES, { business, after }, { viewer })
     const { edges, pageInfo } = thumbupUser.likes
     return { entries: edges.map(({ node }) => ({ id: node.oid, markedAt: node.markedAt })), pageInfo }
   })
@@ -154,7 +154,7 @@ async function hasLikes([viewer, marks]: [string, Map<string, WireMark>], { url,
 async function hasLikers(oid: string, { subjects }: Expected, { url, business }: Options): Promise<boolean> {
   type Page = { thumbups: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
   const actual = await readPages(async (after) => {
-    const { thumbups } = await callApi<Page>(url, LIKERS, { business, ids: [oid], after }, { viewer: 'replay' })
+    const { thumbups } = await callForWhole<Page>(url, LIKERS, { business, ids: [oid], after }, { viewer: 'replay' })
     const { edges, pageInfo } = thumbups[0].likers
     return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
   })
@@ -163,7 +163,7 @@ async function hasLikers(oid: string, { subjects }: Expected, { url, business }:
 
 async function hasCounts(ids: readonly string[], { subjects }: Expected, { url, business }: Options): Promise<boolean> {
   type Page = { thumbups: { id: string; likeCount: number; dislikeCount: number }[] }
-  const { thumbups } = await callApi<Page>(url, COUNTS, { business, ids }, { viewer: 'replay' })
+  const { thumbups } = await callForWhole<Page>(url, COUNTS, { business, ids }, { viewer: 'replay' })
   return thumbups.every(({ id, likeCount, dislikeCount }) => {
     const subject = subjects.get(id)
     return likeCount === subject?.likes && dislikeCount === subject.dislikes
@@ -172,13 +172,18 @@ async function hasCounts(ids: readonly string[], { subjects }: Expected, { url, 
 
 async function hasReceived([owner, likes]: [string, number], { url, business }: Options): Promise<boolean> {
   type Answer = { thumbupUser: { likesReceived: number } }
-  const { thumbupUser } = await callApi<Answer>(url, RECEIVED, { id: owner, business }, { viewer: 'replay' })
+  const { thumbupUser } = await callForWhole<Answer>(url, RECEIVED, { id: owner, business }, { viewer: 'replay' })
   return thumbupUser.likesReceived === likes
 }
 
 async function hasNoDrift(ids: readonly string[], options: Options): Promise<boolean> {
   type Answer = { reconcile: { checked: number; drift: unknown[]; ownerDrift: unknown[] } }
-  const { reconcile } = await callApi<Answer>(options.url, RECONCILE, { business: options.business, ids }, identityOf(options, 'operator'))
+  const { reconcile } = await callForWhole<Answer>(
+    options.url,
+    RECONCILE,
+    { business: options.business, ids },
+    identityOf(options, 'operator'),
+  )
   return reconcile.checked === ids.length && reconcile.drift.length === 0 && reconcile.ownerDrift.length === 0
 }
 

@@ -8,6 +8,11 @@ import { CONFLICT_RULES } from '../core/merge.ts'
 import { makeAllYoung } from './heap.ts'
 
 makeAllYoung()
+// Whoever reads us has enough: `tidemark export-business video | head`.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit()
+})
 
 const program = new Command('tidemark')
   .description('Watch history, likes and feed de-duplication as federated GraphQL.')

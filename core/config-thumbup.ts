@@ -1,4 +1,5 @@
 /** What thumbup can be told: per business, and for all of them. A part of config.ts. */
+import { resolve } from 'node:path'
 import { z } from 'zod'
 import { feedSchema } from './config-feed.ts'
 import { mysqlSchema, redisSchema } from './config-stores.ts'
@@ -119,7 +120,7 @@ type Tenant = { name: string; thumbup: BusinessThumbup }
 /** Of businesses with stores of their own: do they fit the shape, and are they their own? */
 export function tenantMistakes(businesses: readonly Tenant[], data: string, isDistributed: boolean): string[] {
   const mistakes: string[] = []
-  const folders = new Map([[data, 'stores.data']])
+  const folders = new Map([[resolve(data), 'stores.data']])
   for (const { name, thumbup } of businesses) {
     const own = thumbup.stores
     if (own === undefined) continue
@@ -133,9 +134,9 @@ export function tenantMistakes(businesses: readonly Tenant[], data: string, isDi
     if (own.data === undefined || own.redis !== undefined || own.mysql !== undefined)
       mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
     if (own.data === undefined) continue
-    const holder = folders.get(own.data)
+    const holder = folders.get(resolve(own.data))
     if (holder !== undefined) mistakes.push(`${place}.data is that of ${holder}: give it a folder of its own`)
-    folders.set(own.data, name)
+    folders.set(resolve(own.data), name)
   }
   return mistakes
 }

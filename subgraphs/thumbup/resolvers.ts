@@ -220,11 +220,12 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   type Payload = ReturnType<typeof payloadOf>
   /** Read only if asked for. */
   const payload = {
-    async state({ key, outcome }: Payload, _: unknown, context: ThumbupContext) {
+    async state({ key, changed, outcome }: Payload, _: unknown, context: ThumbupContext) {
       if (key === undefined) return null
-      if (outcome === 'ACCEPTED') return 'PENDING'
+      if (outcome === 'ACCEPTED' && changed !== false) return 'PENDING'
       const held = await context.loaders.marks.load(key)
-      return held && (held.pending ? 'PENDING' : 'SETTLED')
+      // A repetition waits to be persisted as well, but everybody sees what it says already.
+      return held && (held.pending && held.counted !== held.mark ? 'PENDING' : 'SETTLED')
     },
     likeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
       key ? shownCount(context, subjectOf(key), key.viewer, 'likes') : null,

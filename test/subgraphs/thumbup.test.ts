@@ -66,6 +66,22 @@ describe('thumbup', () => {
     await mark('7', 'a', 'LIKE', { markedAt: now })
     await settled()
     expect(await mark('7', 'a', 'LIKE', { markedAt: now })).toMatchObject({ outcome: 'STALE', state: 'SETTLED', likeCount: 1 })
+    await job.stop()
+    // Nobody persists any more, but what these say is what everybody sees.
+    expect(await mark('7', 'a', 'LIKE', { markedAt: now + 1 })).toMatchObject({ outcome: 'ACCEPTED', changed: false, state: 'SETTLED' })
+    expect(await mark('8', 'b', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, state: 'SETTLED' })
+    expect(await mark('8', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, state: 'PENDING' })
+    job = await served.subgraph.startJob()
+  })
+
+  test('a moment that is no number is said to be none', async () => {
+    expect(await mark('7', 'a', 'LIKE', { markedAt: 1.5 })).toMatchObject({
+      ...{ outcome: 'REJECTED', code: 'MARKED_AT_INVALID' },
+      message: expect.stringMatching(/^markedAt 1.5 is not a time: send milliseconds/) as string,
+    })
+    expect(await mark('7', 'a', 'LIKE', { markedAt: 'noon' })).toMatchObject({
+      message: expect.stringMatching(/^what was sent as markedAt is not a time: send milliseconds/) as string,
+    })
   })
 
   test('two businesses with equal ids have marks and counts of their own', async () => {
