@@ -152,8 +152,10 @@ export function makePipeline(
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
     async drain() {
       await journaling?.stop()
+      // Who waits for a fill marks something after it.
+      await fills.settled()
       aggregator.flushAll()
-      await Promise.all([flusher.settled(), fills.settled()])
+      await flusher.settled()
       guarded.stop()
     },
     figures: () => ({
