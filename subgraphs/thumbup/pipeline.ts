@@ -152,10 +152,12 @@ export function makePipeline(
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
     async drain() {
       await journaling?.stop()
-      // Who waits for a fill marks something after it.
       await fills.settled()
-      aggregator.flushAll()
-      await flusher.settled()
+      // Who waited for a fill marks something after it.
+      do {
+        aggregator.flushAll()
+        await flusher.settled()
+      } while (aggregator.figures().held > 0)
       guarded.stop()
     },
     figures: () => ({
