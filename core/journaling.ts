@@ -106,7 +106,16 @@ export function makeJournaling(
   /** Journals of the dead are looked for now and then, not whenever an entry of our own waits. */
   let adopts = false
 
-  async function append(entry: JournalEntry): Promise<void> {
+  /** Of callers that may be gone: each is on disk before `stop` ends. */
+  const appending = new Set<Promise<void>>()
+
+  function append(entry: JournalEntry): Promise<void> {
+    const appended = appendNow(entry).finally(() => appending.delete(appended))
+    appending.add(appended)
+    return appended
+  }
+
+  async function appendNow(entry: JournalEntry): Promise<void> {
     // A base counts from now, whatever it belongs to: the put that it is to be merged with begins when this resolves.
     const entries = splitByViewer(entry.kind === 'base' ? { ...entry, now: clock.now() } : entry)
     // Counted before it is durable, so that what the viewer sends next cannot overtake it.
@@ -295,7 +304,7 @@ export function makeJournaling(
       retryTimer?.cancel()
       held.clear()
       wake()
-      while (underWay !== undefined) await underWay
+      while (underWay !== undefined || appending.size > 0) await Promise.allSettled([underWay, ...appending])
       mode = 'ended'
     },
     figures: () => ({ ...figures }),
