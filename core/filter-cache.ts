@@ -17,7 +17,7 @@ import type { SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
 import type { Month, ViewerId } from './domain.ts'
 import type { LocalCacheFigures } from './local-cache.ts'
-import { MARK_MONTH, decodeMark, type MigrationMark } from './migration-mark.ts'
+import { MARK_MONTH, NOT_MIGRATED, decodeMark, type MigrationMark } from './migration-mark.ts'
 import { openFilter, type Probe } from './seen-filter.ts'
 import { makeSieveCache } from './sieve-cache.ts'
 import { HOUR_MS, liveMonths, monthOf } from './time-ring.ts'
@@ -30,7 +30,7 @@ export type ViewerFilters = {
   filters: readonly MonthFilter[]
   /** Those that cannot be read, which are told to `onUnreadable`: the answer is made without them. */
   unreadable: number
-  /** Of which businesses all that the legacy store had is in these filters. Looked at with `marks` only. */
+  /** Of which businesses all that the legacy store had is in these filters: of none, if one cannot be read. Looked at with `marks` only. */
   migrated: MigrationMark
 }
 
@@ -42,7 +42,7 @@ export type FilterCacheOptions = {
   monthsBefore: number
   /** Milliseconds a play may lie ahead of the clock. */
   futureMaxMs: number
-  /** While viewers are moved from a legacy store: who was? One more read before each load. */
+  /** While viewers are moved from a legacy store: who was? One more read before each load, and after that of one who was. */
   marks?: boolean
 }
 
@@ -98,8 +98,11 @@ export function makeFilterCache(
     const months = monthsToLoad()
     loads++
     // A mark is written after the filters: so it is read before them, and what it says of them is true.
-    const marked = marks ? await records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))) : []
+    const markKeys = viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))
+    const marked = marks ? await records.getFilters(markKeys) : []
     const stored = await records.getFilters(viewers.flatMap((viewer) => months.map((month) => ({ viewer, month }))))
+    // It goes before a filter is made anew: so what is still there after them was true all the while.
+    const stillMarked = marked.some((found) => decodeMark(found?.filter).size > 0) ? await records.getFilters(markKeys) : marked
     return viewers.map((viewer, place) => {
       const filters: MonthFilter[] = []
       let unreadable = 0
@@ -113,7 +116,8 @@ export function makeFilterCache(
           onUnreadable(viewer, month, error)
         }
       })
-      return { filters, unreadable, migrated: decodeMark(marked[place]?.filter) }
+      const isWhole = unreadable === 0 && marked[place]?.version === stillMarked[place]?.version
+      return { filters, unreadable, migrated: isWhole ? decodeMark(marked[place]?.filter) : NOT_MIGRATED }
     })
   }
 

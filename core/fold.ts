@@ -22,7 +22,7 @@ import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
 import { saysDown } from './degraded.ts'
-import { isListing, listedBusiness } from './migration-mark.ts'
+import { NOT_MIGRATED, changeMark, isListing, listedBusiness, type MigrationMark } from './migration-mark.ts'
 import { addToFilter, openFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -43,6 +43,8 @@ export type FoldOptions = {
   rebuild?: ((viewer: ViewerId, month: Month) => Promise<readonly Subject[]>) | undefined
   /** Folds in the legacy sets of a viewer who is listed; false: not now. Absent: there is no legacy store any more, and what lists him is dropped. */
   migrate?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<boolean>) | undefined
+  /** Lists a viewer for migration again, before his mark goes. Absent: there is no legacy store. */
+  relist?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<void>) | undefined
   /** Plays that are about to leave staging. Does not fail. */
   writeBack?: ((plays: readonly Play[]) => Promise<void>) | undefined
 }
@@ -79,7 +81,7 @@ const MIGRATED_AT_ONCE = 4
 /** As often as that others may come before a write. They fold too, so that something goes on each time. */
 const ATTEMPTS_MAX = 20
 
-export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild, migrate, writeBack }: FoldOptions): Fold {
+export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild, migrate, relist, writeBack }: FoldOptions): Fold {
   async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
@@ -195,10 +197,19 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
     if (writes.length > 0) report.closed += (await records.putFilters(writes)).filter(Boolean).length
   }
 
-  /** Sets a filter aside; what else is known of its month comes in its place. */
+  /**
+   * Sets a filter aside; what else is known of its month comes in its place. What a legacy store had is not known here: so who was
+   * moved is listed, then unmarked, and then his filter is made anew. Whoever dies within it leaves one who is moved once more.
+   */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
     const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+    const unmark = async (mark: MigrationMark): Promise<MigrationMark> => {
+      if (mark.size === 0) return mark
+      await relist?.(viewer, [...mark.keys()])
+      return NOT_MIGRATED
+    }
+    await changeMark(records, viewer, unmark, expiryOf(month))
     await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
   }
 

@@ -6,17 +6,22 @@
  *   readers ask for businesses; and when it leaves staging `folds` grows, which ends what readers keep of him.
  * - **Migrated**: a mark stands among his filters, in month 0, which is over. It is written after the filters, under the
  *   same version check. Whoever reads it before the filters therefore has filters that hold all that was folded.
+ * - **Not any more**: a damaged filter is made anew without what only the legacy store knows. So the viewer is listed again and his
+ *   mark emptied before that. Whoever finds the same mark after he has read the filters has read them before they were made anew.
  *
  *     a mark   'M' · format (1) · varint businesses, then each: varint number, plays folded, plays of times that count no more,
  *              members that are no ids
  */
+import type { SeenRecords } from '../stores/seen-records.ts'
 import type { BusinessNumber, Month, Play, ViewerId } from './domain.ts'
+import { TidemarkError } from './errors.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
 
 export const MARK_MONTH: Month = 0
 const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
 const FORMAT = 1
+const ATTEMPTS_MAX = 20
 
 /** What was found in a set. */
 export type Moved = { plays: number; outside: number; invalid: number }
@@ -55,4 +60,28 @@ export function decodeMark(bytes: Buffer | undefined): MigrationMark {
   for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--)
     mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
   return reader.at === bytes.length ? mark : NOT_MIGRATED
+}
+
+/**
+ * Writes what becomes of a viewer's mark; the same one that `change` was given is not written. `change` is called again if
+ * another one came before. `expiresAt`: of a mark that is the first.
+ */
+export async function changeMark(
+  records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
+  viewer: ViewerId,
+  change: (before: MigrationMark) => MigrationMark | Promise<MigrationMark>,
+  expiresAt: number,
+): Promise<void> {
+  const key = { viewer, month: MARK_MONTH }
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const [stored] = await records.getFilters([key])
+    const before = decodeMark(stored?.filter)
+    const after = await change(before)
+    if (after === before) return
+    const filter = encodeMark(after)
+    if (stored?.filter.equals(filter) === true) return
+    const [isWritten] = await records.putFilters([{ ...key, filter, expected: stored?.version ?? 0, expiresAt }])
+    if (isWritten === true) return
+  }
+  throw new TidemarkError('INTERNAL', `what is known of the migration of viewer "${viewer}" changed ${ATTEMPTS_MAX} times: try again`)
 }

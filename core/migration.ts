@@ -17,7 +17,7 @@ import { sleep, type Clock } from './clock.ts'
 import type { BusinessNumber, Month, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
 import type { Fold, FoldOptions } from './fold.ts'
-import { MARK_MONTH, decodeMark, encodeMark, type MigrationMark, type Moved } from './migration-mark.ts'
+import { MARK_MONTH, changeMark, decodeMark, type Moved } from './migration-mark.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -154,17 +154,6 @@ export function makeMigration(
     return filter as Buffer
   }
 
-  async function writeMark(viewer: ViewerId, moved: MigrationMark): Promise<void> {
-    const key = { viewer, month: MARK_MONTH }
-    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const [stored] = await records.getFilters([key])
-      const filter = encodeMark(new Map([...decodeMark(stored?.filter), ...moved]))
-      const write = { ...key, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(monthOf(clock.now())) }
-      if (stored?.filter.equals(filter) || (await records.putFilters([write]))[0] === true) return
-    }
-    throw outrun(viewer)
-  }
-
   return {
     async migrate(viewer, businesses) {
       const [stored] = await records.getFilters([{ viewer, month: MARK_MONTH }])
@@ -180,7 +169,7 @@ export function makeMigration(
         await foldAll(viewer, business, new Map(Array.from(collected.months, ([month, chunks]) => [month, inPortions(chunks)])))
         moved.set(business, collected.moved)
       }
-      if (moved.size > 0) await writeMark(viewer, moved)
+      if (moved.size > 0) await changeMark(records, viewer, (earlier) => new Map([...earlier, ...moved]), expiryOf(monthOf(clock.now())))
       for (const each of moved.values()) {
         figures.migrated++
         for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]

@@ -6,7 +6,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { ringOf } from '../../core/config-existence.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
-import type { Month, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, Month, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { makeFilterCache, type FilterCache } from '../../core/filter-cache.ts'
 import { makeFold, type Fold, type FoldOptions } from '../../core/fold.ts'
@@ -17,14 +17,16 @@ import type { RecordPlays } from '../../core/persist.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
+import { listingOf } from '../../core/migration-mark.ts'
 import { makeMigration, type Migration, type MigrationFigures } from '../../core/migration.ts'
-import { monthOf } from '../../core/time-ring.ts'
+import { monthOf, slotOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import { makeHistoryPlays, type HistoryPlaysFigures } from './from-history.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
+import { announceShape } from './layouts.ts'
 import { liveness, makeLegacyPart, type LegacyPart } from './legacy.ts'
 import { makeRebuild } from './rebuild.ts'
 import { makeRepairs } from './repairs.ts'
@@ -221,11 +223,20 @@ export function makeExistenceFold(
 ): Fold {
   const { history } = stores
   const numbers = config.businesses.map(({ number }) => number)
+  const shape = ringOf(config)
   return makeFold(stores, {
     ...filterRules(clock, config, random),
     rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
+    relist: config.existence.legacy && relist,
     ...legacy,
   })
+
+  async function relist(viewer: ViewerId, moved: readonly BusinessNumber[]): Promise<void> {
+    const now = clock.now()
+    await announceShape(stores.hot, shape, now)
+    const listings = moved.map((business) => listingOf(viewer, business, now))
+    await stores.hot.stagePlays(listings, { now, slot: slotOf(now, shape.slots) })
+  }
 }
 
 /** What moves viewers from the legacy store, as this configuration wants it. */

@@ -1,0 +1,75 @@
+/** Filters of viewers who were moved, or are being moved, that cannot be read: what only the legacy store knows is not lost with them. */
+import { describe, expect, test } from 'vitest'
+import { monthOf } from '../../../core/time-ring.ts'
+import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
+import { seededRandom } from '../../../core/random.ts'
+import { legacyConfig } from './legacy-redis.ts'
+import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
+import { until, viewerOf, type Opened } from './opened.ts'
+
+const moving = makeMoving()
+const MONTH = monthOf(START)
+
+/** One bit of it is another one. */
+async function damage(opened: Opened, viewer: string): Promise<void> {
+  const key = { viewer, month: MONTH }
+  const [stored] = await opened.plain.records.getFilters([key])
+  const filter = Buffer.from(stored?.filter ?? Buffer.of(0xf1, 0, 0, 0, 0, 0x11))
+  filter.writeUInt8(filter.readUInt8(filter.length - 1) ^ 1, filter.length - 1)
+  expect(await opened.plain.records.putFilters([{ ...key, filter, expected: stored?.version ?? 0, expiresAt: 2 * START }])).toEqual([true])
+}
+
+describe.skipIf(!isHere)('a damaged filter', () => {
+  test('of a viewer who was moved has the legacy store asked again at once, and him moved once more', async () => {
+    const { opened, served } = moving.open({ absentMs: 0 })
+    await moving.redis.fill('7', SET)
+    await list(opened, ['7'])
+    await served.afterHours(await moving.startJob(opened, served))
+    expect(await isMigrated(opened, '7')).toBe(true)
+    await damage(opened, '7')
+
+    // Another process, which has nothing in memory: first beside the damage, then beside the filter that was made anew.
+    const next = moving.serve(opened, { absentMs: 0 })
+    const query = 'query ($of: [ID!]!) { unseen(business: "video", candidates: $of) { ids } }'
+    expect((await next.ask(query, viewerOf('7'), { of: CANDIDATES })).data.unseen.ids).toEqual([...LEFT, 'played'])
+    await until(() => next.subgraph.figures().repairs.repaired === 1)
+    expect(await isMigrated(opened, '7')).toBe(false)
+    expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+
+    await next.afterHours(await moving.startJob(opened, next))
+    expect(await isMigrated(opened, '7')).toBe(true)
+    await moving.redis.clear()
+    expect(await moving.serve(opened).unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+  })
+
+  test('that is made anew between two looks of a reader does not leave him with the mark of before', async () => {
+    const { opened, served } = moving.open({ absentMs: 0 })
+    await moving.redis.fill('7', SET)
+    await list(opened, ['7'])
+    await served.afterHours(await moving.startJob(opened, served))
+    const next = moving.serve(opened, { absentMs: 0 })
+    let looks = 0
+    opened.before('records.getFilters', async () => {
+      if (++looks !== 2) return
+      await damage(opened, '7')
+      const { repair } = makeExistenceFold(opened.clock, opened.plain, legacyConfig(moving.redis.url), seededRandom(1))
+      expect(await repair({ viewer: '7', month: MONTH })).toBe(true)
+    })
+    expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+    expect(looks).toBe(3)
+    opened.before('records.getFilters', undefined)
+  })
+
+  test('of a viewer who is being moved is made anew, and he is moved', async () => {
+    const { opened, served } = moving.open({ writeBack: false })
+    await moving.redis.fill('7', SET)
+    await damage(opened, '7')
+    await list(opened, ['7'])
+    await served.afterHours(await moving.startJob(opened, served))
+    expect(await isMigrated(opened, '7')).toBe(true)
+    expect(await opened.plain.records.listQuarantined(10)).toHaveLength(1)
+    await moving.redis.clear()
+    expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+    expect(served.errors).toEqual([])
+  })
+})
