@@ -110,10 +110,27 @@ function settingsOf(flags: MigrateFlags): Config {
     ...password,
   }
   const places = { 'existence.legacy.urls.0': '--from', 'existence.legacy.urls': '--from', 'existence.legacy.key': '--key' }
-  return makeConfig([
+  const whole = makeConfig([
     { name: 'tidemark.yaml', values: structuredClone(config) },
     { name: 'flags', values: { existence: { legacy: own } }, places },
   ])
+  if (flags.from !== undefined && flags.verifyOnly !== true && legacy !== undefined) checkFrom(flags.from, legacy.urls)
+  return whole
+}
+
+/** Sets of one store must not be looked at and those of another one folded in: then viewers are marked, and lose what the first one has. */
+function checkFrom(from: string, urls: readonly string[]): void {
+  const hostsOf = (addresses: readonly string[]): string =>
+    addresses
+      .map((address) => (URL.canParse(address) ? new URL(address).host : 'no address'))
+      .sort()
+      .join(', ')
+  const [asked, known] = [hostsOf(from.split(',')), hostsOf(urls)]
+  if (asked === known) return
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    `--from names ${asked}, and existence.legacy.urls, from which the job reads, ${known}: leave --from out, or change tidemark.yaml and restart services and jobs; another store is for --verify-only`,
+  )
 }
 
 function businessesOf(config: Config, { business }: MigrateFlags): BusinessNumber[] {

@@ -193,7 +193,10 @@ program
     'Move what viewers have watched from a Redis of sorted sets (existence.legacy); ends with status 1 if something is missing or wrong',
   )
   .requiredOption('--users <file>', 'ids of viewers, one a line, may be gzipped')
-  .option('--from <address>', 'redis://host:port of the old store (default: existence.legacy.urls, which services and jobs go by)')
+  .option(
+    '--from <address>',
+    'redis://host:port of the old store; with --verify-only another one than existence.legacy.urls, by which services and jobs go',
+  )
   .option('--username <name>', 'of the old store (existence.legacy.username)')
   .option('--password <@file>', 'of the old store (existence.legacy.password)')
   .option('--key <template>', "key of a viewer's set with {viewer} and {business} or {number} (existence.legacy.key)")

@@ -148,7 +148,11 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 240_000 }, () => 
       [['--users', 'nowhere.txt'], 'CONFIG_INVALID: --users nowhere.txt is no file'],
       [['--users', write('empty.txt', '\n\n')], 'names no viewer: write one a line'],
       [['--users', write('none.txt', `${'y'.repeat(65)}\n`)], 'names no viewer that is an id'],
-      [['--users', users, '--from', `redis://127.0.0.1:${port}`], 'LEGACY_UNAVAILABLE: the legacy Redis at'],
+      [['--users', users, '--from', `redis://127.0.0.1:${port}`, '--verify-only'], 'LEGACY_UNAVAILABLE: the legacy Redis at'],
+      [
+        ['--users', users, '--from', `redis://old:secret@127.0.0.1:${port}`],
+        `CONFIG_INVALID: --from names 127.0.0.1:${port}, and existence.legacy.urls, from which the job reads, ${new URL(redis.url).host}: leave`,
+      ],
       [['--users', users, '--from', 'localhost'], 'CONFIG_INVALID: existence.legacy.urls.0'],
       [['--users', users, '--rate', 'many'], "option '--rate <number>' argument 'many' is invalid. give a whole number"],
       [['--users', users, '--key', 'p:{viewer}:{business}'], 'CONFIG_INVALID: --key "p:{viewer}:{business}" is not existence.legacy.key'],
