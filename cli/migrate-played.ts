@@ -42,6 +42,8 @@ export type MigrateFlags = Flags & {
   resume?: string
   dryRun?: boolean
   wait: boolean
+  /** Minutes in which nobody is folded in, after which nobody is waited for any more. */
+  patience: number
   verify?: boolean
   verifyOnly?: boolean
   /** One in so many viewers is verified. */
@@ -76,9 +78,9 @@ export async function migratePlayed(flags: MigrateFlags, print: (line: string) =
     if (flags.verifyOnly !== true) {
       const isListed = await list(run)
       if (flags.dryRun === true) return isListed
-      if (flags.wait) await runWithProgressBar('Waiting until the job has folded them in', (progress) => waitForAll(run, progress))
-      if (flags.verify !== true) return isListed
-      return (await verify(run)) && isListed
+      const isDone = !flags.wait || (await waited(run))
+      if (flags.verify !== true) return isListed && isDone
+      return (await verify(run)) && isListed && isDone
     }
     return await verify(run)
   } finally {
@@ -208,18 +210,36 @@ async function list(run: Run): Promise<boolean> {
   return mistakes.count() === 0
 }
 
-/** Until each viewer of the file is marked: in the order of the file, since the job folds them in any. */
-async function waitForAll(run: Run, progress: (text: string) => void): Promise<void> {
+async function waited(run: Run): Promise<boolean> {
+  const { flags, print } = run
+  const waiting = makeMistakes(print)
+  await runWithProgressBar('Waiting until the job has folded them in', (progress) => waitForAll(run, waiting, progress))
+  waiting.rest()
+  if (waiting.count() === 0) return true
+  print(
+    `${waiting.count()} viewers are not migrated, and for ${flags.patience} minutes nobody was: see what the log of the job says of them, and list them again`,
+  )
+  return false
+}
+
+/**
+ * Until each viewer of the file is marked: in the order of the file, since the job folds them in any. Once nobody who was waited for
+ * has been marked for as long as `patience`, the rest of the file is looked at and not waited for.
+ */
+async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) => void): Promise<void> {
   const { flags, legacy, businesses } = run
   let [done, plays] = [0, 0]
+  let movedAt = performance.now()
   for await (const lines of inBatches(readViewers(flags.users), BATCH)) {
     let left = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
-    while (left.length > 0) {
+    for (let look = 0; left.length > 0; look++) {
       const marks = await marksOf(run, left)
       const isDone = marks.map((mark) => businesses.every((each) => mark.has(each)))
       for (const [at, mark] of marks.entries()) if (isDone[at] === true) for (const each of mark.values()) plays += each.plays
       done += isDone.filter(Boolean).length
       left = left.filter((_, at) => isDone[at] !== true)
+      // Those of the first look may have been moved long ago.
+      if (look > 0 && isDone.includes(true)) movedAt = performance.now()
       progress(`${done} viewers migrated, ${plays} plays`)
       if (left.length === 0) break
       // Who was not listed, because something else stands at his key, is not waited for.
@@ -227,7 +247,12 @@ async function waitForAll(run: Run, progress: (text: string) => void): Promise<v
       const kinds = await legacy.examine(keys)
       const never = new Set(keys.flatMap(({ viewer }, at) => (kinds[at] === 'other' ? [viewer] : [])))
       left = left.filter((viewer) => !never.has(viewer))
-      if (left.length > 0) await sleep(ASK_EVERY_MS)
+      if (left.length === 0) break
+      if (performance.now() - movedAt >= flags.patience * 60_000) {
+        for (const viewer of left) waiting.note(`viewer "${viewer}" is listed still`)
+        break
+      }
+      await sleep(ASK_EVERY_MS)
     }
   }
 }
@@ -282,6 +307,8 @@ async function verify(run: Run): Promise<boolean> {
   print(`checked ${counts.checked} plays of ${counts.viewers} viewers: ${counts.missing} missing, ${counts.invalid} members are no ids`)
   return mistakes.count() === 0 && counts.waiting === 0
 }
+
+type Mistakes = ReturnType<typeof makeMistakes>
 
 /** The first ones are printed, all are counted. */
 function makeMistakes(print: (line: string) => void) {

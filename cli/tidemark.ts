@@ -206,6 +206,7 @@ program
   .option('--resume <file>', 'keeps how far the listing came, and goes on there')
   .option('--dry-run', 'look at file and keys, and change nothing')
   .option('--no-wait', 'do not wait until the job has folded them in, which it does when the hour is over')
+  .option('--patience <minutes>', 'waits no longer than so long for anybody to be folded in', wholeFrom(0, 100_000), 180)
   .option('--verify', 'then look whether everything they have in the old store is here')
   .option('--verify-only', 'list nobody, and look')
   .option('--sample <number>', 'verify one in so many viewers', wholeFrom(1, 1_000_000_000), 1)

@@ -41,8 +41,8 @@ export type FoldOptions = {
   expiryOf(month: Month): number
   /** What else is known that a viewer watched in a month; absent: nothing. */
   rebuild?: ((viewer: ViewerId, month: Month) => Promise<readonly Subject[]>) | undefined
-  /** Folds in the legacy sets of a viewer who is listed; false: not now. Absent: there is no legacy store any more, and what lists him is dropped. */
-  migrate?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<boolean>) | undefined
+  /** Folds in the legacy sets of a viewer who is listed; false: not now. Absent, and 'kept': there is no legacy store here, and he stays listed for a worker that has one. */
+  migrate?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<boolean | 'kept'>) | undefined
   /** Lists a viewer for migration again, before his mark goes. Absent: there is no legacy store. */
   relist?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<void>) | undefined
   /** Plays that are about to leave staging. Does not fail. */
@@ -97,30 +97,30 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
       open = again
     }
     await closeEarlier(begun, report)
-    // Also those who had nothing: their places in the ring are of no use. Who is listed keeps his until he is moved.
-    const staying = new Set(report.failed.map(({ viewer }) => viewer))
     const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
     await writeBack?.(removed.flatMap(({ viewer, plays }) => plays.map((play) => ({ viewer, ...play }))))
     const listed = viewers.flatMap((viewer, place) => listingOf(viewer, staged[place] ?? []))
-    for (const { viewer } of listed) staying.add(viewer)
-    await hot.removeStaged(
-      slot,
-      removed.filter(({ viewer, plays }) => plays.length > 0 || !staying.has(viewer)),
-    )
-    await migrateAll(slot, listed, report)
+    // Also of those who had nothing: their places in the ring are of no use. Who failed, or is listed, has something left and keeps his.
+    await hot.removeStaged(slot, removed)
+    if (migrate !== undefined) await migrateAll(slot, listed, migrate, report)
     return report
   }
 
   /** Some at once, each with what lists him once he is done; one who fails holds up nobody else, a legacy store that is down all. */
-  async function migrateAll(slot: number, listed: readonly StagedOf[], report: FoldReport): Promise<void> {
+  async function migrateAll(
+    slot: number,
+    listed: readonly StagedOf[],
+    move: NonNullable<FoldOptions['migrate']>,
+    report: FoldReport,
+  ): Promise<void> {
     let next = 0
     async function work(): Promise<void> {
       while (next < listed.length && report.held === undefined) {
         const { viewer, plays } = listed[next++] as StagedOf
         try {
-          const isDone = migrate === undefined || (await migrate(viewer, plays.map(listedBusiness)))
-          if (isDone) await hot.removeStaged(slot, [{ viewer, plays }])
-          else report.held ??= new Error(`viewer "${viewer}" and others are listed for migration still: this worker stops`)
+          const moved = await move(viewer, plays.map(listedBusiness))
+          if (moved === true) await hot.removeStaged(slot, [{ viewer, plays }])
+          if (moved === false) report.held ??= new Error(`viewer "${viewer}" and others are listed for migration still: this worker stops`)
         } catch (error) {
           if (endsRound(error)) throw error
           if (saysDown(error, 'legacyStore')) report.held ??= error

@@ -118,7 +118,7 @@ export function makeExistenceSubgraph(
   for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
   const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random)
   const { fold, repair } = makeExistenceFold(clock, stores, config, random, {
-    migrate: migration?.migrate ?? dropListing(onError),
+    migrate: migration?.migrate ?? keepListing(onError),
     writeBack: legacy?.writeBack?.last,
   })
   const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
@@ -275,14 +275,14 @@ function legacyFiguresOf(legacy: LegacyPart | undefined, migration: Migration | 
   }
 }
 
-/** There is no legacy store any more, or this process was not told of it: said once, since there may be many. */
-function dropListing(onError: (error: unknown) => void): NonNullable<FoldOptions['migrate']> {
+/** There is no legacy store any more, or this process was not told of it, as others may have been: said once, since there may be many. */
+function keepListing(onError: (error: unknown) => void): NonNullable<FoldOptions['migrate']> {
   let isSaid = false
   return async (viewer) => {
-    const what = `viewer "${viewer}" and maybe others are listed for migration, and existence.legacy is not set: they are dropped`
-    if (!isSaid) onError(new TidemarkError('CONFIG_INVALID', `${what}; set it and list them again, or leave it so`))
+    const what = `viewer "${viewer}" and maybe others are listed for migration, and existence.legacy is not set: they stay listed`
+    if (!isSaid) onError(new TidemarkError('CONFIG_INVALID', `${what}; set it for this worker too, or leave it so, which costs nothing`))
     isSaid = true
-    return true
+    return 'kept'
   }
 }
 

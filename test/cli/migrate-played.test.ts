@@ -139,6 +139,22 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 240_000 }, () => 
     expect(verified.out).toContain('0 missing')
   })
 
+  test('who is never folded in is waited for so long, and named', async () => {
+    const [moved, stuck] = freshViewers(2) as [string, string]
+    for (const viewer of [moved, stuck]) await redis.fill(viewer, { a: Date.now() })
+    const users = write('stuck.txt', `${moved}\n${stuck}\n`)
+    expect(await run(['--users', users, '--no-wait'])).toMatchObject({ status: 0 })
+    // Nobody but him has a second play, for which he is folded before the hour is over.
+    await play(moved, ['p', 'q'])
+    const wait = (flags: readonly string[]) => run(['--users', users, '--patience', '0', ...flags])
+    const isMoved = async (): Promise<boolean> => !(await wait([])).out.includes(`viewer "${moved}"`)
+    for (let turn = 0; turn < 30 && !(await isMoved()); turn++) await new Promise((resolve) => setTimeout(resolve, 200))
+    const { status, out } = await wait([])
+    expect([status, out]).toEqual([1, expect.stringContaining(`viewer "${stuck}" is listed still`)])
+    expect(out).toContain('1 viewers are not migrated, and for 0 minutes nobody was')
+    expect(out).not.toContain(`viewer "${moved}"`)
+  })
+
   test('each mistake is one sentence with a code', async () => {
     const [port] = await freePorts(1)
     const users = write('users.txt', '7\n')

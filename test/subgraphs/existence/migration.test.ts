@@ -111,7 +111,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(served.subgraph.figures().legacy?.reads.asked).toBe(2)
   })
 
-  test('whose listing is found by a process without a legacy store is dropped, and it is said once', async () => {
+  test('whose listing is found by a process without a legacy store stays listed for one that has it, and it is said once', async () => {
     const opened = openSeen({ start: START })
     const served = serveSeen(opened, seenConfig())
     moving.closing.push(opened.close, served.stop)
@@ -119,8 +119,13 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     await served.afterHours(await moving.startJob(opened, served))
     expect(served.errors).toHaveLength(1)
     expect(String(served.errors[0])).toContain('existence.legacy is not set')
-    expect((await opened.plain.hot.countRing()).reduce((sum, count) => sum + count, 0)).toBe(0)
     expect(opened.count('records.putFilters')).toBe(0)
+    expect((await opened.plain.hot.countRing()).reduce((sum, count) => sum + count, 0)).toBe(3)
+    await moving.redis.fill('7', SET)
+    const next = moving.serve(opened)
+    await next.afterHours(await moving.startJob(opened, next))
+    expect([await isMigrated(opened, '7'), await isMigrated(opened, '8'), await isMigrated(opened, '9')]).toEqual([true, true, true])
+    expect((await opened.plain.hot.countRing()).reduce((sum, count) => sum + count, 0)).toBe(0)
   })
 })
 
