@@ -9,9 +9,10 @@
  * - **Not any more**: a damaged filter is made anew without what only the legacy store knows. So the viewer is listed again and his
  *   mark emptied before that. Whoever finds the same mark after he has read the filters has read them before they were made anew.
  *
- *     a mark   'M' · format (1) · varint businesses, then each: varint number, plays folded, plays of times that count no more,
+ *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then each: varint number, plays folded, plays of times that count no more,
  *              members that are no ids
  */
+import { crc32 } from 'node:zlib'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { BusinessNumber, Month, Play, ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
@@ -20,7 +21,8 @@ import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
 export const MARK_MONTH: Month = 0
 const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
-const FORMAT = 1
+const FORMAT = 2
+const CHECKED_FROM = 6
 const ATTEMPTS_MAX = 20
 
 /** What was found in a set. */
@@ -43,23 +45,30 @@ export function listedBusiness({ oid }: { oid: string }): BusinessNumber {
 }
 
 export function encodeMark(mark: MigrationMark): Buffer {
-  const bytes = Buffer.alloc(2 + VARINT_BYTES_MAX * (1 + mark.size * 4))
+  const bytes = Buffer.alloc(CHECKED_FROM + VARINT_BYTES_MAX * (1 + mark.size * 4))
   bytes[0] = MAGIC
   bytes[1] = FORMAT
-  let end = writeVarint(mark.size, bytes, 2)
+  let end = writeVarint(mark.size, bytes, CHECKED_FROM)
   for (const [business, { plays, outside, invalid }] of mark)
     for (const value of [business, plays, outside, invalid]) end = writeVarint(value, bytes, end)
-  return Buffer.from(bytes.subarray(0, end))
+  const encoded = Buffer.from(bytes.subarray(0, end))
+  encoded.writeUInt32BE(checksumOf(encoded), 2)
+  return encoded
 }
 
 /** What cannot be read says that nothing was migrated: then the legacy store is asked, and folded in once more. */
 export function decodeMark(bytes: Buffer | undefined): MigrationMark {
-  if (bytes === undefined || bytes[0] !== MAGIC || bytes[1] !== FORMAT) return NOT_MIGRATED
-  const reader = { bytes, at: 2 }
+  if (bytes === undefined || bytes.length <= CHECKED_FROM || bytes[0] !== MAGIC || bytes[1] !== FORMAT) return NOT_MIGRATED
+  if (bytes.readUInt32BE(2) !== checksumOf(bytes)) return NOT_MIGRATED
+  const reader = { bytes, at: CHECKED_FROM }
   const mark = new Map<BusinessNumber, Moved>()
   for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--)
     mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
   return reader.at === bytes.length ? mark : NOT_MIGRATED
+}
+
+function checksumOf(bytes: Buffer): number {
+  return crc32(bytes.subarray(CHECKED_FROM), crc32(bytes.subarray(0, 2)))
 }
 
 /**

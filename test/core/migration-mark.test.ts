@@ -18,6 +18,15 @@ describe('the mark of a viewer who is migrated', () => {
     expect(decodeMark(undefined).size).toBe(0)
   })
 
+  test('of which one bit is another one says that nobody was', () => {
+    const bytes = encodeMark(new Map([[1, { plays: 300, outside: 2, invalid: 0 }]]))
+    for (let bit = 0; bit < bytes.length * 8; bit++) {
+      const broken = Buffer.from(bytes)
+      broken.writeUInt8(broken.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+      expect(decodeMark(broken), `bit ${bit}`).toEqual(new Map())
+    }
+  })
+
   test('a listing names its business and is a play of none', () => {
     const listing = listingOf('7', 3, 99)
     expect(listing).toEqual({ viewer: '7', business: 0, oid: '3', playedAt: 99 })
