@@ -8,7 +8,7 @@ import { isTidemarkError } from '../core/errors.ts'
 import { MARK_MONTH, decodeMark } from '../core/migration-mark.ts'
 import { openFilter } from '../core/seen-filter.ts'
 import { hashSeen } from '../core/seen-hash.ts'
-import { liveMonths } from '../core/time-ring.ts'
+import { monthsRead } from '../core/time-ring.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore } from '../stores/seen-store.ts'
@@ -62,8 +62,7 @@ export async function verifyViewer(
   /** What is staged first, as a reader does: what is folded meanwhile is in the filters that are read after it. */
   async function missingOf(plays: readonly Play[]): Promise<Play[]> {
     const { staged } = await hot.getSeen(viewer, business)
-    const now = clock.now()
-    const months = liveMonths(now + futureMaxMs, monthsBefore + 1)
+    const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
     const stored = await records.getFilters(months.map((month) => ({ viewer, month })))
     const filters = stored.flatMap((found, at) =>
       found === undefined ? [] : [{ month: months[at] as number, probe: openFilter(found.filter) }],

@@ -20,7 +20,7 @@ import type { LocalCacheFigures } from './local-cache.ts'
 import { MARK_MONTH, NOT_MIGRATED, decodeMark, type MigrationMark } from './migration-mark.ts'
 import { openFilter, type Probe } from './seen-filter.ts'
 import { makeSieveCache } from './sieve-cache.ts'
-import { HOUR_MS, liveMonths, monthOf } from './time-ring.ts'
+import { monthOf, monthsRead } from './time-ring.ts'
 
 /** A filter, opened. */
 export type MonthFilter = { month: Month; probe: Probe }
@@ -84,18 +84,8 @@ export function makeFilterCache(
   const lookUp = share(load)
   let loads = 0
 
-  /**
-   * Also the month that begins soon: plays may lie ahead, clocks of servers differ, and an entry that was loaded before a
-   * month began is used in it.
-   */
-  function monthsToLoad(): Month[] {
-    const now = clock.now()
-    const newest = monthOf(now + futureMaxMs + HOUR_MS)
-    return liveMonths(now + futureMaxMs + HOUR_MS, monthsBefore + newest - monthOf(now))
-  }
-
   async function load(viewers: readonly ViewerId[]): Promise<ViewerFilters[]> {
-    const months = monthsToLoad()
+    const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
     loads++
     // A mark is written after the filters: so it is read before them, and what it says of them is true.
     const markKeys = viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))

@@ -52,8 +52,12 @@ export function beginningOf(month: Month): number {
   return Date.UTC(1970 + Math.floor(month / 12), month % 12)
 }
 
-/** The months whose filters are read at this moment: the current one and those before it. */
-export function liveMonths(now: number, earlier: number): Month[] {
-  const current = monthOf(now)
-  return Array.from({ length: earlier + 1 }, (_, back) => current - back)
+/**
+ * The months whose filters are read at this moment, the newest first. Also the one that begins soon: plays may lie ahead, clocks of
+ * servers differ, and what is kept in memory is used up to an hour later.
+ */
+export function monthsRead(now: number, { monthsBefore, futureMaxMs }: { monthsBefore: number; futureMaxMs: number }): Month[] {
+  const newest = monthOf(now + futureMaxMs + HOUR_MS)
+  const oldest = monthOf(now) - monthsBefore
+  return Array.from({ length: newest - oldest + 1 }, (_, back) => newest - back)
 }

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
-import { liveMonths, monthOf } from '../../core/time-ring.ts'
+import { monthOf, monthsRead } from '../../core/time-ring.ts'
 import type { OpenStores } from '../../stores/open.ts'
 import type { Role } from '../../test/support/role.ts'
 import { call } from '../chaos/calls.ts'
@@ -55,7 +55,7 @@ export async function verifySeen(
     const { staged } = await hot.getSeen(viewer, NUMBER)
     const isStaged = new Set(staged.map(({ oid }) => oid))
     figures.staged += staged.length
-    const months = liveMonths(Date.now(), MONTHS_BEFORE)
+    const months = monthsRead(Date.now(), { monthsBefore: MONTHS_BEFORE, futureMaxMs: 0 })
     const stored = await records.getFilters(months.map((month) => ({ viewer, month })))
     const probes = new Map(
       months.flatMap((month, place) => (stored[place] === undefined ? [] : [[month, openFilter(stored[place].filter)]])),

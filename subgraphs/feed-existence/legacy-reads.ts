@@ -24,6 +24,8 @@ export type LegacyReadsOptions = {
 export type LegacyReads = {
   /** Of a viewer who is not migrated: what of these he has played, and when. Rejects with LEGACY_UNAVAILABLE. */
   played(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** When he played one, past what is remembered. */
+  playedAt(viewer: ViewerId, business: BusinessNumber, oid: string): Promise<number | undefined>
   figures(): { asked: number; absent: number }
 }
 
@@ -58,6 +60,11 @@ export function makeLegacyReads(
         if (time !== undefined && isLive(time)) played.set(oid, time)
       })
       return played
+    },
+    async playedAt(viewer, business, oid) {
+      if (!having.has(business)) return undefined
+      const [time] = (await askLegacy(viewer, business, [oid])).playedAt
+      return time !== undefined && isLive(time) ? time : undefined
     },
     figures: () => ({ ...figures }),
   }

@@ -78,7 +78,7 @@ export type ExistenceSources = {
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
   /** While viewers are moved from it. */
-  legacy?: Pick<LegacyReads, 'played'> | undefined
+  legacy?: Pick<LegacyReads, 'playedAt'> | undefined
   reads: SeenReads
   staging: Pick<Staging, 'stage'>
   rewards: Pick<DayRewards, 'check' | 'send'>
@@ -174,7 +174,7 @@ export function makeExistenceService(
       const { number } = businesses.byName(business)
       checkId(id, 'id')
       checkId(viewer, 'viewer')
-      return readWhyHidden({ hot, records, history, legacy }, { viewer, business: number, oid: id }, clock.now(), options.monthsBefore)
+      return readWhyHidden({ hot, records, history, legacy }, { viewer, business: number, oid: id }, clock.now(), options)
     },
     figures: () => ({ ...figures }),
   }

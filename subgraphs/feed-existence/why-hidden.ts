@@ -2,11 +2,12 @@
 import { MARK_MONTH, decodeMark } from '../../core/migration-mark.ts'
 import { openFilter, measureFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
-import { beginningOf, liveMonths } from '../../core/time-ring.ts'
+import { beginningOf, monthsRead } from '../../core/time-ring.ts'
 import type { ProgressKey } from '../../core/domain.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
+import type { PlayedAtLimits } from './inputs.ts'
 import type { LegacyReads } from './legacy-reads.ts'
 import { askAll, isFound } from './unseen.ts'
 
@@ -27,7 +28,7 @@ export type WhyHiddenSources = {
   hot: Pick<SeenStore, 'getSeen'>
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
-  legacy: Pick<LegacyReads, 'played'> | undefined
+  legacy: Pick<LegacyReads, 'playedAt'> | undefined
 }
 
 /** Rejects with the code of a store that does not answer, and with DATA_DAMAGED or DATA_INCOMPATIBLE for a filter that cannot be read. */
@@ -35,10 +36,12 @@ export async function readWhyHidden(
   { hot, records, history, legacy }: WhyHiddenSources,
   { viewer, business, oid }: ProgressKey,
   now: number,
-  monthsBefore: number,
+  limits: PlayedAtLimits,
 ): Promise<WhyHidden> {
   const { issued, staged } = await hot.getSeen(viewer, business)
-  const months = liveMonths(now, monthsBefore)
+  const months = monthsRead(now, limits)
+  // Before the filters, as every reader does (`core/migration-mark.ts`).
+  const [mark] = legacy === undefined ? [] : await records.getFilters([{ viewer, month: MARK_MONTH }])
   const [stored, known] = await Promise.all([
     records.getFilters(months.map((month) => ({ viewer, month }))),
     history?.getProgressMany([{ viewer, business, oid }]),
@@ -65,9 +68,8 @@ export async function readWhyHidden(
   }
 
   async function legacyTimeOf(): Promise<number | null> {
-    const [mark] = await records.getFilters([{ viewer, month: MARK_MONTH }])
     if (decodeMark(mark?.filter).has(business)) return null
-    return (await legacy?.played(viewer, business, [oid]))?.get(oid) ?? null
+    return (await legacy?.playedAt(viewer, business, oid)) ?? null
   }
 }
 

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { beginningOf, monthOf } from '../../../core/time-ring.ts'
-import { DAY, HOUR, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
+import { seededRandom } from '../../../core/random.ts'
+import { beginningOf, monthOf, slotOf } from '../../../core/time-ring.ts'
+import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
+import { DAY, HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
 
 const BULK = 'existence:bulk'
 const closing: (() => Promise<void>)[] = []
@@ -317,6 +319,19 @@ describe('what operators and others ask', () => {
     expect([hidden, stagedAt, filters[0].month, filters[0].has, filters[0].records]).toEqual([true, null, '2026-05', true, 2])
     expect(filters[0].rate).toBeLessThan(0.0026)
     expect((await ask('3', 'operator')).data.whyHidden).toMatchObject({ hidden: false, issuedAt: null, viewedAt: null })
+  })
+
+  test('says of a play that lies ahead, in the month that begins soon, why it is hidden', async () => {
+    const opened = openSeen({ start: Date.UTC(2026, 5, 1) - 60_000 })
+    const served = serveSeen(opened)
+    closing.push(opened.close, served.stop)
+    const now = opened.clock.now()
+    await served.play('7', ['x'], now + 120_000)
+    const { fold } = makeExistenceFold(opened.clock, opened.plain, seenConfig(), seededRandom(3))
+    await fold(slotOf(now, SHAPE.slots), ['7'])
+    expect(await served.unseen('7', ['x'])).toEqual([])
+    const { hidden, filters } = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', 'x', '7')
+    expect([hidden, filters]).toMatchObject([true, [{ month: '2026-06', has: true }]])
   })
 
   test('is answered with the reason: watched surely, watched probably, served, or none', async () => {

@@ -48,6 +48,12 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     const query = '{ whyHidden(business: "video", id: "now", viewer: "7") { hidden legacyAt filters { has } } }'
     const why = async () => (await served.ask(query, viewerOf('1', 'operator'))).data.whyHidden
     expect(await why()).toEqual({ hidden: true, legacyAt: START - HOUR, filters: [] })
+    // Also where a reader remembers that there was no set.
+    await moving.redis.clear()
+    expect(await served.unseen('7', ['now'])).toEqual(['now'])
+    await moving.redis.fill('7', SET)
+    expect(await served.unseen('7', ['now'])).toEqual(['now'])
+    expect(await why()).toMatchObject({ hidden: true, legacyAt: START - HOUR })
     await list(opened, ['7'])
     await served.afterHours(await moving.startJob(opened, served))
     expect(await why()).toMatchObject({ hidden: true, legacyAt: null, filters: [{ has: true }, {}, {}, {}] })
