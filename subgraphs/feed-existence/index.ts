@@ -222,11 +222,10 @@ export function makeExistenceFold(
   legacy: Pick<FoldOptions, 'migrate' | 'writeBack'> = {},
 ): Fold {
   const { history } = stores
-  const numbers = config.businesses.map(({ number }) => number)
   const shape = ringOf(config)
   return makeFold(stores, {
     ...filterRules(clock, config, random),
-    rebuild: history === undefined ? undefined : makeRebuild(history, numbers),
+    rebuild: history === undefined ? undefined : makeRebuild(history, makeBusinesses(config.businesses)),
     relist: config.existence.legacy && relist,
     ...legacy,
   })

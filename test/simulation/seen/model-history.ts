@@ -6,7 +6,7 @@ import { atOnce, type Gate } from '../gate.ts'
 import type { SeenChecker } from './checker.ts'
 
 const VISIT: Omit<ProgressRecord, 'viewedAt'> = {
-  ...{ since: 0, rank: 1, version: 1, position: 1, duration: 2, device: '', finished: false, deleted: false },
+  ...{ since: 0, rank: 1, version: 1, position: 1, duration: 2, device: '', finished: true, deleted: false },
 }
 
 /** Knows every play that was recorded. Nothing else of the port is asked for. */

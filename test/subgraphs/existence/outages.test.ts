@@ -163,7 +163,7 @@ describe('with the record store down', () => {
 })
 
 describe('a filter that is damaged', () => {
-  const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: false, deleted: false }
+  const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: true, deleted: false }
 
   async function damage(opened: Opened): Promise<void> {
     const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
@@ -199,6 +199,37 @@ describe('a filter that is damaged', () => {
     expect(await served.unseen('7', ['earlier'])).toEqual(['earlier'])
     const [aside] = await opened.plain.records.listQuarantined(10)
     expect(aside).toMatchObject({ viewer: '7', reason: expect.stringContaining('sum') })
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('is made anew without what history has as a glance, or as less than its business takes for a play', async () => {
+    const opened = openSeen()
+    const config = seenConfig()
+    const businesses = config.businesses.map((each) => (each.number === 2 ? { ...each, playedFrom: 60_000 } : each))
+    const served = serveSeen(opened, { ...config, businesses })
+    closing.push(opened.close, served.stop)
+    const visit = { ...record, duration: 600_000, finished: false, viewedAt: opened.clock.now() }
+    const visitOf = (business: number, oid: string, position: number) => ({
+      key: { viewer: '7', business, oid },
+      record: { ...visit, position },
+    })
+    await opened.history.putProgress([
+      visitOf(1, 'glance', 1),
+      visitOf(1, 'long', 59_999),
+      visitOf(2, 'short', 59_999),
+      visitOf(2, 'long', 60_000),
+    ])
+    await served.play('7', ['lost'])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    await served.ask(UNSEEN, viewer)
+    await until(() => served.subgraph.figures().repairs.repaired === 1)
+    await until(() => served.subgraph.figures().cache.entries === 0)
+    expect(await served.unseen('7', ['glance', 'long', 'new'])).toEqual(['glance', 'new'])
+    expect(await served.unseen('7', ['short', 'long', 'new'], 'article')).toEqual(['short', 'new'])
     const stopped = job.stop()
     opened.clock.advance(HOUR)
     await stopped
