@@ -8,6 +8,7 @@
  */
 import type { Month, ViewerId } from '../core/domain.ts'
 
+/** Month 0, in which nobody watched anything, is for what is noted beside a viewer's filters (`core/migration-mark.ts`); stored like them. */
 export type FilterKey = { viewer: ViewerId; month: Month }
 
 /**
@@ -29,7 +30,7 @@ export type FilterWrite = FilterKey & {
 export type QuarantinedFilter = FilterKey & StoredFilter & { reason: string }
 
 export interface SeenRecords {
-  /** Multi-get in order: one statement. Expired ones are still there until they are purged. */
+  /** Multi-get in order. Each as it was at some moment of the call; of many, not all at the same one. Expired ones are there until they are purged. */
   getFilters(keys: readonly FilterKey[]): Promise<(StoredFilter | undefined)[]>
   /** All months of these viewers that are stored, in order of viewers, each by month. */
   listFilters(viewers: readonly ViewerId[]): Promise<(StoredFilter & { month: Month })[][]>
@@ -53,7 +54,10 @@ export interface SeenRecords {
    * went; 0 = done. What was purged begins again at version 1: months expire long after the last play that is let in.
    */
   purgeExpired(expiredBefore: number, limit: number): Promise<number>
-  /** How many filters expire per day (days since the epoch), by day, for operators and tests; and the bytes of all. May be slow. */
+  /**
+   * How many filters expire per day (days since the epoch), by day, for operators and tests; and the bytes of all. Month 0 is left
+   * out. May be slow.
+   */
   measureFilters(): Promise<{ filters: number; bytes: number; expiring: { day: number; filters: number }[] }>
   check(): Promise<void>
   close(): Promise<void>

@@ -124,7 +124,7 @@ async function measure(environment: Environment, { filters }: SeenTables) {
     const keys = [...filters.getKeys({ ...(start === undefined ? {} : { start }), limit: MEASURED_PER_STEP })]
     for (const key of keys) {
       const { filter, expiresAt } = decodeFilter(filters.getBinary(key) as Buffer)
-      if (filter.length === 0) continue
+      if (filter.length === 0 || readFilterKey(key).month === 0) continue
       measured.filters += 1
       measured.bytes += filter.length
       const day = Math.floor(expiresAt / DAY_MS)

@@ -220,6 +220,8 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
       filterWrite(other, someBytes(20), { expiresAt: first * DAY_MS + 5 }),
       filterWrite(next, someBytes(3), { expiresAt: lastOfDay + 1 }),
       filterWrite(aside, someBytes(50_000), { expiresAt: lastOfDay }),
+      // What is noted of a viewer is no filter.
+      filterWrite(one, someBytes(7_000), { month: 0, expiresAt: lastOfDay }),
     ])
     await store().putFilters([filterWrite(other, someBytes(200), { expected: 1 })])
     await store().quarantineFilter(filterKey(aside), 1, 'broken')

@@ -78,7 +78,7 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
   }
 
   function measure() {
-    const all = visible()
+    const all = visible().filter(({ month }) => month > 0)
     const perDay = Map.groupBy(all, ({ expiresAt }) => Math.floor(expiresAt / DAY_MS))
     const expiring = [...perDay].map(([day, own]) => ({ day, filters: own.length })).toSorted((a, b) => a.day - b.day)
     return { filters: all.length, bytes: all.reduce((sum, { filter }) => sum + filter.length, 0), expiring }
