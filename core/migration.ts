@@ -13,7 +13,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import type { FilterWrite, SeenRecords } from '../stores/seen-records.ts'
-import { sleep, type Clock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { BusinessNumber, Month, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
 import type { Fold, FoldOptions } from './fold.ts'
@@ -39,15 +39,21 @@ export type MigrationFigures = {
   repeated: number
 }
 
-export type Migration = {
+/** Who moves viewers: a job, or what folds early in a service. */
+export type Mover = {
   /**
    * Resolves when all of these are folded in and marked, to false if it was stopped before. Rejects with LEGACY_UNAVAILABLE,
    * LEGACY_INVALID, and what the record store says.
    */
   migrate(viewer: ViewerId, businesses: readonly BusinessNumber[]): Promise<boolean>
-  figures(): MigrationFigures
-  /** Who waits for his turn to read goes home. */
+  /** Who waits for his turn to read goes home. Others go on. */
   stop(): void
+}
+
+export type Migration = {
+  /** All of a process keep one pace, and count together. */
+  makeMover(): Mover
+  figures(): MigrationFigures
 }
 
 const PAGE = 5_000
@@ -60,6 +66,8 @@ const ATTEMPTS_MAX = 20
 /** Pages may come this much too early, so that small sets are not each waited for. */
 const AHEAD_MS = 10
 
+/** `waiting`: what ends the waits of who has been stopped. */
+type Stop = { isSet: boolean; waiting: Set<() => void> }
 type Collected = { months: Map<Month, SeenHashes[]>; moved: Moved }
 
 export function makeMigration(
@@ -71,8 +79,6 @@ export function makeMigration(
   { rate, isOver, expiryOf, isLive, membersPerSecond }: MigrationOptions,
 ): Migration {
   const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0 }
-  const stopping = Promise.withResolvers<void>()
-  let stopped = false
   let turnAt = 0
   let lastTurn: Promise<unknown> = Promise.resolve()
 
@@ -83,14 +89,23 @@ export function makeMigration(
   }
 
   /** After a page of so many: until the next one may be read. */
-  async function pace(members: number): Promise<void> {
+  async function pace(members: number, stop: Stop): Promise<void> {
     const now = clock.now()
     turnAt = Math.max(turnAt, now) + (members * 1_000) / membersPerSecond
-    if (turnAt - now > AHEAD_MS) await Promise.race([sleep(clock, turnAt - now), stopping.promise])
+    if (turnAt - now <= AHEAD_MS || stop.isSet) return
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        timer.cancel()
+        stop.waiting.delete(end)
+        resolve()
+      }
+      const timer = clock.after(turnAt - now, end)
+      stop.waiting.add(end)
+    })
   }
 
   /** Undefined if it was stopped. */
-  async function collect(viewer: ViewerId, business: BusinessNumber): Promise<Collected | undefined> {
+  async function collect(viewer: ViewerId, business: BusinessNumber, stop: Stop): Promise<Collected | undefined> {
     const months = new Map<Month, SeenHashes[]>()
     const moved: Moved = { plays: 0, outside: 0, invalid: 0 }
     for (let page: string | undefined; ;) {
@@ -110,8 +125,8 @@ export function makeMigration(
         else chunks.push(hashes)
       }
       page = found.next
-      await pace(found.plays.length + found.invalid.length)
-      if (stopped) return undefined
+      await pace(found.plays.length + found.invalid.length, stop)
+      if (stop.isSet) return undefined
       if (page === undefined) return { months, moved }
     }
   }
@@ -154,33 +169,40 @@ export function makeMigration(
     return filter as Buffer
   }
 
+  async function migrate(viewer: ViewerId, businesses: readonly BusinessNumber[], stop: Stop): Promise<boolean> {
+    const [stored] = await records.getFilters([{ viewer, month: MARK_MONTH }])
+    const before = decodeMark(stored?.filter)
+    const moved = new Map<BusinessNumber, Moved>()
+    for (const business of businesses) {
+      if (before.has(business)) {
+        figures.repeated++
+        continue
+      }
+      const collected = stop.isSet ? undefined : await collect(viewer, business, stop)
+      if (collected === undefined) return false
+      await foldAll(viewer, business, new Map(Array.from(collected.months, ([month, chunks]) => [month, inPortions(chunks)])))
+      moved.set(business, collected.moved)
+    }
+    if (moved.size > 0) await changeMark(records, viewer, (earlier) => new Map([...earlier, ...moved]), expiryOf(monthOf(clock.now())))
+    for (const each of moved.values()) {
+      figures.migrated++
+      for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
+    }
+    return true
+  }
+
   return {
-    async migrate(viewer, businesses) {
-      const [stored] = await records.getFilters([{ viewer, month: MARK_MONTH }])
-      const before = decodeMark(stored?.filter)
-      const moved = new Map<BusinessNumber, Moved>()
-      for (const business of businesses) {
-        if (before.has(business)) {
-          figures.repeated++
-          continue
-        }
-        const collected = stopped ? undefined : await collect(viewer, business)
-        if (collected === undefined) return false
-        await foldAll(viewer, business, new Map(Array.from(collected.months, ([month, chunks]) => [month, inPortions(chunks)])))
-        moved.set(business, collected.moved)
+    makeMover() {
+      const stop: Stop = { isSet: false, waiting: new Set() }
+      return {
+        migrate: (viewer, businesses) => migrate(viewer, businesses, stop),
+        stop() {
+          stop.isSet = true
+          for (const end of stop.waiting) end()
+        },
       }
-      if (moved.size > 0) await changeMark(records, viewer, (earlier) => new Map([...earlier, ...moved]), expiryOf(monthOf(clock.now())))
-      for (const each of moved.values()) {
-        figures.migrated++
-        for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
-      }
-      return true
     },
     figures: () => ({ ...figures }),
-    stop() {
-      stopped = true
-      stopping.resolve()
-    },
   }
 }
 

@@ -18,7 +18,7 @@ import { systemRandom, type Random } from '../../core/random.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
 import { listingOf } from '../../core/migration-mark.ts'
-import { makeMigration, type Migration, type MigrationFigures } from '../../core/migration.ts'
+import { makeMigration, type Migration, type MigrationFigures, type Mover } from '../../core/migration.ts'
 import { monthOf, slotOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
@@ -117,10 +117,11 @@ export function makeExistenceSubgraph(
   const legacy = makeLegacyPart(clock, stores.legacy, config, outages.opened, onError)
   for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
   const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random)
-  const { fold, repair } = makeExistenceFold(clock, stores, config, random, {
-    migrate: migration?.migrate ?? keepListing(onError),
-    writeBack: legacy?.writeBack?.last,
-  })
+  const keep = keepListing(onError)
+  const foldOf = (mover: Mover | undefined): Fold =>
+    makeExistenceFold(clock, stores, config, random, { migrate: mover?.migrate ?? keep, writeBack: legacy?.writeBack?.last })
+  const mover = migration?.makeMover()
+  const { fold, repair } = foldOf(mover)
   const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
   const cache = makeFilterCache(
     clock,
@@ -169,11 +170,13 @@ export function makeExistenceSubgraph(
     mayHavePlayed: resumes.mayHavePlayed,
     recordPlays: fromHistory.record,
     async startJob() {
-      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
+      const jobMover = migration?.makeMover()
+      const jobFold = foldOf(jobMover).fold
+      const jobStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, jobFold, onError, rewards.send, noteBack)
       const job = await startExistenceJob(
         clock,
         stores,
-        fold,
+        jobFold,
         { stage: (plays) => jobStaging.stage(rewards.withDays(plays, clock.now())) },
         { ...existence, sweepAfterMs, sweepEveryMs, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
         onError,
@@ -182,7 +185,7 @@ export function makeExistenceSubgraph(
       return {
         figures: job.figures,
         async stop() {
-          migration?.stop()
+          jobMover?.stop()
           try {
             await job.stop()
           } finally {
@@ -194,7 +197,7 @@ export function makeExistenceSubgraph(
     },
     async drain() {
       // An early fold may be moving a viewer of a million plays.
-      migration?.stop()
+      mover?.stop()
       await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled(), rewards.settled(), legacy?.stop()])
       guarded.stop()
     },

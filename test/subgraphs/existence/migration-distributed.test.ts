@@ -73,7 +73,7 @@ describe.skipIf(!isHere)('viewers who are moved, on Redis and MariaDB', { timeou
       { now, slot },
     )
     const foldOf = (seed: number, cut: number) => {
-      const migration = makeExistenceMigration(systemClock, stores, config, seededRandom(seed))
+      const migration = makeExistenceMigration(systemClock, stores, config, seededRandom(seed))?.makeMover()
       let moved = 0
       const migrate = async (viewer: string, businesses: readonly number[]) => {
         const isDone = (await migration?.migrate(viewer, businesses)) ?? false

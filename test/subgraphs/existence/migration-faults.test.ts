@@ -139,7 +139,7 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
     const config = legacyConfig(moving.redis.url)
     const legacy = openLegacyOf(opened, config)
     moving.closing.push(() => legacy.close())
-    const migration = makeExistenceMigration(opened.clock, { ...opened.plain, legacy }, config, seededRandom(1))
+    const migration = makeExistenceMigration(opened.clock, { ...opened.plain, legacy }, config, seededRandom(1))?.makeMover()
     let looks = 0
     opened.before('records.getFilters', async () => {
       if (++looks === 2) await migration?.migrate('7', [1])

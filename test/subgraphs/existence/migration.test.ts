@@ -199,4 +199,16 @@ describe.skipIf(!isHere)('a pace', () => {
     await next.afterHours(await moving.startJob(opened, next), 2)
     expect(await isMigrated(opened, '7')).toBe(true)
   })
+
+  test('is not ended by the end of another job of the process', async () => {
+    const { opened, served } = moving.open({ writeBack: false })
+    await moving.redis.fill('7', SET)
+    const first = await served.subgraph.startJob()
+    const stopped = first.stop()
+    opened.clock.advance(10)
+    await stopped
+    await list(opened, ['7'])
+    await served.afterHours(await moving.startJob(opened, served))
+    expect(await isMigrated(opened, '7')).toBe(true)
+  })
 })
