@@ -1,6 +1,10 @@
 /** Viewers moved from a real Redis of sorted sets: what is seen is the same before, meanwhile and after. */
 import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../../core/time-ring.ts'
+import { seededRandom } from '../../../core/random.ts'
+import type { LegacyPlays } from '../../../stores/legacy-plays.ts'
+import { makeExistenceMigration } from '../../../subgraphs/feed-existence/index.ts'
+import { legacyConfig, openLegacyOf } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
 import { DAY, HOUR, openSeen, seenConfig, serveSeen, settle, until, viewerOf } from './opened.ts'
 
@@ -198,6 +202,41 @@ describe.skipIf(!isHere)('a pace', () => {
     const next = moving.serve(opened, { writeBack: false })
     await next.afterHours(await moving.startJob(opened, next), 2)
     expect(await isMigrated(opened, '7')).toBe(true)
+  })
+
+  test('is that of the clock: no page is read before those before it have had their time', { timeout: 60_000 }, async () => {
+    const rate = 5_000
+    const config = legacyConfig(moving.redis.url, { membersPerSecond: rate })
+    const opened = openSeen({ start: START })
+    const plays = openLegacyOf(opened, config)
+    moving.closing.push(opened.close, () => plays.close())
+    await moving.redis.fill('7', Object.fromEntries(Array.from({ length: 20_000 }, (_, id) => [String(id), START - HOUR])))
+    let members = 0
+    const early: string[] = []
+    const legacy: LegacyPlays = {
+      ...plays,
+      async listPlays(...of) {
+        const passedMs = opened.clock.now() - START
+        if (passedMs < (members / rate) * 1_000 - 10) early.push(`a page after ${members} members at ${passedMs} ms`)
+        const found = await plays.listPlays(...of)
+        members += found.plays.length
+        return found
+      },
+    }
+    const migration = makeExistenceMigration(opened.clock, { ...opened.plain, legacy }, config, seededRandom(1))
+    let isDone: boolean | undefined
+    const moved = migration
+      ?.makeMover()
+      .migrate('7', [1])
+      .then((value) => (isDone = value))
+    // Slowly, so that who does not wait is early.
+    for (let turn = 0; isDone === undefined && turn < 5_000; turn++) {
+      opened.clock.advance(10)
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+    await moved
+    expect([isDone, members, early]).toEqual([true, 20_000, []])
+    expect(migration?.figures()).toMatchObject({ migrated: 1, plays: 20_000 })
   })
 
   test('is not ended by the end of another job of the process', async () => {
