@@ -162,6 +162,29 @@ describe('with the record store down', () => {
   })
 })
 
+describe('an early fold', () => {
+  test.each(['records', 'hot'] as const)('is left to the job while %s is known to be down', async (store) => {
+    const { opened, served } = await open({ stagedMax: 1 })
+    const release = Promise.withResolvers<void>()
+    opened.before('hot.readStaged', () => release.promise)
+    await served.play('8', ['a', 'b'])
+    await until(() => opened.count('hot.readStaged') === 1)
+    await served.play('7', ['a', 'b'])
+    expect(served.subgraph.figures().staging.earlyWaiting).toBe(1)
+    opened.set(store, true)
+    await served.ask('{ unseen(business: "video", candidates: ["a"]) { ids } }', viewerOf('9'))
+    await until(() => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
+    // It is back, which the service has not seen yet.
+    opened.set(store, false)
+    release.resolve()
+    await until(() => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
+    expect(opened.count('hot.readStaged')).toBe(1)
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(2)
+  })
+
+  const isLeft = (error: unknown): boolean => String(error).includes('left to the job')
+})
+
 describe('a filter that is damaged', () => {
   const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: true, deleted: false }
 
@@ -277,6 +300,25 @@ describe('a filter that is damaged', () => {
     expect(opened.count('records.quarantineFilter')).toBe(0)
     expect(served.errors.length).toBeLessThanOrEqual(2)
     expect((await opened.plain.records.listFilters(['7']))[0]?.[0]?.filter).toEqual(filter)
+  })
+
+  test('and cannot be made anew is looked for again after a minute', async () => {
+    const { opened, served, job } = await open()
+    await served.play('7', ['filtered'])
+    await served.afterHours(job)
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    await damage(opened)
+    opened.refuse('records.quarantineFilter', 'STORE_FULL')
+    const ask = () => served.ask('{ unseen(business: "video", candidates: ["filtered"]) { ids } }', viewer)
+    expect(await ask()).toMatchObject({ data: { unseen: { ids: ['filtered'] } }, degraded: ['recordStore'] })
+    await until(() => opened.count('records.quarantineFilter') === 1)
+    await settle()
+    // As it is restored by an operator.
+    await opened.plain.records.putFilters([{ viewer: '7', ...stored, expected: stored.version + 1, expiresAt: 1 }])
+    opened.clock.advance(59_000)
+    expect((await ask()).degraded).toEqual(['recordStore'])
+    opened.clock.advance(2_000)
+    expect(await ask()).toEqual({ data: { unseen: { ids: [] } }, errors: [], degraded: [] })
   })
 
   test('is made anew by the fold too, with what is staged in it', async () => {
