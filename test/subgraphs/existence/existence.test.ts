@@ -321,6 +321,20 @@ describe('what operators and others ask', () => {
     expect((await ask('3', 'operator')).data.whyHidden).toMatchObject({ hidden: false, issuedAt: null, viewedAt: null })
   })
 
+  test('is answered without a month that has ended since its filters were loaded', async () => {
+    const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 20, 30) })
+    const job = await startJob(opened, served)
+    await served.play('7', ['february'], Date.UTC(2026, 1, 3))
+    await served.play('7', ['march'], Date.UTC(2026, 2, 3))
+    await served.afterHours(job)
+    opened.clock.advance(Date.UTC(2026, 4, 31, 23, 50) - opened.clock.now())
+    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['new'])
+    const { loads } = served.subgraph.figures().cache
+    opened.clock.advance(20 * 60_000)
+    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['february', 'new'])
+    expect(served.subgraph.figures().cache.loads).toBe(loads)
+  })
+
   test('says of a play that lies ahead, in the month that begins soon, why it is hidden', async () => {
     const opened = openSeen({ start: Date.UTC(2026, 5, 1) - 60_000 })
     const served = serveSeen(opened)
