@@ -60,8 +60,8 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await together.unseen('7', ['1', '2', '3'])).toEqual(['3'])
     })
 
-    test('nothing is persisted as clean that was not staged: with staging refused and the log too, it comes later', async () => {
-      together.refuse('seenHot.stagePlays', 'HOT_STORE_UNAVAILABLE')
+    test('nothing is persisted as clean that was not staged: with a hot store that is full and the log down, it comes later', async () => {
+      together.refuse('seenHot.stagePlays', 'STORE_FULL')
       together.refuse('plays.appendPlays', 'LOG_UNAVAILABLE')
       await together.report('7', [{ oid: '1' }])
       await until('it was tried', () => together.count('plays.appendPlays') >= 2)
