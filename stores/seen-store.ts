@@ -56,8 +56,9 @@ export type HotSeen = {
   /**
    * Grows whenever something of the viewer's, of any business, leaves staging, in the same atomic step; `staged` and it are of
    * one moment. Filters that were loaded after this value was read lack nothing that is not in `staged`. 0 where nothing was
-   * ever folded, or not within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. One that was forgotten goes on
-   * above any value it ever had (a store that forgets gives times): what is kept by an older one is never taken for new.
+   * ever staged, or nothing is and nothing was folded within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. It
+   * begins with the first play staged, at the time, and so goes on above any value it ever had where it was forgotten, or lost: what
+   * is kept by an older one is never taken for new.
    */
   folds: number
 }

@@ -91,7 +91,9 @@ export function stagePlays(
     void seen.put(key, encodeTime(play.playedAt))
   }
   return Array.from(touched, ([viewer, { place, state, staged, firsts }]) => {
-    if (staged !== state.staged.get(slot)) void seen.put(stateKey(place), encodeState(withStaged(state, slot, staged)))
+    const { folds } = state
+    if (staged !== state.staged.get(slot))
+      void seen.put(stateKey(place), encodeState(withStaged({ ...state, folds: folds === 0 ? now : folds }, slot, staged)))
     void ring.put(ringKey(slot, shardOfViewer(viewer), viewer), NOTHING)
     return firsts.length === 0 ? { viewer, staged } : { viewer, staged, firsts }
   })

@@ -133,6 +133,7 @@ export function makeExistenceSubgraph(
     },
     repairs.note,
   )
+  guarded.breakers.hotStore.onClose(cache.distrust)
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const noteBack = legacy?.writeBack?.note
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample, legacy?.reads)

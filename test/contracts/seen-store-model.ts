@@ -85,7 +85,9 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
         ({ viewer, business, day }) => day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
       )
       for (const { viewer, business, oid, playedAt } of plays) {
-        const { staged } = viewerOf(viewer)
+        const held = viewerOf(viewer)
+        if (held.folds === 0) held.folds = now
+        const { staged } = held
         const key = `${slot}:${business}:${oid}`
         if (playedAt > (staged.get(key)?.playedAt ?? -1)) staged.set(key, { business, oid, playedAt, slot })
         ringOf(slot, shardOf(viewer, regions, shape.shards)).add(viewer)

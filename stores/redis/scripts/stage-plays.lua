@@ -9,6 +9,7 @@
 -- include: staged first-of-day
 local slot, viewers = tonumber(ARGV[1]), tonumber(ARGV[3])
 local answers = {}
+local folds = whole(-millisNow())
 for viewer = 1, viewers do
   local staged = KEYS[2 * viewer]
   eachLot(ARGV[2 * viewer + 3], slot, function(members, scores)
@@ -19,6 +20,8 @@ for viewer = 1, viewers do
     end
     redis.call('ZADD', staged, 'GT', unpack(entries))
   end)
+  -- Where there is no count, from now on: none that a reader may have kept something by.
+  redis.call('ZADD', staged, 'NX', folds, '')
   -- It expires only while nothing is staged.
   redis.call('PERSIST', staged)
   redis.call('SADD', KEYS[2 * viewer + 1], ARGV[2 * viewer + 2])
