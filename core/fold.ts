@@ -17,7 +17,7 @@
  * last. While plays are written back to the legacy store, it gets them once more before they leave staging: for what it missed
  * when they were played.
  */
-import type { FilterKey, FilterWrite, SeenRecords } from '../stores/seen-records.ts'
+import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
@@ -147,7 +147,7 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
       }
       const { filter, version } = stored[place] ?? { filter: undefined, version: 0 }
       try {
-        const added = add(filter, month, portion.plays)
+        const added = fitting(portion, add(filter, month, portion.plays))
         if (filter?.equals(added)) done.push(portion)
         else writes.push({ portion, write: { viewer, month, filter: added, expected: version, expiresAt: expiryOf(month) } })
       } catch (error) {
@@ -198,7 +198,7 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
   /** Sets a filter aside; what else is known of its month comes in its place. */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
-    const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+    const rebuilt = known.length === 0 ? undefined : fitting({ viewer, month }, add(undefined, month, known))
     await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
   }
 
@@ -258,6 +258,15 @@ function later(portion: Portion): Portion {
 
 function isDamage(error: unknown): boolean {
   return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+}
+
+/** What the record store would not take: of a viewer who plays a million things a month. He keeps it staged, and others go on. */
+function fitting({ viewer, month }: FilterKey, filter: Buffer): Buffer {
+  if (filter.length <= FILTER_BYTES_MAX) return filter
+  throw new TidemarkError(
+    'PLAYS_TOO_MANY',
+    `the filter of viewer "${viewer}" and month ${month} would take ${filter.length} bytes, more than ${FILTER_BYTES_MAX}: what he plays stays staged until it is full; see who that is`,
+  )
 }
 
 function outrun({ viewer, month }: FilterKey): TidemarkError {

@@ -83,11 +83,12 @@ export interface SeenStore {
 
   /** Viewers of a slot and shard, in any order, at most `limit`, each once. */
   listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]>
-  /** What these viewers have staged in a slot, all businesses, in order of viewers. */
+  /** What these viewers have staged in a slot, all businesses, in order of viewers. What is staged or removed meanwhile may be left out. */
   readStaged(slot: number, viewers: readonly ViewerId[]): Promise<StagedPlay[][]>
   /**
    * They are folded: removes exactly these plays (one that was staged again with another `playedAt` stays), and the viewer
-   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer.
+   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer and some
+   * thousand plays; of what he has more, `folds` grows with each step.
    */
   removeStaged(slot: number, folded: readonly { viewer: ViewerId; plays: readonly StagedPlay[] }[]): Promise<void>
   /**

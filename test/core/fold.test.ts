@@ -4,7 +4,7 @@ import { makeFold, type FoldOptions } from '../../core/fold.ts'
 import { addToFilter, openFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
 import { beginningOf } from '../../core/time-ring.ts'
-import type { SeenRecords } from '../../stores/seen-records.ts'
+import { FILTER_BYTES_MAX, type SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
 import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
 import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
@@ -44,6 +44,20 @@ function damaged(filter: Buffer): Buffer {
 }
 
 describe('a fold', () => {
+  test('who has played more than a filter may hold keeps it staged, and holds up nobody', async () => {
+    const { fold, stage, has, staged, records } = open()
+    const hashes = new Uint32Array(2 * 2_600_000)
+    for (let i = 0, next = 1; i < hashes.length; i++) hashes[i] = next = Math.imul(next, 1_664_525) + 1_013_904_223
+    const filter = addToFilter(undefined, hashes, { rate: RATE })
+    expect(filter.length).toBeGreaterThan(FILTER_BYTES_MAX)
+    await records.putFilters([{ viewer: 'heavy', month: MONTH, filter, expected: 0, expiresAt: MONTH }])
+    for (const viewer of ['7', 'heavy', '8']) await stage(viewer, ['1'])
+    const { failed, writes } = await fold.fold(SLOT, ['7', 'heavy', '8'])
+    expect([failed, writes]).toMatchObject([[{ viewer: 'heavy', error: { code: 'PLAYS_TOO_MANY' } }], 2])
+    expect([await staged('7'), await staged('heavy'), await staged('8')]).toEqual([[], ['1'], []])
+    expect([await has('7', '1'), await has('8', '1')]).toEqual([true, true])
+  })
+
   test('takes what is staged into the filters of its months, one write each, and removes just that', async () => {
     const { fold, stage, has, staged, stores, hot } = open()
     await stage('7', ['1', '2'])
