@@ -43,6 +43,8 @@ export type StageOptions = {
   now: number
   /** The slot of the ring that is written to now. */
   slot: number
+  /** Where one of the viewers has so much staged in this slot, nothing of his region is staged, and the call rejects with PLAYS_TOO_MANY. Absent: no end. */
+  max?: number | undefined
 }
 
 export type StagedPlay = Subject & { playedAt: number }

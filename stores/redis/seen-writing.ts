@@ -2,6 +2,7 @@
 import type { BusinessNumber, RewardKind, ViewerId } from '../../core/domain.ts'
 import { FOLDS_KEPT_MS } from '../seen-store.ts'
 import type { IssuedOptions, PlayWrite, RingShape, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
+import { tooManyStaged } from '../staged-limit.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
 import { flagPlaceOf } from './day-flags.ts'
@@ -56,7 +57,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
       return isFirst === 1
     },
 
-    async stagePlays(plays: readonly PlayWrite[], { now, slot }: StageOptions): Promise<StagedCount[]> {
+    async stagePlays(plays: readonly PlayWrite[], { now, slot, max = 0 }: StageOptions): Promise<StagedCount[]> {
       const counts = new Map<ViewerId, StagedCount>(plays.map(({ viewer }) => [viewer, { viewer, staged: 0 }]))
       const batches = groupByRegion(plays, ({ viewer }) => ({ viewer, business: 0 }), layout.regionOf).map((batch) => ({
         ...batch,
@@ -75,7 +76,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
               ...claimed.map(({ key }) => key),
             ],
             [
-              ...[slot, now, groups.length],
+              ...[slot, now, groups.length, max],
               ...groups.flatMap(({ viewer }, place): Argument[] => [viewer, packPlays(slot, byViewer[place] ?? [])]),
               ...claimed.flatMap(({ args }) => args),
             ],
@@ -84,6 +85,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
       )) as number[][]
       batches.forEach(({ groups, claims }, at) => {
         const answer = answers[at] as number[]
+        if (answer[0] === -1) throw tooManyStaged(groups[0]?.viewer ?? '', max)
         groups.forEach(({ viewer }, place) => counts.set(viewer, { viewer, staged: answer[place] as number }))
         claims.forEach(({ viewer, business, day }, place) => {
           const count = counts.get(viewer)

@@ -11,6 +11,7 @@ import { rewardOf } from '../../core/rewards.ts'
 import { shardOf } from '../../core/time-ring.ts'
 import { inOrderOfUse } from '../../stores/ring-layouts.ts'
 import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
+import { tooManyStaged } from '../../stores/staged-limit.ts'
 
 type Staged = StagedPlay & { slot: number }
 
@@ -80,7 +81,9 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
       state.issued.set(`${business}:${viewer}`, held)
       return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
     },
-    async stagePlays(plays, { now, slot }) {
+    async stagePlays(plays, { now, slot, max = Infinity }) {
+      const full = plays.find(({ viewer }) => stagedIn(viewer, slot).length >= max)
+      if (full !== undefined) throw tooManyStaged(full.viewer, max)
       const firsts = plays.filter(
         ({ viewer, business, day }) => day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
       )
