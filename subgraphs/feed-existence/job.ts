@@ -25,7 +25,7 @@ export type ExistenceJobOptions = FoldingOptions &
   }
 
 export type ExistenceJobFigures = FoldingFigures & {
-  /** Plays of the log that were staged; that were refused, because no filter is for their time; messages that are none. */
+  /** Plays of the log that were staged; that were refused, because they are too old for any filter; messages that are none. */
   staged: number
   refusedPlays: number
   parked: number
@@ -58,10 +58,15 @@ export async function startExistenceJob(
 
   async function stage(plays: readonly Play[]): Promise<void> {
     const now = clock.now()
-    const good = plays.filter(({ playedAt }) => mistakeOfPlayedAt(playedAt, now, options) === undefined)
+    const good = plays.map((play) => notAhead(play, now)).filter(({ playedAt }) => mistakeOfPlayedAt(playedAt, now, options) === undefined)
     await staging.stage(good)
     figures.staged += good.length
     figures.refusedPlays += plays.length - good.length
+  }
+
+  /** It was let in by a service whose clock may be ahead of this one, and was acknowledged. */
+  function notAhead(play: Play, now: number): Play {
+    return play.playedAt > now + options.futureMaxMs ? { ...play, playedAt: now } : play
   }
 
   const consumer = await log.consumePlays({
