@@ -174,7 +174,15 @@ export function makeExistenceSubgraph(
         stores,
         fold,
         { stage: (plays) => jobStaging.stage(rewards.withDays(plays, clock.now())) },
-        { ...existence, sweepAfterMs, sweepEveryMs, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
+        {
+          ...existence,
+          isKnown: (number) => businesses.byNumber(number) !== undefined,
+          sweepAfterMs,
+          sweepEveryMs,
+          shape,
+          regions: config.stores.regions,
+          keysMax: existence.foldKeysMax,
+        },
         onError,
         notices.parked,
       )

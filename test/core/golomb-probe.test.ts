@@ -33,7 +33,7 @@ describe('a set with a crowded bucket, as a viewer makes it who chooses his ids'
     const set = open([...strangers(80_000), ...words.filter((_, at) => at % 2 === 0)])
     const asked = hashesOf(words.slice(-20_000))
     const found = new Uint32Array(asked.length / 64)
-    // A walk through the bucket takes a thousand times as long: half a second at least.
+    // A walk through the bucket takes hundreds of times as long.
     const times = [1, 2, 3].map(() => {
       const begun = performance.now()
       set.hasMany(asked, found)

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { RewardEvent } from '../../../core/domain.ts'
 import { beginningOf, monthOf } from '../../../core/time-ring.ts'
 import { makeSteppedClock } from '../../support/stepped-clock.ts'
 import { DAY, HOUR, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
@@ -45,6 +46,23 @@ test('a job whose clock is behind that of the service drops nothing that was ack
   await until(() => job.figures().staged + job.figures().refusedPlays === 1)
   expect(job.figures().refusedPlays).toBe(0)
   expect((await opened.plain.hot.getSeen('7', 1)).staged).toEqual([{ oid: 'a', playedAt: behind.clock.now() }])
+})
+
+test('what the log has of a business that is not configured is refused, counted, and earns nothing', async () => {
+  const opened = openSeen()
+  const paid: RewardEvent[] = []
+  const served = serveSeen(opened, seenConfig(), {
+    ...opened.stores,
+    rewards: { appendRewards: async (events) => void paid.push(...events) },
+  })
+  closing.push(opened.close, served.stop)
+  const playedAt = opened.clock.now()
+  await opened.plain.log.appendPlays([999, 1].map((business) => ({ viewer: '7', business, oid: 'x', playedAt })))
+  const job = await startJob(opened, served)
+  await until(() => job.figures().staged === 1 && job.figures().refusedPlays === 1)
+  await until(() => paid.length > 0)
+  expect(paid.map(({ business }) => business)).toEqual([1])
+  expect((await opened.plain.hot.getSeen('7', 999)).staged).toEqual([])
 })
 
 describe('what is unseen', () => {
