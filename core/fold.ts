@@ -10,7 +10,7 @@
  * viewer whose fold fails keeps everything staged, and holds up nobody else.
  *
  * A month that is over has its filter closed: made as small as its records allow (`seen-filter.ts`). That is done with the first
- * fold into the next month, so that it costs a viewer one write a month; a play that comes later still costs bits, and
+ * fold into a later month, also if he was away meanwhile, so that it costs a viewer one write a month; a play that comes later still costs bits, and
  * nothing else.
  *
  * A viewer who is listed for migration (`migration-mark.ts`) has his legacy sets folded in as well, after the plays; what lists him leaves
@@ -35,6 +35,8 @@ export type FoldStores = {
 export type FoldOptions = {
   /** What one filter may hide wrongly. */
   rate: number
+  /** Months before one that is begun whose filters are looked at then, and closed; default 1. */
+  monthsBefore?: number | undefined
   /** Is this month over? */
   isOver(month: Month): boolean
   /** When a filter that is first written now expires. */
@@ -79,7 +81,12 @@ const MIGRATED_AT_ONCE = 4
 /** As often as that others may come before a write. They fold too, so that something goes on each time. */
 const ATTEMPTS_MAX = 20
 
-export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild, migrate, writeBack }: FoldOptions): Fold {
+export function makeFold(
+  { hot, records }: FoldStores,
+  { rate, monthsBefore = 1, isOver, expiryOf, rebuild, migrate, writeBack }: FoldOptions,
+): Fold {
+  const earlier = Array.from({ length: monthsBefore }, (_, at) => at + 1)
+
   async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
@@ -178,7 +185,10 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
 
   /** Of viewers who have begun a month. What is not done here, or is refused, takes more bytes and does no other harm. */
   async function closeEarlier(begun: readonly FilterKey[], report: FoldReport): Promise<void> {
-    const keys = begun.map(({ viewer, month }) => ({ viewer, month: month - 1 })).filter(({ month }) => isOver(month))
+    const oldest = begun.reduce((newest, { month }) => Math.max(newest, month), 0) - monthsBefore
+    const keys = distinct(begun.flatMap(({ viewer, month }) => earlier.map((back) => ({ viewer, month: month - back })))).filter(
+      ({ month }) => month >= oldest && isOver(month),
+    )
     if (keys.length === 0) return
     const stored = await records.getFilters(keys)
     const writes = keys.flatMap(({ viewer, month }, place): FilterWrite[] => {
@@ -250,6 +260,11 @@ function hashAll(subjects: readonly Subject[]): SeenHashes {
     at += some.length * 2
   }
   return hashes
+}
+
+/** Who begins two months at once has those before both in each. */
+function distinct(keys: readonly FilterKey[]): FilterKey[] {
+  return [...new Map(keys.map((key) => [`${key.month}:${key.viewer}`, key])).values()]
 }
 
 function later(portion: Portion): Portion {

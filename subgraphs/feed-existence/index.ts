@@ -252,10 +252,15 @@ export function makeExistenceMigration(
   return makeMigration(clock, stores.legacy, stores.records, repair, options)
 }
 
-function filterRules(clock: Clock, { existence }: Config, random: Random): Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> {
+function filterRules(
+  clock: Clock,
+  { existence }: Config,
+  random: Random,
+): Pick<FoldOptions, 'rate' | 'monthsBefore' | 'isOver' | 'expiryOf'> {
   const { rate, monthsBefore, idleFromHour: fromHour, idleHours: hours, utcOffsetMinutes, futureMaxMs } = existence
   return {
     rate: rateOfEach(rate, monthsBefore + 1),
+    monthsBefore,
     // Not while plays of another server may still be of it.
     isOver: (month: Month) => month < monthOf(clock.now() - futureMaxMs),
     expiryOf: (month: Month) => expiryOf(month, { fromHour, hours, utcOffsetMinutes }, random),
