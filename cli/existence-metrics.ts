@@ -68,7 +68,10 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
     tidemark_filter_writes_refused_total: ['Filters somebody else had written meanwhile; folded again.', () => figures().refused],
     tidemark_filters_purged_total: ['Filters that expired and were removed.', () => figures().purged],
     tidemark_plays_staged_total: ['Plays of the log that were staged.', () => figures().staged],
-    tidemark_plays_refused_total: ['Plays of the log of a time no filter is for.', () => figures().refusedPlays],
+    tidemark_plays_refused_total: [
+      'Plays of the log that are too old for any filter, or of a business that is not configured.',
+      () => figures().refusedPlays,
+    ],
     tidemark_existence_rewards_swept_total: ['Of these, those that only the job sent.', () => figures().rewardsSwept],
     tidemark_plays_parked_total: ['Messages of the log that are no plays.', () => figures().parked],
   })

@@ -29,6 +29,11 @@ export const existenceSchema = z
     stagedMax: count(1, 1_000_000)
       .default(2_000)
       .describe('Plays of an hour that a viewer may have staged; beyond it they are folded into his filter early.'),
+    stagedHardMax: count(1, 1_000_000)
+      .default(20_000)
+      .describe(
+        'Plays of an hour that a viewer may have staged while they cannot be folded, because the record store is down or takes no more of his; `recordPlayed` is refused beyond it.',
+      ),
     futureMaxMs: count(0, DAY)
       .default(5 * MINUTE)
       .describe('How far playedAt may lie ahead of the clock of the server, in milliseconds.'),
@@ -98,7 +103,7 @@ export function ringOf({ existence, stores }: { existence: ExistenceConfig; stor
 /** Relations between values, each with its reason. */
 export function existenceMistakes(existence: ExistenceConfig, regions: number): string[] {
   const mistakes: string[] = []
-  const { shards, issuedCap, issuedHardCap } = existence
+  const { shards, issuedCap, issuedHardCap, stagedMax, stagedHardMax } = existence
   if (shards !== undefined && shards % regions !== 0) {
     mistakes.push(
       `existence.shards (${shards}) must be a multiple of stores.regions (${regions}), so that each shard belongs to one region: leave it out, or give ${Math.max(1, Math.round(shards / regions)) * regions}`,
@@ -107,6 +112,11 @@ export function existenceMistakes(existence: ExistenceConfig, regions: number): 
   if (issuedHardCap < issuedCap) {
     mistakes.push(
       `existence.issuedHardCap (${issuedHardCap}) must be at least existence.issuedCap (${issuedCap}), or the cap is never reached`,
+    )
+  }
+  if (stagedHardMax < stagedMax) {
+    mistakes.push(
+      `existence.stagedHardMax (${stagedHardMax}) must be at least existence.stagedMax (${stagedMax}), or viewers are refused before they are folded`,
     )
   }
   return mistakes

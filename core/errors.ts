@@ -31,6 +31,7 @@ export const ERRORS = {
     retryable: false,
     meaning: 'playedAt is not a time, too far in the future, or in a month that is over.',
   },
+  PLAYS_TOO_MANY: { status: 429, retryable: true, meaning: 'The viewer has played more than fits into an hour, or into a month.' },
   FIRST_INVALID: { status: 400, retryable: false, meaning: 'first is outside 1 to 100.' },
   CURSOR_INVALID: { status: 400, retryable: false, meaning: 'A cursor is broken or belongs to another list.' },
   UNAUTHENTICATED: { status: 401, retryable: false, meaning: 'The request names no viewer, or its token is not valid.' },

@@ -10,6 +10,11 @@
  * staging by that moment was in the stored filters when they were loaded. The count is forgotten by the hot store some time
  * after the last fold; an entry lives for less than that.
  *
+ * A hot store may lose the count itself: it starts anew without data, evicts the key, or a replica takes over that never heard of
+ * the last folds. Counts are times, and the first play staged sets one; so after a loss no count of before comes again, but
+ * two. No count at all, which is all that is said of who has nothing staged: an entry by that is used for a minute. And the
+ * older count of a replica: nothing that was loaded before an outage is used after it (`distrust`).
+ *
  * A load is shared by those who wait for it, never joined once it has begun (`loaders/shared-lookup.ts`): it may have read before
  * a fold that the next reader knows of.
  */
@@ -54,10 +59,13 @@ export type FilterCache = {
   /** For when no store answers: however old. */
   lastKnown(viewer: ViewerId): ViewerFilters | undefined
   forget(viewer: ViewerId): void
+  /** The hot store was away, and may have lost counts: all there is now is for `getBlindly` and `lastKnown` only. */
+  distrust(): void
   figures(): LocalCacheFigures & { loads: number }
 }
 
-type Entry = ViewerFilters & { folds: number }
+/** `outages`: how many there had been when its load began. */
+type Entry = ViewerFilters & { folds: number; outages: number; loadedAt: number }
 type SharedLookup = (
   load: (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>,
 ) => (viewers: readonly ViewerId[]) => Promise<ViewerFilters[]>
@@ -69,6 +77,8 @@ const FILTER_BYTES = 250
 const BYTES_PER_ENTRY = 512
 
 const UNREADABLE_MS = 60_000
+/** For how long an entry is used of whom the hot store has no count: it may have lost one. */
+const UNCOUNTED_MS = 60_000
 /** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
 const NO_COUNT = -1
 
@@ -83,6 +93,19 @@ export function makeFilterCache(
   const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
   const lookUp = share(load)
   let loads = 0
+  let outages = 0
+
+  function isOfNow(held: Entry, folds: number): boolean {
+    if (held.folds !== folds || held.outages !== outages) return false
+    return folds !== 0 || Math.abs(clock.now() - held.loadedAt) < UNCOUNTED_MS
+  }
+
+  async function loadEntry(viewer: ViewerId, folds: number): Promise<ViewerFilters> {
+    const begun = { folds, outages, loadedAt: clock.now() }
+    const loaded = await loadOne(viewer)
+    keep(viewer, { ...loaded, ...begun })
+    return loaded
+  }
 
   async function load(viewers: readonly ViewerId[]): Promise<ViewerFilters[]> {
     const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
@@ -130,23 +153,18 @@ export function makeFilterCache(
   return {
     async get(viewer, folds) {
       const held = cache.get(viewer)
-      if (held?.folds === folds) return live(held)
-      const loaded = await loadOne(viewer)
-      keep(viewer, { ...loaded, folds })
-      return loaded
+      return held !== undefined && isOfNow(held, folds) ? live(held) : loadEntry(viewer, folds)
     },
     async getBlindly(viewer) {
       const held = cache.get(viewer)
-      if (held !== undefined) return live(held)
-      const loaded = await loadOne(viewer)
-      keep(viewer, { ...loaded, folds: NO_COUNT })
-      return loaded
+      return held === undefined ? loadEntry(viewer, NO_COUNT) : live(held)
     },
     lastKnown(viewer) {
       const held = cache.getStale(viewer)
       return held && live(held)
     },
     forget: (viewer) => void cache.delete(viewer),
+    distrust: () => void outages++,
     figures: () => ({ ...cache.figures(), loads }),
   }
 }

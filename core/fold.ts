@@ -10,14 +10,14 @@
  * viewer whose fold fails keeps everything staged, and holds up nobody else.
  *
  * A month that is over has its filter closed: made as small as its records allow (`seen-filter.ts`). That is done with the first
- * fold into the next month, so that it costs a viewer one write a month; a play that comes later still costs bits, and
+ * fold into a later month, also if he was away meanwhile, so that it costs a viewer one write a month; a play that comes later still costs bits, and
  * nothing else.
  *
  * A viewer who is listed for migration (`migration-mark.ts`) has his legacy sets folded in as well, after the plays; what lists him leaves
  * last. While plays are written back to the legacy store, it gets them once more before they leave staging: for what it missed
  * when they were played.
  */
-import type { FilterKey, FilterWrite, SeenRecords } from '../stores/seen-records.ts'
+import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
 import { TidemarkError, isTidemarkError } from './errors.ts'
@@ -35,6 +35,8 @@ export type FoldStores = {
 export type FoldOptions = {
   /** What one filter may hide wrongly. */
   rate: number
+  /** Months before one that is begun whose filters are looked at then, and closed; default 1. */
+  monthsBefore?: number | undefined
   /** Is this month over? */
   isOver(month: Month): boolean
   /** When a filter that is first written now expires. */
@@ -81,7 +83,12 @@ const MIGRATED_AT_ONCE = 4
 /** As often as that others may come before a write. They fold too, so that something goes on each time. */
 const ATTEMPTS_MAX = 20
 
-export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf, rebuild, migrate, relist, writeBack }: FoldOptions): Fold {
+export function makeFold(
+  { hot, records }: FoldStores,
+  { rate, monthsBefore = 1, isOver, expiryOf, rebuild, migrate, relist, writeBack }: FoldOptions,
+): Fold {
+  const earlier = Array.from({ length: monthsBefore }, (_, at) => at + 1)
+
   async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
@@ -149,7 +156,7 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
       }
       const { filter, version } = stored[place] ?? { filter: undefined, version: 0 }
       try {
-        const added = add(filter, month, portion.plays)
+        const added = fitting(portion, add(filter, month, portion.plays))
         if (filter?.equals(added)) done.push(portion)
         else writes.push({ portion, write: { viewer, month, filter: added, expected: version, expiresAt: expiryOf(month) } })
       } catch (error) {
@@ -180,7 +187,10 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
 
   /** Of viewers who have begun a month. What is not done here, or is refused, takes more bytes and does no other harm. */
   async function closeEarlier(begun: readonly FilterKey[], report: FoldReport): Promise<void> {
-    const keys = begun.map(({ viewer, month }) => ({ viewer, month: month - 1 })).filter(({ month }) => isOver(month))
+    const oldest = begun.reduce((newest, { month }) => Math.max(newest, month), 0) - monthsBefore
+    const keys = distinct(begun.flatMap(({ viewer, month }) => earlier.map((back) => ({ viewer, month: month - back })))).filter(
+      ({ month }) => month >= oldest && isOver(month),
+    )
     if (keys.length === 0) return
     const stored = await records.getFilters(keys)
     const writes = keys.flatMap(({ viewer, month }, place): FilterWrite[] => {
@@ -203,7 +213,7 @@ export function makeFold({ hot, records }: FoldStores, { rate, isOver, expiryOf,
    */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
-    const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+    const rebuilt = known.length === 0 ? undefined : fitting({ viewer, month }, add(undefined, month, known))
     const unmark = async (mark: MigrationMark): Promise<MigrationMark> => {
       if (mark.size === 0) return mark
       await relist?.(viewer, [...mark.keys()])
@@ -263,12 +273,26 @@ function hashAll(subjects: readonly Subject[]): SeenHashes {
   return hashes
 }
 
+/** Who begins two months at once has those before both in each. */
+function distinct(keys: readonly FilterKey[]): FilterKey[] {
+  return [...new Map(keys.map((key) => [`${key.month}:${key.viewer}`, key])).values()]
+}
+
 function later(portion: Portion): Portion {
   return { ...portion, attempts: portion.attempts + 1 }
 }
 
 function isDamage(error: unknown): boolean {
   return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+}
+
+/** What the record store would not take: of a viewer who plays a million things a month. He keeps it staged, and others go on. */
+function fitting({ viewer, month }: FilterKey, filter: Buffer): Buffer {
+  if (filter.length <= FILTER_BYTES_MAX) return filter
+  throw new TidemarkError(
+    'PLAYS_TOO_MANY',
+    `the filter of viewer "${viewer}" and month ${month} would take ${filter.length} bytes, more than ${FILTER_BYTES_MAX}: what he plays stays staged until it is full; see who that is`,
+  )
 }
 
 function outrun({ viewer, month }: FilterKey): TidemarkError {

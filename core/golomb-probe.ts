@@ -10,6 +10,8 @@
  * - buckets of 4 to 8 records, by the first bits too: where each bucket begins, and of each record the bits that follow, 16 of
  *   them where the stored hash has no more, else 32. So what is open answers as what is stored, but for hashes of more than 32 bits
  *   in small sets, of which a few bits are left unread; `probedBits` says it, and `measureFilter` counts it.
+ *
+ * A viewer may choose ids that share a bucket: one that is large is searched by halves, as its rests ascend.
  */
 import type { SeenHashes } from './seen-hash.ts'
 
@@ -23,6 +25,8 @@ export type GolombProbe = {
 
 const RECORDS_PER_BUCKET = 8
 const REST_BITS_MAX = 32
+/** Records of a bucket that are looked through one by one. */
+const WALKED_MAX = 16
 
 /** The bits of a hash that an opened set of so many values of `width` bits compares. */
 export function probedBits(count: number, width: number): number {
@@ -78,8 +82,14 @@ export function openSet(values: Float64Array, width: number): GolombProbe {
     // Never more bits than a hash keeps: there are fewer buckets than values.
     const own = hash1 >>> bucketShift
     const rest = restOf(hash1, hash2)
-    const end = starts[own + 1] as number
-    for (let i = starts[own] as number; i < end; i++) if (rests[i] === rest) return true
+    let end = starts[own + 1] as number
+    let begin = starts[own] as number
+    while (end - begin > WALKED_MAX) {
+      const middle = (begin + end) >>> 1
+      if ((rests[middle] as number) <= rest) begin = middle
+      else end = middle
+    }
+    for (let i = begin; i < end; i++) if (rests[i] === rest) return true
     return false
   }
 

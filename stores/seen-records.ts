@@ -8,6 +8,9 @@
  */
 import type { Month, ViewerId } from '../core/domain.ts'
 
+/** What a filter may take: 3 MiB. */
+export const FILTER_BYTES_MAX = 3 * 2 ** 20
+
 /** Month 0, in which nobody watched anything, is for what is noted beside a viewer's filters (`core/migration-mark.ts`); stored like them. */
 export type FilterKey = { viewer: ViewerId; month: Month }
 
@@ -18,7 +21,7 @@ export type FilterKey = { viewer: ViewerId; month: Month }
 export type StoredFilter = { filter: Buffer; version: number }
 
 export type FilterWrite = FilterKey & {
-  /** 1 byte to 3 MiB. */
+  /** 1 byte to FILTER_BYTES_MAX. */
   filter: Buffer
   /** The version that was read, 0 where there was none: another one stored now refuses the write. */
   expected: number

@@ -43,6 +43,8 @@ export type StageOptions = {
   now: number
   /** The slot of the ring that is written to now. */
   slot: number
+  /** Where one of the viewers has so much staged in this slot, nothing of his region is staged, and the call rejects with PLAYS_TOO_MANY. Absent: no end. */
+  max?: number | undefined
 }
 
 export type StagedPlay = Subject & { playedAt: number }
@@ -56,8 +58,9 @@ export type HotSeen = {
   /**
    * Grows whenever something of the viewer's, of any business, leaves staging, in the same atomic step; `staged` and it are of
    * one moment. Filters that were loaded after this value was read lack nothing that is not in `staged`. 0 where nothing was
-   * ever folded, or not within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. One that was forgotten goes on
-   * above any value it ever had (a store that forgets gives times): what is kept by an older one is never taken for new.
+   * ever staged, or nothing is and nothing was folded within FOLDS_KEPT_MS: so what is kept by it is kept for less than that. It
+   * begins with the first play staged, at the time, and so goes on above any value it ever had where it was forgotten, or lost: what
+   * is kept by an older one is never taken for new.
    */
   folds: number
 }
@@ -82,11 +85,12 @@ export interface SeenStore {
 
   /** Viewers of a slot and shard, in any order, at most `limit`, each once. */
   listRing(slot: number, shard: number, limit: number): Promise<ViewerId[]>
-  /** What these viewers have staged in a slot, all businesses, in order of viewers. */
+  /** What these viewers have staged in a slot, all businesses, in order of viewers. What is staged or removed meanwhile may be left out. */
   readStaged(slot: number, viewers: readonly ViewerId[]): Promise<StagedPlay[][]>
   /**
    * They are folded: removes exactly these plays (one that was staged again with another `playedAt` stays), and the viewer
-   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer.
+   * from the slot's ring if nothing of his is left in it, under every layout that is known. Atomic per viewer and some
+   * thousand plays; of what he has more, `folds` grows with each step.
    */
   removeStaged(slot: number, folded: readonly { viewer: ViewerId; plays: readonly StagedPlay[] }[]): Promise<void>
   /**

@@ -3,6 +3,7 @@ import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../core/time-ring.ts'
 import { inOrderOfUse } from '../ring-layouts.ts'
 import type { HotSeen, IssuedOptions, PlayWrite, RingLayout, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
+import { tooManyStaged } from '../staged-limit.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { claimDay, type DayTables } from './seen-days.ts'
 import { issuedKey, makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
@@ -67,7 +68,7 @@ function readState(seen: Bytes, place: SeenPlace): SeenState {
 export function stagePlays(
   tables: SeenTables,
   plays: readonly PlayWrite[],
-  { now, slot }: StageOptions,
+  { now, slot, max }: StageOptions,
   regions: number,
   shardOfViewer: (viewer: ViewerId) => number,
 ): StagedCount[] {
@@ -80,6 +81,8 @@ export function stagePlays(
       const state = readState(seen, place)
       held = { place, state, staged: state.staged.get(slot) ?? 0, firsts: [] }
       touched.set(play.viewer, held)
+      // What was put already goes back with it.
+      if (max !== undefined && held.staged >= max) throw tooManyStaged(play.viewer, max)
     }
     const { viewer, business, day } = play
     if (day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_PLAY' }, now))
@@ -91,7 +94,9 @@ export function stagePlays(
     void seen.put(key, encodeTime(play.playedAt))
   }
   return Array.from(touched, ([viewer, { place, state, staged, firsts }]) => {
-    if (staged !== state.staged.get(slot)) void seen.put(stateKey(place), encodeState(withStaged(state, slot, staged)))
+    const { folds } = state
+    if (staged !== state.staged.get(slot))
+      void seen.put(stateKey(place), encodeState(withStaged({ ...state, folds: folds === 0 ? now : folds }, slot, staged)))
     void ring.put(ringKey(slot, shardOfViewer(viewer), viewer), NOTHING)
     return firsts.length === 0 ? { viewer, staged } : { viewer, staged, firsts }
   })

@@ -15,7 +15,7 @@
  *
  * A staged play's member is slot (1 byte), business (2), packed oid; its score slot × 2^44 + playedAt: so a slot is a range of
  * scores, and what a reader needs is one command, whatever slots there are. `folds` is the member that is empty, with the
- * score −folds, before all slots: so it is read in the same moment. A key of which only that is left expires; it never does
+ * score −folds, before all slots: so it is read in the same moment. It is a time, set by the first play staged. A key of which only that is left expires; it never does
  * while something is staged.
  *
  * No kind here is the end of another after a colon, or begins like a key of `layout.ts`: see `mark-layout.ts`.

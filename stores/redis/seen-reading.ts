@@ -5,6 +5,9 @@ import type { Connection } from './connection.ts'
 import { decodeStaged, slotScores } from './seen-layout.ts'
 import type { SeenLayout } from './seen-layout.ts'
 
+/** Plays one command reads: what a viewer has staged may be more than a server should answer at once. */
+const PLAYS_PER_COMMAND = 10_000
+
 export function makeSeenReading(connection: Connection, layout: SeenLayout) {
   async function getSeenMany(of: readonly { viewer: ViewerId; business: BusinessNumber }[]): Promise<HotSeen[]> {
     // What a viewer has staged is one key for all businesses.
@@ -32,15 +35,35 @@ export function makeSeenReading(connection: Connection, layout: SeenLayout) {
     },
 
     async readStaged(slot: number, viewers: readonly ViewerId[]): Promise<StagedPlay[][]> {
-      const answers = await connection.send(
-        viewers.map((viewer) => ({
-          name: 'zrangebyscore',
-          args: [layout.staged(layout.regionOf(viewer), viewer), ...slotScores(slot), 'WITHSCORES'],
-        })),
-      )
-      return (answers as Buffer[][]).map((values) => decodeStaged(values).plays)
+      const [first, end] = slotScores(slot)
+      const staged = viewers.map((): StagedPlay[] => [])
+      let open: Place[] = viewers.map((viewer, at) => ({ at, key: layout.staged(layout.regionOf(viewer), viewer), from: first, skip: 0 }))
+      while (open.length > 0) {
+        const answers = (await connection.send(
+          open.map(({ key, from, skip }) => ({
+            name: 'zrangebyscore',
+            args: [key, from, end, 'WITHSCORES', 'LIMIT', skip, PLAYS_PER_COMMAND],
+          })),
+        )) as Buffer[][]
+        answers.forEach((values, index) => staged[(open[index] as Place).at]?.push(...decodeStaged(values).plays))
+        open = open.flatMap((place, index) => placeAfter(place, answers[index] as Buffer[]))
+      }
+      return staged
     },
   }
+}
+
+/** Where to go on with a viewer's plays: at a score, behind so many that have it. What changes meanwhile may be passed over, and stays. */
+type Place = { at: number; key: string; from: number; skip: number }
+
+function placeAfter(place: Place, values: readonly Buffer[]): Place[] {
+  const read = values.length / 2
+  if (read < PLAYS_PER_COMMAND) return []
+  const score = (index: number): number => Number(String(values[2 * index + 1]))
+  const from = score(read - 1)
+  let same = 1
+  while (same < read && score(read - 1 - same) === from) same++
+  return [{ ...place, from, skip: from === place.from ? place.skip + same : same }]
 }
 
 function decodeIssued(values: readonly Buffer[]): HotSeen['issued'] {

@@ -2,6 +2,7 @@
 import type { BusinessNumber, RewardKind, ViewerId } from '../../core/domain.ts'
 import { FOLDS_KEPT_MS } from '../seen-store.ts'
 import type { IssuedOptions, PlayWrite, RingShape, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
+import { tooManyStaged } from '../staged-limit.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
 import { flagPlaceOf } from './day-flags.ts'
@@ -13,8 +14,11 @@ import type { SeenLayout } from './seen-layout.ts'
 
 type Folded = { viewer: ViewerId; plays: readonly StagedPlay[] }
 
-/** Plays one script removes, unless one viewer has more, so that none holds up its server for more than about a millisecond. */
+/** Plays one script removes, so that none holds up its server for more than about a millisecond; of one viewer, for a few. */
 const PLAYS_PER_SCRIPT = 500
+const PLAYS_OF_VIEWER = 2_500
+/** Scripts that are sent at once: an answer is waited for so long only. */
+const SCRIPTS_AT_ONCE = 64
 
 export type SeenWritingOptions = {
   shards: number
@@ -53,7 +57,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
       return isFirst === 1
     },
 
-    async stagePlays(plays: readonly PlayWrite[], { now, slot }: StageOptions): Promise<StagedCount[]> {
+    async stagePlays(plays: readonly PlayWrite[], { now, slot, max = 0 }: StageOptions): Promise<StagedCount[]> {
       const counts = new Map<ViewerId, StagedCount>(plays.map(({ viewer }) => [viewer, { viewer, staged: 0 }]))
       const batches = groupByRegion(plays, ({ viewer }) => ({ viewer, business: 0 }), layout.regionOf).map((batch) => ({
         ...batch,
@@ -72,7 +76,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
               ...claimed.map(({ key }) => key),
             ],
             [
-              ...[slot, now, groups.length],
+              ...[slot, now, groups.length, max],
               ...groups.flatMap(({ viewer }, place): Argument[] => [viewer, packPlays(slot, byViewer[place] ?? [])]),
               ...claimed.flatMap(({ args }) => args),
             ],
@@ -81,6 +85,7 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
       )) as number[][]
       batches.forEach(({ groups, claims }, at) => {
         const answer = answers[at] as number[]
+        if (answer[0] === -1) throw tooManyStaged(groups[0]?.viewer ?? '', max)
         groups.forEach(({ viewer }, place) => counts.set(viewer, { viewer, staged: answer[place] as number }))
         claims.forEach(({ viewer, business, day }, place) => {
           const count = counts.get(viewer)
@@ -93,8 +98,11 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
     async removeStaged(slot: number, folded: readonly Folded[]): Promise<void> {
       if (folded.length === 0) return
       const counts = [...new Set((await shapes()).map((shape) => shape.shards))]
-      const batches = inScripts(folded, layout.regionOf)
-      await connection.send(batches.map(({ region, some }) => removeCommand(slot, region, some, counts)))
+      const batches = inScripts(folded.flatMap(inPortions), layout.regionOf)
+      for (let next = 0; next < batches.length; next += SCRIPTS_AT_ONCE) {
+        const some = batches.slice(next, next + SCRIPTS_AT_ONCE)
+        await connection.send(some.map(({ region, some }) => removeCommand(slot, region, some, counts)))
+      }
     },
   }
 }
@@ -110,7 +118,15 @@ function claimsOf(plays: readonly PlayWrite[]): Claim[] {
   return [...claims.values()]
 }
 
-/** What is one viewer's stays together, since his plays leave in one step. */
+/** Each counts as a fold, and takes him from the ring if nothing is left. */
+function inPortions(one: Folded): Folded[] {
+  if (one.plays.length <= PLAYS_OF_VIEWER) return [one]
+  return Array.from({ length: Math.ceil(one.plays.length / PLAYS_OF_VIEWER) }, (_, at) => ({
+    viewer: one.viewer,
+    plays: one.plays.slice(at * PLAYS_OF_VIEWER, (at + 1) * PLAYS_OF_VIEWER),
+  }))
+}
+
 function inScripts(folded: readonly Folded[], regionOf: (viewer: ViewerId) => number): { region: number; some: Folded[] }[] {
   const all: { region: number; some: Folded[]; plays: number }[] = []
   const open = new Map<number, (typeof all)[number]>()

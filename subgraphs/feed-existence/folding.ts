@@ -5,6 +5,9 @@
  * are done one after the other, each once; what fails, or is gained from another worker meanwhile, is done by a later round
  * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
  *
+ * A shard that a store does not answer for is passed over, once more at the end of each round, so that one viewer who is too heavy
+ * for a store holds up nobody else; several in a row end the round, as the store is down.
+ *
  * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
  */
 import type { Clock } from '../../core/clock.ts'
@@ -40,14 +43,20 @@ export type FoldingFigures = Omit<FoldReport, 'failed' | 'held'> & {
 }
 
 export type Folding = {
-  /** Does what is due and not yet done in this hour. Rejects with the error of a store that is down: the next round goes on. */
+  /** Does what is due and not yet done in this hour. Rejects with the error of a store that did not answer: the next round goes on. */
   round(mayGoOn?: () => boolean): Promise<void>
   figures(): FoldingFigures
 }
 
 /** `late`: of everything at rest, also under shapes that nobody uses any more. */
 type Run = { late: boolean; tasks: Task[] }
-type Task = { slot: number; shards: number; done: Uint8Array }
+/** `failed`: shards for which a store did not answer, in this run. */
+type Task = { slot: number; shards: number; done: Uint8Array; failed: Uint8Array }
+/** What a round had to pass over. */
+type Outage = { inARow: number; error?: unknown }
+
+/** So many shards in a row for which a store does not answer end a round. */
+const FAILED_MAX = 3
 
 export function makeFolding(
   clock: Clock,
@@ -82,19 +91,30 @@ export function makeFolding(
     const own = ownedRegions()
     const open = run.tasks.map((task) => openOf(task, own))
     figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
-    for (const [place, task] of run.tasks.entries()) await workOn(task, open[place] ?? [], mayGoOn)
+    // As they were when the round began: so that none is done twice in it.
+    const suspect = run.tasks.map(({ failed }) => failed.slice())
+    const outage: Outage = { inARow: 0 }
+    for (const isSuspect of [0, 1])
+      for (const [place, task] of run.tasks.entries()) {
+        const some = (open[place] ?? []).filter((shard) => suspect[place]?.[shard] === isSuspect)
+        await workOn(task, some, () => outage.inARow < FAILED_MAX && mayGoOn(), outage)
+      }
     walked = new Set(own.filter((region) => walked.has(region) || (run.late && figures.shardsLeft === 0)))
     if (figures.shardsLeft === 0 && begunAt > 0) {
       figures.runMs = clock.now() - begunAt
       begunAt = 0
     }
+    if (outage.error !== undefined) throw outage.error
   }
 
   async function planRun(now: number, late: boolean): Promise<Run> {
     const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
     const due = live.flatMap(({ slots, shards }) => (late ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
     const left = late ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
-    return { late, tasks: [...due, ...left].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards) })) }
+    return {
+      late,
+      tasks: [...due, ...left].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards), failed: new Uint8Array(shards) })),
+    }
   }
 
   /** What is left of a task in these regions. */
@@ -103,7 +123,7 @@ export function makeFolding(
     return all.filter((shard) => done[shard] === 0)
   }
 
-  async function workOn({ slot, done }: Task, open: readonly number[], mayGoOn: () => boolean): Promise<void> {
+  async function workOn({ slot, done, failed }: Task, open: readonly number[], mayGoOn: () => boolean, outage: Outage): Promise<void> {
     let next = 0
     async function work(): Promise<void> {
       while (next < open.length && mayGoOn()) {
@@ -111,29 +131,28 @@ export function makeFolding(
         // It may have gone to another worker meanwhile, who does it.
         if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
         try {
-          await foldShard(slot, shard)
+          if (await foldShard(slot, shard)) outage.inARow = 0
           done[shard] = 1
           figures.shardsLeft--
           figures.shards++
         } catch (error) {
           figures.shardsFailed++
           if (endsRound(error)) {
-            next = open.length
-            throw error
-          }
-          onError(error)
+            failed[shard] = 1
+            outage.inARow++
+            outage.error = error
+          } else onError(error)
         }
       }
     }
-    const ended = await Promise.allSettled(Array.from({ length: Math.min(foldsAtOnce, open.length) }, work))
-    for (const each of ended) if (each.status === 'rejected') throw each.reason
+    await Promise.all(Array.from({ length: Math.min(foldsAtOnce, open.length) }, work))
   }
 
   /**
    * Each viewer once, a page at a time: whoever cannot be folded stays in the ring and is passed over, until the next run. So
-   * does who comes into a slot at rest, from a server whose clock is behind.
+   * does who comes into a slot at rest, from a server whose clock is behind. True if anybody was there: then the stores answer.
    */
-  async function foldShard(slot: number, shard: number): Promise<void> {
+  async function foldShard(slot: number, shard: number): Promise<boolean> {
     const worked = new Set<ViewerId>()
     let held: unknown
     for (let limit = keysMax; ;) {
@@ -151,6 +170,7 @@ export function makeFolding(
     }
     // Who waits for the legacy store is tried again soon, in the next round; nobody else waits with him.
     if (held !== undefined) throw held
+    return worked.size > 0
   }
 
   function count(report: FoldReport, viewers: number): void {

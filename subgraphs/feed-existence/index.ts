@@ -136,6 +136,7 @@ export function makeExistenceSubgraph(
     },
     repairs.note,
   )
+  guarded.breakers.hotStore.onClose(cache.distrust)
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const noteBack = legacy?.writeBack?.note
   const reads = makeSeenReads(guarded.hot, cache, sampler.sample, legacy?.reads)
@@ -178,7 +179,15 @@ export function makeExistenceSubgraph(
         stores,
         jobFold,
         { stage: (plays) => jobStaging.stage(rewards.withDays(plays, clock.now())) },
-        { ...existence, sweepAfterMs, sweepEveryMs, shape, regions: config.stores.regions, keysMax: existence.foldKeysMax },
+        {
+          ...existence,
+          isKnown: (number) => businesses.byNumber(number) !== undefined,
+          sweepAfterMs,
+          sweepEveryMs,
+          shape,
+          regions: config.stores.regions,
+          keysMax: existence.foldKeysMax,
+        },
         onError,
         notices.parked,
       )
@@ -256,10 +265,15 @@ export function makeExistenceMigration(
   return makeMigration(clock, stores.legacy, stores.records, repair, options)
 }
 
-function filterRules(clock: Clock, { existence }: Config, random: Random): Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> {
+function filterRules(
+  clock: Clock,
+  { existence }: Config,
+  random: Random,
+): Pick<FoldOptions, 'rate' | 'monthsBefore' | 'isOver' | 'expiryOf'> {
   const { rate, monthsBefore, idleFromHour: fromHour, idleHours: hours, utcOffsetMinutes, futureMaxMs } = existence
   return {
     rate: rateOfEach(rate, monthsBefore + 1),
+    monthsBefore,
     // Not while plays of another server may still be of it.
     isOver: (month: Month) => month < monthOf(clock.now() - futureMaxMs),
     expiryOf: (month: Month) => expiryOf(month, { fromHour, hours, utcOffsetMinutes }, random),

@@ -4,7 +4,7 @@
  * them the shards of the ring. What concerns the whole, whichever owns region 0 does.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { Play } from '../../core/domain.ts'
+import type { BusinessNumber, Play } from '../../core/domain.ts'
 import { startRounds } from '../../core/rounds.ts'
 import { sweepRewards } from '../../core/sweeper.ts'
 import type { PlayHooks, PlayLog } from '../../stores/play-log.ts'
@@ -17,6 +17,8 @@ import type { RewardLog } from './rewards.ts'
 
 export type ExistenceJobOptions = FoldingOptions &
   PlayedAtLimits & {
+    /** Is it a business of this configuration? Of others nobody asks, and nobody earns anything. */
+    isKnown(business: BusinessNumber): boolean
     foldEveryMs: number
     purgeEveryMs: number
     /** Age in milliseconds at which a reward that did not reach the log is sent again, and how often that is looked for. */
@@ -25,7 +27,7 @@ export type ExistenceJobOptions = FoldingOptions &
   }
 
 export type ExistenceJobFigures = FoldingFigures & {
-  /** Plays of the log that were staged; that were refused, because no filter is for their time; messages that are none. */
+  /** Plays of the log that were staged; that were refused, because they are too old for any filter, or of a business that is not configured; messages that are none. */
   staged: number
   refusedPlays: number
   parked: number
@@ -58,10 +60,17 @@ export async function startExistenceJob(
 
   async function stage(plays: readonly Play[]): Promise<void> {
     const now = clock.now()
-    const good = plays.filter(({ playedAt }) => mistakeOfPlayedAt(playedAt, now, options) === undefined)
+    const good = plays
+      .map((play) => notAhead(play, now))
+      .filter(({ business, playedAt }) => options.isKnown(business) && mistakeOfPlayedAt(playedAt, now, options) === undefined)
     await staging.stage(good)
     figures.staged += good.length
     figures.refusedPlays += plays.length - good.length
+  }
+
+  /** It was let in by a service whose clock may be ahead of this one, and was acknowledged. */
+  function notAhead(play: Play, now: number): Play {
+    return play.playedAt > now + options.futureMaxMs ? { ...play, playedAt: now } : play
   }
 
   const consumer = await log.consumePlays({

@@ -58,7 +58,7 @@ export type ExistenceService = {
     degraded?: Degraded,
     dayToken?: string,
   ): Promise<FirstOfDay & { recorded: boolean }>
-  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
+  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
   recordPlayed(
     viewer: Viewer,
     business: string,
@@ -88,7 +88,7 @@ export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
   { hot, log, records, history, legacy, reads, staging, rewards }: ExistenceSources,
-  options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap'>,
+  options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'stagedHardMax'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
     ...{ issued: 0, issuedLost: 0, played: 0, logged: 0, candidates: 0, droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },
@@ -156,7 +156,7 @@ export function makeExistenceService(
       const plays: PlayWrite[] = [...new Set(ids)].map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
       const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
         async () => {
-          const earned = await staging.stage(plays)
+          const earned = await staging.stage(plays, options.stagedHardMax)
           return { visible: true, dayToken: plays.length === 0 ? null : token, firstOfDay: earned.length > 0 }
         },
         async () => {

@@ -6,15 +6,19 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play, RewardEvent, ViewerId } from '../../core/domain.ts'
+import { isTidemarkError } from '../../core/errors.ts'
 import type { Fold } from '../../core/fold.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { slotOf } from '../../core/time-ring.ts'
-import type { PlayWrite, RingShape, SeenStore } from '../../stores/seen-store.ts'
+import type { PlayWrite, RingShape, SeenStore, StagedCount } from '../../stores/seen-store.ts'
 import { announceShape } from './layouts.ts'
 
 export type Staging = {
-  /** The rewards that these plays earned, which are on their way. Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL. */
-  stage(plays: readonly PlayWrite[]): Promise<RewardEvent[]>
+  /**
+   * The rewards that these plays earned, which are on their way. Rejects with HOT_STORE_UNAVAILABLE, STORE_FULL; with `max`, what a
+   * viewer may have staged in the hour, with PLAYS_TOO_MANY. What was acknowledged before is staged without it.
+   */
+  stage(plays: readonly PlayWrite[], max?: number): Promise<RewardEvent[]>
   /** Early folds, and how many are waiting. */
   figures(): { earlyFolds: number; earlyWaiting: number }
   /** Waits for what is being folded, and begins nothing more. */
@@ -72,14 +76,24 @@ export function makeStaging(
     }
   }
 
+  /** Whoever has too much is folded, if that is possible by now: so that he is not refused until the hour is over. */
+  async function stageIn(slot: number, plays: readonly PlayWrite[], now: number, max: number | undefined): Promise<StagedCount[]> {
+    try {
+      return await hot.stagePlays(plays, { now, slot, max })
+    } catch (error) {
+      if (isTidemarkError(error) && error.code === 'PLAYS_TOO_MANY') for (const { viewer } of plays) foldEarly(slot, viewer)
+      throw error
+    }
+  }
+
   return {
-    async stage(plays) {
+    async stage(plays, max) {
       if (plays.length === 0) return []
       await announce()
       const now = clock.now()
       const slot = slotOf(now, shape.slots)
       const earned: RewardEvent[] = []
-      const counts = await hot.stagePlays(plays, { now, slot })
+      const counts = await stageIn(slot, plays, now, max)
       onStaged(plays)
       for (const { viewer, staged, firsts = [] } of counts) {
         if (staged > stagedMax) foldEarly(slot, viewer)

@@ -24,10 +24,11 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
   it('a play that was staged again with a later time stays, and its viewer in the ring', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1', AT))
+    const folds = await foldsOf(store(), viewer)
     await stage(store(), 2, play(viewer, '1', AT + 1))
     await fold(store(), 2, viewer, play(viewer, '1', AT))
     expect(await stagedIn(store(), 2, viewer)).toEqual([stagedOf(play(viewer, '1', AT + 1))])
-    expect([await inRing(viewer, 2), await foldsOf(store(), viewer)]).toEqual([true, 0])
+    expect([await inRing(viewer, 2), await foldsOf(store(), viewer)]).toEqual([true, folds])
   })
 
   it('a play that was folded and came again with an earlier time stays: it may be of another month', async () => {
@@ -61,6 +62,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
   it('what was never staged, of viewers who are unknown too, changes nothing', async () => {
     const [viewer, nobody] = [freshViewer(), freshViewer()]
     await stage(store(), 2, play(viewer, '1'))
+    const folds = await foldsOf(store(), viewer)
     await store().removeStaged(2, [
       { viewer, plays: [stagedOf(play(viewer, '2')), stagedOf(play(viewer, '1', AT, 2))] },
       { viewer: nobody, plays: [stagedOf(play(nobody, '1'))] },
@@ -68,17 +70,21 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     ])
     await store().removeStaged(2, [])
     expect(await stagedIn(store(), 2, viewer)).toEqual([stagedOf(play(viewer, '1'))])
-    expect(await Promise.all([viewer, nobody].map((name) => foldsOf(store(), name)))).toEqual([0, 0])
+    expect(await Promise.all([viewer, nobody].map((name) => foldsOf(store(), name)))).toEqual([folds, 0])
     expect(await Promise.all([viewer, nobody].map((name) => inRing(name, 2)))).toEqual([true, false])
   })
 
-  it('folds grow with all that leaves, whatever the slot and business, and with nothing else', async () => {
+  it('folds begin with the first play staged, and grow with all that leaves, whatever the slot and business, and with nothing else', async () => {
     const viewer = freshViewer()
     const seen: number[] = [await foldsOf(store(), viewer)]
     const note = async () => seen.push(await foldsOf(store(), viewer))
-    await stage(store(), 1, play(viewer, '1'), play(viewer, '2'), play(viewer, '3', AT, 2))
     await store().putIssued(viewer, 1, ['9'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })
     expect(await foldsOf(store(), viewer)).toBe(0)
+    await stage(store(), 1, play(viewer, '1'), play(viewer, '2'), play(viewer, '3', AT, 2))
+    await note()
+    await stage(store(), 1, play(viewer, '2', AT + 1), play(viewer, '2'))
+    await store().putIssued(viewer, 1, ['8'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })
+    expect(await foldsOf(store(), viewer)).toBe(seen.at(-1))
     await fold(store(), 1, viewer, play(viewer, '1'))
     await note()
     await fold(store(), 1, viewer, play(viewer, '3', AT, 2))
@@ -87,7 +93,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await foldsOf(store(), viewer)).toBe(seen.at(-1))
     await fold(store(), 4, viewer, play(viewer, '1'))
     await note()
-    await fold(store(), 1, viewer, play(viewer, '2'))
+    await fold(store(), 1, viewer, play(viewer, '2', AT + 1))
     await note()
     await stage(store(), 1, play(viewer, '1'))
     await fold(store(), 1, viewer, play(viewer, '1'))

@@ -11,6 +11,7 @@ import { rewardOf } from '../../core/rewards.ts'
 import { shardOf } from '../../core/time-ring.ts'
 import { inOrderOfUse } from '../../stores/ring-layouts.ts'
 import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
+import { tooManyStaged } from '../../stores/staged-limit.ts'
 
 type Staged = StagedPlay & { slot: number }
 
@@ -80,12 +81,16 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
       state.issued.set(`${business}:${viewer}`, held)
       return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
     },
-    async stagePlays(plays, { now, slot }) {
+    async stagePlays(plays, { now, slot, max = Infinity }) {
+      const full = plays.find(({ viewer }) => stagedIn(viewer, slot).length >= max)
+      if (full !== undefined) throw tooManyStaged(full.viewer, max)
       const firsts = plays.filter(
         ({ viewer, business, day }) => day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_PLAY'), now),
       )
       for (const { viewer, business, oid, playedAt } of plays) {
-        const { staged } = viewerOf(viewer)
+        const held = viewerOf(viewer)
+        if (held.folds === 0) held.folds = now
+        const { staged } = held
         const key = `${slot}:${business}:${oid}`
         if (playedAt > (staged.get(key)?.playedAt ?? -1)) staged.set(key, { business, oid, playedAt, slot })
         ringOf(slot, shardOf(viewer, regions, shape.shards)).add(viewer)

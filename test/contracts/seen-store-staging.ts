@@ -154,6 +154,24 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await inRing(viewer, 2)).toBe(true)
   })
 
+  it('whoever has as much in a slot as he may is refused whole, with the days he would claim; other slots and viewers go on', async () => {
+    const [viewer, other] = [freshViewer(), freshViewer()]
+    const stageMax = (slot: number, who: string, oid: string, day?: number) =>
+      store().stagePlays([{ ...play(who, oid), day }], { now: AT, slot, max: 2 })
+    await stage(store(), 2, play(viewer, '1'))
+    expect(await stageMax(2, viewer, '2')).toEqual([{ viewer, staged: 2 }])
+    const before = await store().getSeen(viewer, 1)
+    await expect(stageMax(2, viewer, '3', 20_000)).rejects.toMatchObject({ code: 'PLAYS_TOO_MANY' })
+    await expect(stageMax(2, viewer, '2')).rejects.toMatchObject({ code: 'PLAYS_TOO_MANY' })
+    expect(await store().getSeen(viewer, 1)).toEqual(before)
+    expect(await stageMax(2, other, '3')).toEqual([{ viewer: other, staged: 1 }])
+    expect(await stage(store(), 2, play(viewer, '3'))).toEqual([{ viewer, staged: 3 }])
+    await fold(store(), 2, viewer, play(viewer, '1'), play(viewer, '2'))
+    const day = { business: 1, day: 20_000 }
+    expect(await stageMax(2, viewer, '4', 20_000)).toEqual([{ viewer, staged: 2, firsts: [day] }])
+    expect(await stageMax(3, viewer, '5')).toEqual([{ viewer, staged: 1 }])
+  })
+
   it('many viewers and businesses are asked for at once, in order, some twice', async () => {
     const [one, two, nobody] = [freshViewer(), freshNamedViewer(), freshViewer()]
     await stage(store(), 0, play(one, 'a'), play(one, 'b', AT, 2), play(two, 'c'))
@@ -169,7 +187,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     const answers = await store().getSeenMany(of)
     expect(answers).toEqual(await Promise.all(of.map(({ viewer, business }) => store().getSeen(viewer, business))))
     expect(answers.map(({ issued, staged }) => [...issued, ...staged].map(({ oid }) => oid).join(''))).toEqual(['a', 'xc', '', '', 'a'])
-    expect(answers.map(({ folds }) => folds > 0)).toEqual([true, false, false, true, true])
+    expect(answers.map(({ folds }) => folds > 0)).toEqual([true, true, false, true, true])
     expect(await store().readStaged(0, [nobody, two, one])).toEqual([[], [stagedOf(play(two, 'c'))], [stagedOf(play(one, 'a'))]])
     expect(await store().readStaged(0, [])).toEqual([])
   })

@@ -4,7 +4,7 @@ import { makeFold, type FoldOptions } from '../../core/fold.ts'
 import { addToFilter, openFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
 import { beginningOf } from '../../core/time-ring.ts'
-import type { SeenRecords } from '../../stores/seen-records.ts'
+import { FILTER_BYTES_MAX, type FilterWrite, type SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
 import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
 import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
@@ -44,6 +44,50 @@ function damaged(filter: Buffer): Buffer {
 }
 
 describe('a fold', () => {
+  test('closes all live months before one that is begun, whichever the viewer was away in, each once', async () => {
+    const { fold, stage, has, records, stores } = open({ isOver: (month) => month < MONTH, monthsBefore: 3 })
+    const ids = Array.from({ length: 500 }, (_, id) => String(id))
+    const open3 = addToFilter(undefined, hashSeen(1, ids), { rate: RATE })
+    const put = (month: number) => records.putFilters([{ viewer: '7', month, filter: open3, expected: 0, expiresAt: month }])
+    for (const back of [1, 3, 4]) await put(MONTH - back)
+    const sizes = async () => {
+      const found = await records.getFilters([1, 2, 3, 4].map((back) => ({ viewer: '7', month: MONTH - back })))
+      return found.map((stored) => stored && stored.filter.length < open3.length)
+    }
+    expect(await sizes()).toEqual([false, undefined, false, false])
+    const written: (readonly FilterWrite[])[] = []
+    const { putFilters } = stores.records
+    stores.records.putFilters = (writes) => {
+      written.push(writes)
+      return putFilters(writes)
+    }
+    await stage('7', ['new'])
+    await stage('7', ['late'], beginningOf(MONTH - 2))
+    expect(await fold.fold(SLOT, ['7'])).toMatchObject({ plays: 2, writes: 2, closed: 2, failed: [] })
+    expect(
+      written
+        .at(-1)
+        ?.map(({ month }) => MONTH - month)
+        .sort(),
+    ).toEqual([1, 3])
+    expect(await sizes()).toEqual([true, true, true, false])
+    expect([await has('7', '77', MONTH - 3), await has('7', 'new'), await has('7', 'late', MONTH - 2)]).toEqual([true, true, true])
+  })
+
+  test('who has played more than a filter may hold keeps it staged, and holds up nobody', async () => {
+    const { fold, stage, has, staged, records } = open()
+    const hashes = new Uint32Array(2 * 2_600_000)
+    for (let i = 0, next = 1; i < hashes.length; i++) hashes[i] = next = Math.imul(next, 1_664_525) + 1_013_904_223
+    const filter = addToFilter(undefined, hashes, { rate: RATE })
+    expect(filter.length).toBeGreaterThan(FILTER_BYTES_MAX)
+    await records.putFilters([{ viewer: 'heavy', month: MONTH, filter, expected: 0, expiresAt: MONTH }])
+    for (const viewer of ['7', 'heavy', '8']) await stage(viewer, ['1'])
+    const { failed, writes } = await fold.fold(SLOT, ['7', 'heavy', '8'])
+    expect([failed, writes]).toMatchObject([[{ viewer: 'heavy', error: { code: 'PLAYS_TOO_MANY' } }], 2])
+    expect([await staged('7'), await staged('heavy'), await staged('8')]).toEqual([[], ['1'], []])
+    expect([await has('7', '1'), await has('8', '1')]).toEqual([true, true])
+  })
+
   test('takes what is staged into the filters of its months, one write each, and removes just that', async () => {
     const { fold, stage, has, staged, stores, hot } = open()
     await stage('7', ['1', '2'])

@@ -6,8 +6,7 @@
 -- ARGV[4..] in turn, per viewer: viewer, his plays (see staged.lua)
 -- include: staged
 local slot, layouts = tonumber(ARGV[1]), tonumber(ARGV[2])
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local now = millisNow()
 
 local function remove(staged, packed)
   local removed = 0

@@ -3,15 +3,22 @@
 -- days for them. Atomic per region.
 -- KEYS[1] rewards not yet in the log (zset)  KEYS[2..] in turn, per viewer: staged (zset), his part of the slot's ring (set);
 -- then per claim: the day's flags   all with the region's hash tag
--- ARGV[1] slot  ARGV[2] now (ms)  ARGV[3] how many viewers  ARGV[4..] in turn, per viewer: viewer, his plays (see staged.lua);
+-- ARGV[1] slot  ARGV[2] now (ms)  ARGV[3] how many viewers  ARGV[4] what one of them may have in the slot (0: no end)
+-- ARGV[5..] in turn, per viewer: viewer, his plays (see staged.lua);
 -- then per claim: place, reward (see first-of-day.lua)
--- returns per viewer how much he has staged in this slot; then per claim: 1 if the day was nobody's, else 0
+-- returns -1 and nothing else, and changes nothing, if one has so much already; else per viewer how much he has staged in this slot; then per claim: 1 if the day was nobody's, else 0
 -- include: staged first-of-day
-local slot, viewers = tonumber(ARGV[1]), tonumber(ARGV[3])
+local slot, viewers, max = tonumber(ARGV[1]), tonumber(ARGV[3]), tonumber(ARGV[4])
+if max > 0 then
+  for viewer = 1, viewers do
+    if countStaged(KEYS[2 * viewer], slot) >= max then return { -1 } end
+  end
+end
 local answers = {}
+local folds = whole(-millisNow())
 for viewer = 1, viewers do
   local staged = KEYS[2 * viewer]
-  eachLot(ARGV[2 * viewer + 3], slot, function(members, scores)
+  eachLot(ARGV[2 * viewer + 4], slot, function(members, scores)
     local entries = {}
     for each = 1, #members do
       entries[2 * each - 1] = whole(scores[each])
@@ -19,12 +26,14 @@ for viewer = 1, viewers do
     end
     redis.call('ZADD', staged, 'GT', unpack(entries))
   end)
+  -- Where there is no count, from now on: none that a reader may have kept something by.
+  redis.call('ZADD', staged, 'NX', folds, '')
   -- It expires only while nothing is staged.
   redis.call('PERSIST', staged)
-  redis.call('SADD', KEYS[2 * viewer + 1], ARGV[2 * viewer + 2])
+  redis.call('SADD', KEYS[2 * viewer + 1], ARGV[2 * viewer + 3])
   answers[viewer] = countStaged(staged, slot)
 end
-local argument = 2 * viewers + 4
+local argument = 2 * viewers + 5
 for at = 2 * viewers + 2, #KEYS do
   answers[#answers + 1] = claimDay(KEYS[at], ARGV[argument], KEYS[1], ARGV[2], ARGV[argument + 1]) and 1 or 0
   argument = argument + 2

@@ -23,6 +23,11 @@ local function eachLot(packed, slot, take)
   end
 end
 
+local function millisNow()
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
 local function countStaged(staged, slot)
   return redis.call('ZCOUNT', staged, whole(slot * MOMENTS), '(' .. whole((slot + 1) * MOMENTS))
 end

@@ -75,7 +75,17 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
 
   async function stage(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
     observer.staged(plays)
+    const uncounted = plays.filter(({ viewer }) => !state.viewers.has(viewer))
     for (const { viewer } of plays) hot.touchedAt.set(viewer, hot.now())
+    const counts = stageByHour(plays, now, slot)
+    for (const { viewer } of uncounted) {
+      const own = state.viewers.get(viewer)
+      if (own !== undefined) own.folds = faults.restartsFolds === true ? 1 : hot.now()
+    }
+    return counts
+  }
+
+  async function stageByHour(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
     if (faults.stagesByPlayedAt !== true) return model.stagePlays(plays, { now, slot })
     const bySlot = Map.groupBy(plays, ({ playedAt }) => slotOf(playedAt, shape.slots))
     return (await Promise.all(Array.from(bySlot, ([other, some]) => model.stagePlays(some, { now, slot: other })))).flat()
@@ -93,8 +103,6 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     if (faults.dropsRing === true) for (const [place, ring] of state.ring) if (place.startsWith(`${slot}:`)) ring.delete(viewer)
     const gone = before.flatMap(([key, play]) => (held?.has(key) === true ? [] : [play]))
     if (gone.length > 0) {
-      const own = state.viewers.get(viewer)
-      if (own?.folds === 1 && faults.restartsFolds !== true) own.folds = hot.now()
       hot.touchedAt.set(viewer, hot.now())
       observer.removed(viewer, gone)
     }
@@ -103,7 +111,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
 
   async function getSeen(viewer: ViewerId, business: BusinessNumber): Promise<HotSeen> {
     const seen = await model.getSeen(viewer, business)
-    return faults.hidesFolds === true ? { ...seen, folds: 0 } : seen
+    return faults.hidesFolds === true ? { ...seen, folds: 1 } : seen
   }
 
   return {

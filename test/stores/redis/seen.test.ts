@@ -75,7 +75,8 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await keys()).toEqual([issuedKey, stagedKey, ring].sort())
     expect(await redis.zrange(issuedKey, '0', '-1', 'WITHSCORES')).toEqual(['7', String(AT), 'a:b', String(AT)])
     expect(await redis.smembers(ring)).toEqual(['42'])
-    const entries = await redis.zrangeBuffer(stagedKey, '0', '-1', 'WITHSCORES')
+    expect(await redis.zrange(stagedKey, '0', '0', 'WITHSCORES')).toEqual(['', String(-(await foldsOf(store, '42')))])
+    const entries = await redis.zrangeBuffer(stagedKey, '1', '-1', 'WITHSCORES')
     expect(entries.map((entry, at) => (at % 2 === 0 ? entry.toString('hex') : Number(String(entry)) % 2 ** 44))).toEqual([
       ...['0300010000000000000007', AT],
       ...['03010282c3bc', AT + 1],
@@ -115,10 +116,11 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
 
   it('a clock of the server that was set back does not make folds fall', async () => {
     await stage(store, 3, play('42', '7'), play('42', '8'))
-    await fold(store, 3, '42', play('42', '7'))
     const ahead = Date.now() + 9_000_000_000
     await redis.zadd(stagedKey, -ahead, '')
     await fold(store, 3, '42', play('42', '8'))
+    expect(await foldsOf(store, '42')).toBe(ahead + 1)
+    await stage(store, 3, play('42', '9'))
     expect(await foldsOf(store, '42')).toBe(ahead + 1)
   })
 
@@ -154,6 +156,29 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect((await store.readStaged(3, viewers)).flat()).toEqual([])
   })
 
+  it('what one viewer has staged is read and removed in portions, whole and exactly, also where all of it is of one moment', async () => {
+    const many = 25_000
+    const numbers = Array.from({ length: many }, (_, index) => index)
+    const own = numbers.map((index) => play('42', String(index), index < 12_000 ? AT : index < 24_000 ? AT + 1 : AT + index))
+    for (let start = 0; start < many; start += 5_000) await stage(store, 3, ...own.slice(start, start + 5_000))
+    await stage(store, 4, play('42', 'other slot'))
+    await stage(store, 3, play('43', 'other viewer'))
+    await redis.config('RESETSTAT')
+    const [none = [], read = [], other = []] = await store.readStaged(3, ['9', '42', '43'])
+    expect([none.length, other.length]).toEqual([0, 1])
+    const texts = (plays: readonly { oid: string; playedAt: number }[]) => plays.map(({ oid, playedAt }) => `${oid} ${playedAt}`).sort()
+    expect(texts(read)).toEqual(texts(own))
+    expect(await redis.info('commandstats')).toContain('cmdstat_zrangebyscore:calls=5')
+    await stage(store, 3, play('42', '7', AT + 9), play('42', 'new'))
+    await store.removeStaged(3, [{ viewer: '42', plays: read }])
+    expect(texts((await store.readStaged(3, ['42']))[0] ?? [])).toEqual([`7 ${AT + 9}`, `new ${AT}`])
+    expect(Number(/cmdstat_evalsha:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1])).toBe(1 + many / 2_500)
+    expect(await isInRing(store, 3, '42', regions, shape)).toBe(true)
+    await fold(store, 3, '42', play('42', '7', AT + 9), play('42', 'new'))
+    expect(await isInRing(store, 3, '42', regions, shape)).toBe(false)
+    expect(await stagedIn(store, 4, '42')).toHaveLength(1)
+  })
+
   it('everything works on when the server loses its scripts', async () => {
     const lose = () => redis.script('FLUSH')
     await lose()
@@ -161,7 +186,11 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     await lose()
     await stage(store, 3, play('42', '7'))
     await lose()
-    expect(await store.getSeen('42', 1)).toEqual({ issued: [{ oid: '7', issuedAt: AT }], staged: [{ oid: '7', playedAt: AT }], folds: 0 })
+    expect(await store.getSeen('42', 1)).toEqual({
+      issued: [{ oid: '7', issuedAt: AT }],
+      staged: [{ oid: '7', playedAt: AT }],
+      folds: expect.any(Number),
+    })
     await fold(store, 3, '42', play('42', '7'))
     await lose()
     await store.check()
@@ -198,7 +227,11 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     await store.putIssued('42', 1, ['7'], { ...CAPS, now: AT })
     await stage(store, 3, play('42', '7'))
     expect(await marks.forgetBusiness(1, 100)).toBeGreaterThan(0)
-    expect(await store.getSeen('42', 1)).toEqual({ issued: [{ oid: '7', issuedAt: AT }], staged: [{ oid: '7', playedAt: AT }], folds: 0 })
+    expect(await store.getSeen('42', 1)).toEqual({
+      issued: [{ oid: '7', issuedAt: AT }],
+      staged: [{ oid: '7', playedAt: AT }],
+      folds: expect.any(Number),
+    })
     expect((await lookUp(marks, '42', '7')).mark).toBe('NONE')
     await marks.close()
   })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { TidemarkError } from '../../../core/errors.ts'
 import { HOUR_MS, regionOfShard } from '../../../core/time-ring.ts'
 import type { RingLayout } from '../../../stores/seen-store.ts'
 import { makeFolding } from '../../../subgraphs/feed-existence/folding.ts'
@@ -58,4 +59,63 @@ test('a region that comes from a worker that is gone is walked once, under the s
   expect(oldPlaces(await ring.hour([0, 1]))).toEqual([0, 0])
   expect(oldPlaces(await ring.hour([0]))).toEqual([0, 0])
   expect(oldPlaces(await ring.hour([0, 1]))).toEqual([ALL, ALL])
+})
+
+const HOT_DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer')
+
+/** A ring with one viewer in each shard, who is named after it and stays there. */
+function makeFull(answers: (viewer: string) => boolean) {
+  let now = 1_000 * HOUR_MS
+  const asked: string[] = []
+  const errors: unknown[] = []
+  const folding = makeFolding(
+    { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard) => Promise.resolve([`${slot}/${shard}`]),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, viewers) => {
+      asked.push(...viewers)
+      return viewers.every(answers)
+        ? Promise.resolve({ plays: 1, writes: 1, refused: 0, closed: 0, quarantined: 0, failed: [] })
+        : Promise.reject(HOT_DOWN)
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  return {
+    ...{ folding, errors },
+    later: () => void (now += HOUR_MS),
+    /** Whom a round came by, and how it ended. */
+    async round(): Promise<{ asked: string[]; ended: unknown }> {
+      asked.length = 0
+      const ended = await folding.round().catch((error: unknown) => error)
+      return { asked: [...asked], ended }
+    },
+  }
+}
+
+test('shards for which a store does not answer hold up no others, however many there are and whichever comes first', async () => {
+  const bad = new Set([0, 1, 2, 3, 5].flatMap((slot) => [0, 2, 4, 1].map((shard) => `${slot}/${shard}`)))
+  const { folding, round } = makeFull((viewer) => !bad.has(viewer))
+  const found = new Set<string>()
+  for (let turn = 0; turn < 12; turn++) {
+    const { asked, ended } = await round()
+    expect(ended).toBe(HOT_DOWN)
+    for (const viewer of asked) found.add(viewer)
+    expect(new Set(asked).size).toBe(asked.length)
+  }
+  const { shards, slots } = OLD_SHAPE
+  // The slot of the hour that has not ended is left alone.
+  expect(folding.figures()).toMatchObject({ shards: (slots - 1) * shards - bad.size, shardsLeft: bad.size })
+  expect(found.size).toBe((slots - 1) * shards)
+  bad.clear()
+  expect(await round()).toMatchObject({ ended: undefined })
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0 })
+})
+
+test('a store that answers for nobody is asked a few times a round', async () => {
+  const { round } = makeFull(() => false)
+  for (let turn = 0; turn < 3; turn++) expect((await round()).asked).toHaveLength(3)
 })

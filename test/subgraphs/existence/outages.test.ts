@@ -160,6 +160,28 @@ describe('with the record store down', () => {
     await back(opened, 'records')
     expect(await served.unseen('7', ['a', 'b', 'c', 'new'])).toEqual(['new'])
   })
+
+  test('a viewer who cannot be folded is refused beyond what an hour takes, loses nothing, and goes on when he can be', async () => {
+    const { opened, served, job } = await open({ stagedMax: 3, stagedHardMax: 3 })
+    opened.set('records', true)
+    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
+    const [refusal] = (await served.ask(PLAY, viewer, { id: 'd' })).errors
+    expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 things or more in this hour') })
+    expect((await served.ask(PLAY, viewerOf('8'), { id: 'd' })).errors).toEqual([])
+    // What was acknowledged elsewhere is staged all the same.
+    await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])
+    opened.clock.advance(1_000)
+    await until(() => job.figures().staged === 1)
+    await back(opened, 'records')
+    await until(() => !served.subgraph.figures().outages.recordStore.isDown)
+    let again = await served.ask(PLAY, viewer, { id: 'd' })
+    for (let turn = 0; turn < 200 && again.errors.length > 0; turn++) {
+      await settle()
+      again = await served.ask(PLAY, viewer, { id: 'd' })
+    }
+    expect(again.errors).toEqual([])
+    expect(await served.unseen('7', ['a', 'b', 'c', 'd', 'logged', 'new'])).toEqual(['new'])
+  })
 })
 
 describe('an early fold', () => {
