@@ -48,3 +48,18 @@ test('one that was killed holds nothing, and only one of those who wait takes ov
   await Promise.all(takers)
   expect(Date.now() - began).toBeLessThan(5_000)
 })
+
+const CONTEND = `import { withLock } from ${JSON.stringify(LOCK)}
+for (let turn = 0; turn < 100; turn++)
+  await withLock(process.argv[1], () => new Promise((resolve) => setTimeout(resolve, 2 * Math.random())), 15_000, 1)`
+
+test('processes that wait do not keep each other out', async () => {
+  const file = join(folder, 'lock')
+  const ended = Array.from({ length: 4 }, async () => {
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', CONTEND, file], {
+      stdio: ['ignore', 'inherit', 'inherit'],
+    })
+    return (await once(child, 'exit')) as [number | null]
+  })
+  expect((await Promise.all(ended)).map(([status]) => status)).toEqual([0, 0, 0, 0])
+})
