@@ -17,6 +17,7 @@ import { CLEARINGS, makeHotState, type HotFaults } from './model-hot-state.ts'
 import { makeMachine, type JournalFaults, type Machine } from './model-journals.ts'
 import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
+import { makePlaces, type Place } from './places.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
 import { makeScheduler, runSteps, type Life } from './scheduler.ts'
 import type { Violation } from './shown.ts'
@@ -43,8 +44,6 @@ export type WorldOptions = {
   livelySteps: number
   faults: PlantedFaults
 }
-
-type Stopping = '' | 'asked' | 'begun'
 
 export type WorldReport = { steps: number; failure: Violation | undefined }
 
@@ -96,54 +95,32 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   const journalObserver = checker.journalObserver(hot, records)
   const newMachine = (): Machine => makeMachine(options.faults, journalObserver)
   const shared = chance(0.5) ? newMachine() : undefined
-  const places: { role: Role; machine: Machine; process: Process | undefined; starts: number; stopping: Stopping }[] = roles.map(
-    (role) => ({
-      role,
-      machine: shared ?? newMachine(),
-      process: undefined,
-      starts: 0,
-      stopping: '',
-    }),
-  )
+  const places = roles.map((role): Place<Process> & { machine: Machine } => ({
+    role,
+    machine: shared ?? newMachine(),
+    process: undefined,
+    starts: 0,
+    stopping: '',
+  }))
   let deaths = 0
   let quietUntil: number | undefined
   let waitsForPuts = false
 
-  function start(place: (typeof places)[number], index: number): void {
-    const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
-    const life: Life = { name: `${kind} ${index + 1}.${++place.starts}`, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
-    history?.note(scheduler.now(), `--- ${life.name} starts`)
-    place.process = startProcess(scheduler, stores, place.machine, businesses, life, place.role, processOptions, (error) =>
-      history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
-    )
-  }
-
-  function end(place: (typeof places)[number], how: string): void {
-    const process = place.process as Process
-    history?.note(scheduler.now(), `--- ${process.life.name} ${how}`)
-    scheduler.kill(process.life)
-    clients.lose(process)
-    const member = process.member()
-    // The group finds out when no heartbeat comes.
-    if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
-    place.process = undefined
-    place.stopping = ''
-  }
-
-  /** As the drain does it: no new requests, the last ones are answered, then what the process holds is sent off. */
-  function drain(): void {
-    for (const place of places) {
-      const { process, stopping } = place
-      if (process === undefined || stopping !== 'asked' || clients.isBusyAt(process)) continue
-      place.stopping = 'begun'
-      void process.stop().then(() => {
-        if (place.process !== process) return
-        const left = scheduler.left(process.life, PATIENCE_MS)
-        if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
-        end(place, 'has stopped')
-      })
-    }
-  }
+  const { start, startMissing, restartOne, end, drain, breakOrMend, rebalance, serving } = makePlaces<Process, (typeof places)[number]>(
+    places,
+    {
+      ...{ random, scheduler, log, clients, checker, history },
+      patienceMs: PATIENCE_MS,
+      outageMaxMs: 6_000,
+      launch(place, name) {
+        const life: Life = { name, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
+        history?.note(scheduler.now(), `--- ${name} starts`)
+        return startProcess(scheduler, stores, place.machine, businesses, life, place.role, processOptions, (error) =>
+          history?.note(scheduler.now(), `${name}: ${String(error)}`),
+        )
+      },
+    },
+  )
 
   function misfortune(): void {
     const place = places[randomBelow(random, places.length)] as (typeof places)[number]
@@ -168,25 +145,6 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     } else passLong()
   }
 
-  function restartOne(): void {
-    const index = places.findIndex((place) => place.process === undefined)
-    if (index >= 0) start(places[index] as (typeof places)[number], index)
-  }
-
-  function breakOrMend(store: StoreName): void {
-    scheduler.setDown(store, !scheduler.isDown(store))
-    if (scheduler.isDown(store)) {
-      scheduler.wait(between(50, chance(0.2) ? 6_000 : 2_000), undefined, () => {
-        if (scheduler.isDown(store)) scheduler.setDown(store, false)
-      })
-    }
-  }
-
-  function rebalance(): void {
-    if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
-    history?.note(scheduler.now(), '--- rebalance')
-  }
-
   /** Only while nothing is under way or waits to be persisted: so that what expires has been at rest. */
   function passLong(): void {
     if (retentionMs === undefined || scheduler.underWay() > 0 || hot.countDirty() > 0 || journaled().length > 0) return
@@ -203,7 +161,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     history?.note(scheduler.now(), '--- quiet begins')
     scheduler.calm()
     for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     const { sweepAfterMs, sweepEveryMs, guard, journaling } = processOptions
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + 2 * (journaling.retryMaxMs ?? 0)
     quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
@@ -225,10 +183,6 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     return true
   }
 
-  function serving(): Process[] {
-    return places.flatMap((place) => (place.process?.serves === true && place.stopping === '' ? [place.process] : []))
-  }
-
   function idle(): void {
     if (clients.act(serving())) return
     const due = scheduler.nextDue()
@@ -236,7 +190,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   }
 
   function stepQuiet(until: number): boolean {
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     if (scheduler.advanceOne()) return true
     const due = scheduler.nextDue()
     if (due !== undefined && due <= until) {

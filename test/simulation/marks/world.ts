@@ -18,7 +18,7 @@ import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
 import { makeMachine, type JournalFaults, type Machine } from '../model-journals.ts'
 import { makeLogState, type LogFaults } from '../model-log.ts'
-import type { Role } from '../process.ts'
+import { makePlaces, type Place } from '../places.ts'
 import { makeScheduler, runSteps, type Life } from '../scheduler.ts'
 import { drawRoles, START, type WorldReport } from '../world.ts'
 import { makeMarkChecker } from './checker.ts'
@@ -37,8 +37,7 @@ export type MarkFaults = MarkStoreFaults & MarkRecordsFaults & MarkTransactionFa
 const REGIONS = 2
 const STEPS_MAX = 200_000
 
-type Stopping = '' | 'asked' | 'begun'
-type Place = { role: Role; machine: Machine; process: MarkProcess | undefined; starts: number; stopping: Stopping }
+type MarkPlace = Place<MarkProcess> & { machine: Machine }
 
 export async function runMarkWorld(
   seed: number,
@@ -106,7 +105,7 @@ export async function runMarkWorld(
   const clients = makeMarkClients(random, scheduler, checker, clientOptions, history)
   const newMachine = (): Machine => makeMachine(faults, checker.journalObserver)
   const shared = chance(0.5) ? newMachine() : undefined
-  const places = drawRoles(between, chance).map((role): Place => ({
+  const places = drawRoles(between, chance).map((role): MarkPlace => ({
     role,
     machine: shared ?? newMachine(),
     process: undefined,
@@ -118,44 +117,21 @@ export async function runMarkWorld(
   let isResting = false
   let isExtended = false
 
-  function start(place: Place, index: number): void {
-    const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
-    const life: Life = { name: `${kind} ${index + 1}.${++place.starts}`, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
-    history?.note(scheduler.now(), `--- ${life.name} starts`)
-    place.process = startMarkProcess(scheduler, random, stores, place.machine, businesses, life, place.role, pipelineOptions, (error) =>
-      history?.note(scheduler.now(), `${life.name}: ${String(error)}`),
-    )
-  }
-
-  function end(place: Place, how: string): void {
-    const process = place.process as MarkProcess
-    history?.note(scheduler.now(), `--- ${process.life.name} ${how}`)
-    scheduler.kill(process.life)
-    clients.lose(process)
-    const member = process.member()
-    // The group finds out when no heartbeat comes.
-    if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
-    place.process = undefined
-    place.stopping = ''
-  }
-
-  /** As the drain does it: no new requests, the last ones are answered, then what the process holds is sent off. */
-  function drain(): void {
-    for (const place of places) {
-      const { process, stopping } = place
-      if (process === undefined || stopping !== 'asked' || clients.isBusyAt(process)) continue
-      place.stopping = 'begun'
-      void process.stop().then(() => {
-        if (place.process !== process) return
-        const left = scheduler.left(process.life, PATIENCE_MS)
-        if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
-        end(place, 'has stopped')
-      })
-    }
-  }
+  const { start, startMissing, restartOne, end, drain, breakOrMend, rebalance, serving } = makePlaces<MarkProcess, MarkPlace>(places, {
+    ...{ random, scheduler, log, clients, checker, history },
+    patienceMs: PATIENCE_MS,
+    outageMaxMs: 6_000,
+    launch(place, name) {
+      const life: Life = { name, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
+      history?.note(scheduler.now(), `--- ${name} starts`)
+      return startMarkProcess(scheduler, random, stores, place.machine, businesses, life, place.role, pipelineOptions, (error) =>
+        history?.note(scheduler.now(), `${name}: ${String(error)}`),
+      )
+    },
+  })
 
   function misfortune(): void {
-    const place = places[randomBelow(random, places.length)] as Place
+    const place = places[randomBelow(random, places.length)] as MarkPlace
     const which = random()
     if (which < 0.25) {
       if (place.process === undefined) start(place, places.indexOf(place))
@@ -176,25 +152,6 @@ export async function runMarkWorld(
       history?.note(scheduler.now(), '--- the count cache loses everything')
       stores.cache.lose()
     } else isResting = true
-  }
-
-  function restartOne(): void {
-    const index = places.findIndex((place) => place.process === undefined)
-    if (index >= 0) start(places[index] as Place, index)
-  }
-
-  function breakOrMend(store: StoreName): void {
-    scheduler.setDown(store, !scheduler.isDown(store))
-    if (scheduler.isDown(store)) {
-      scheduler.wait(between(50, chance(0.2) ? 6_000 : 2_000), undefined, () => {
-        if (scheduler.isDown(store)) scheduler.setDown(store, false)
-      })
-    }
-  }
-
-  function rebalance(): void {
-    if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
-    history?.note(scheduler.now(), '--- rebalance')
   }
 
   /**
@@ -220,7 +177,7 @@ export async function runMarkWorld(
     history?.note(scheduler.now(), '--- quiet begins')
     scheduler.calm()
     for (const store of ['hot', 'cache', 'log', 'records', 'events'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     const { sweepAfterMs, sweepEveryMs, publishEveryMs, windowMs, reconcileEveryMs } = thumbup
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling?.lookEveryMs ?? 0) + 2 * (journaling?.retryMaxMs ?? 0)
     // What a cache that has lost everything was told too late, a walk of the reconciler mends: two pages per business.
@@ -250,10 +207,6 @@ export async function runMarkWorld(
     return !isResting && clients.act(serving())
   }
 
-  function serving(): MarkProcess[] {
-    return places.flatMap((place) => (place.process?.serves === true && place.stopping === '' ? [place.process] : []))
-  }
-
   function idle(): void {
     if (act()) return
     const due = scheduler.nextDue()
@@ -261,7 +214,7 @@ export async function runMarkWorld(
   }
 
   function stepQuiet(until: number): boolean {
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     if (scheduler.advanceOne()) return true
     const due = scheduler.nextDue()
     if (due === undefined) return false

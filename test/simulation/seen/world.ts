@@ -10,7 +10,7 @@ import { makeSeenRecordsState } from '../../contracts/seen-records-model.ts'
 import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
 import { makeLogState, type LogFaults } from '../model-log.ts'
-import type { Role } from '../process.ts'
+import { makePlaces, type Place } from '../places.ts'
 import { makeScheduler, runSteps, type Life } from '../scheduler.ts'
 import { drawRoles, type WorldReport } from '../world.ts'
 import { makeSeenChecker } from './checker.ts'
@@ -31,9 +31,6 @@ const DAY_HOURS = 24
 const STEPS_PER_TURN = 6
 /** How long it takes at most until everybody has the shape of the ring that somebody has. */
 const ROLLOUT_MAX_MS = 10 * HOUR_MS
-
-type Stopping = '' | 'asked' | 'begun'
-type Place = { role: Role; process: SeenProcess | undefined; starts: number; stopping: Stopping }
 
 export async function runSeenWorld(
   seed: number,
@@ -92,51 +89,30 @@ export async function runSeenWorld(
     },
     history,
   )
-  const places = drawRoles(between, chance).map((role): Place => ({ role, process: undefined, starts: 0, stopping: '' }))
+  const places = drawRoles(between, chance).map((role): Place<SeenProcess> => ({ role, process: undefined, starts: 0, stopping: '' }))
   let quietUntil: number | undefined
   let turnsWaited = 0
   /** Nobody begins anything until time has passed. */
   let isResting = false
 
-  function start(place: Place, index: number): void {
-    const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
-    const name = `${kind} ${index + 1}.${++place.starts}`
-    const life: Life = { name, dead: false, skewMs: skewMaxMs === 0 ? 0 : between(-skewMaxMs, skewMaxMs) }
-    history?.note(scheduler.now(), `--- ${name} starts, ${shape.slots} slots of ${shape.shards} shards`)
-    place.process = startSeenProcess(scheduler, random, stores, life, place.role, config, shape, guard, (error) =>
-      history?.note(scheduler.now(), `${name}: ${String(error)}`),
-    )
-  }
-
-  function end(place: Place, how: string): void {
-    const process = place.process as SeenProcess
-    history?.note(scheduler.now(), `--- ${process.life.name} ${how}`)
-    scheduler.kill(process.life)
-    clients.lose(process)
-    const member = process.member()
-    // The group finds out when no heartbeat comes.
-    if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
-    place.process = undefined
-    place.stopping = ''
-  }
-
-  /** As the drain does it: no new requests, the last ones are answered, then what is under way is ended. */
-  function drain(): void {
-    for (const place of places) {
-      const { process, stopping } = place
-      if (process === undefined || stopping !== 'asked' || clients.isBusyAt(process)) continue
-      place.stopping = 'begun'
-      void process.stop().then(() => {
-        if (place.process !== process) return
-        const left = scheduler.left(process.life, PATIENCE_MS)
-        if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
-        end(place, 'has stopped')
-      })
-    }
-  }
+  const { start, startMissing, restartOne, end, drain, breakOrMend, rebalance, serving } = makePlaces<SeenProcess, Place<SeenProcess>>(
+    places,
+    {
+      ...{ random, scheduler, log, clients, checker, history },
+      patienceMs: PATIENCE_MS,
+      outageMaxMs: 2 * HOUR_MS,
+      launch(place, name) {
+        const life: Life = { name, dead: false, skewMs: skewMaxMs === 0 ? 0 : between(-skewMaxMs, skewMaxMs) }
+        history?.note(scheduler.now(), `--- ${name} starts, ${shape.slots} slots of ${shape.shards} shards`)
+        return startSeenProcess(scheduler, random, stores, life, place.role, config, shape, guard, (error) =>
+          history?.note(scheduler.now(), `${name}: ${String(error)}`),
+        )
+      },
+    },
+  )
 
   function misfortune(): void {
-    const place = places[randomBelow(random, places.length)] as Place
+    const place = places[randomBelow(random, places.length)] as Place<SeenProcess>
     const which = random()
     if (which < 0.25) {
       if (place.process === undefined) start(place, places.indexOf(place))
@@ -159,25 +135,6 @@ export async function runSeenWorld(
     if (key === undefined) return
     checker.damaged.add(`${key.month}:${key.viewer}`)
     history?.note(scheduler.now(), `--- the filter of viewer ${key.viewer} and month ${key.month} is damaged`)
-  }
-
-  function restartOne(): void {
-    const index = places.findIndex((place) => place.process === undefined)
-    if (index >= 0) start(places[index] as Place, index)
-  }
-
-  function breakOrMend(store: StoreName): void {
-    scheduler.setDown(store, !scheduler.isDown(store))
-    if (scheduler.isDown(store)) {
-      scheduler.wait(between(50, chance(0.2) ? 2 * HOUR_MS : 2_000), undefined, () => {
-        if (scheduler.isDown(store)) scheduler.setDown(store, false)
-      })
-    }
-  }
-
-  function rebalance(): void {
-    if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
-    history?.note(scheduler.now(), '--- rebalance')
   }
 
   /** Whoever starts from now on has it; those that run are restarted one by one, within some hours. */
@@ -227,7 +184,7 @@ export async function runSeenWorld(
     scheduler.calm()
     for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     rollOut(true)
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     const { settleMs, foldEveryMs } = existence
     const marginMs = settleMs + 2 * skewMaxMs + 3 * foldEveryMs
     // An hour's plays are folded after it, or in the repetition; what failed, when the ring comes round.
@@ -262,10 +219,6 @@ export async function runSeenWorld(
     return scheduler.underWay() === 0 && !clients.isBusy()
   }
 
-  function serving(): SeenProcess[] {
-    return places.flatMap((place) => (place.process?.serves === true && place.stopping === '' ? [place.process] : []))
-  }
-
   function idle(): void {
     if (act()) return
     const due = scheduler.nextDue()
@@ -279,7 +232,7 @@ export async function runSeenWorld(
   }
 
   function stepQuiet(until: number): boolean {
-    for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    startMissing()
     if (scheduler.advanceOne()) return true
     if (mayWaitForTurn()) return true
     const due = scheduler.nextDue()
