@@ -1,6 +1,23 @@
 /** Questions to Kafka that are asked now and then: each on a connection of its own, within a bounded time. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin, Kafka } from 'kafkajs'
 import { type KafkaConnection, REQUEST_MAX_MS, bounded } from './client.ts'
+import { isWithoutCoordinator } from './errors.ts'
+
+const ASK_AGAIN_MS = 100
+/** Leaders of many new partitions are not there at once, and a busy broker takes its time. */
+const AGAIN_MAX_MS = 20_000
+
+/** Asks again, for a bounded time, while what goes wrong passes by itself; kafkajs does so with some questions and not with others. */
+export async function again<T>(isPassing: (error: unknown) => boolean, ask: () => Promise<T>, maxMs: number = AGAIN_MAX_MS): Promise<T> {
+  for (const end = Date.now() + maxMs; ; await sleep(ASK_AGAIN_MS)) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!isPassing(error) || Date.now() > end) throw error
+    }
+  }
+}
 
 /** Rejects as `bounded` does. */
 export async function askOnce<T>(
@@ -13,7 +30,7 @@ export async function askOnce<T>(
   try {
     return await bounded(connection, maxMs, async () => {
       await admin.connect()
-      return work(admin)
+      return again(isWithoutCoordinator, () => work(admin), maxMs)
     })
   } finally {
     await admin.disconnect().catch(() => undefined)

@@ -18,6 +18,7 @@ function chain(error: unknown): Link[] {
 const LINKS_MAX = 10
 const MISSING = new Set(['UNKNOWN_TOPIC_OR_PARTITION'])
 const NOT_SETTLED = new Set([...MISSING, 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'])
+const NO_COORDINATOR = new Set(['GROUP_LOAD_IN_PROGRESS', 'GROUP_COORDINATOR_NOT_AVAILABLE', 'NOT_COORDINATOR_FOR_GROUP'])
 const REFUSED_CREDENTIALS = new Set(['SASL_AUTHENTICATION_FAILED', 'ILLEGAL_SASL_STATE', 'UNSUPPORTED_SASL_MECHANISM'])
 const FORBIDDEN = new Set(['TOPIC_AUTHORIZATION_FAILED', 'GROUP_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'])
 
@@ -69,6 +70,11 @@ export function isMissing(error: unknown): boolean {
 /** The same, and for who leads its partitions. */
 export function isUnsettled(error: unknown): boolean {
   return hasType(error, NOT_SETTLED)
+}
+
+/** A group's coordinator is being chosen, or still reads what it must know: so it is for a moment after brokers start or move. */
+export function isWithoutCoordinator(error: unknown): boolean {
+  return hasType(error, NO_COORDINATOR)
 }
 
 export function isTooLarge(error: unknown): boolean {

@@ -13,12 +13,12 @@ import { regionOf } from '../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import type { ConsumerHooks, FlushMessage, Log, LogConsumer, Stream } from '../log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
-import { lagOf } from './asking.ts'
+import { again, lagOf } from './asking.ts'
 import { encodePieces, flushParts, type Undecodable } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
 import { parkAll } from './dead-letters.ts'
-import { MISSING_MAX_MS, isMissing, isRefusal } from './errors.ts'
+import { MISSING_MAX_MS, isMissing, isRefusal, isWithoutCoordinator } from './errors.ts'
 import { countPartitions, topicNames } from './topics.ts'
 
 export type KafkaLogOptions = {
@@ -165,7 +165,10 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   async function withAdmin<T>(work: (connected: Admin) => Promise<T>): Promise<T> {
     const current = (admin ??= connectAdmin())
     try {
-      return await bounded(connection, requestMaxMs, async () => work(await current))
+      return await bounded(connection, requestMaxMs, async () => {
+        const connected = await current
+        return again(isWithoutCoordinator, () => work(connected), requestMaxMs)
+      })
     } catch (error) {
       if (admin === current) admin = undefined
       current.then((connected) => connected.disconnect()).catch(() => undefined)

@@ -20,10 +20,10 @@
  * The dead topic takes larger batches than the others: what is parked is a message of theirs, as large as they allow,
  * and its reason.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Stream } from '../log.ts'
+import { again } from './asking.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { isUnsettled } from './errors.ts'
 
@@ -64,9 +64,6 @@ export const BATCH_BYTES_MAX = 1_048_576
 const DEAD_BYTES_MAX = 2 * BATCH_BYTES_MAX
 
 const DAY_MS = 86_400_000
-const ASK_AGAIN_MS = 100
-/** Leaders of many new partitions are not there at once, and a busy broker takes its time. */
-const UNSETTLED_MAX_MS = 20_000
 /** A request to create topics is slower than others: it waits for leaders. */
 const MIGRATE_MAX_MS = 30_000
 
@@ -114,8 +111,8 @@ export async function migrateKafka(connection: KafkaConnection, settings: TopicS
       const existing = new Set(await admin.listTopics())
       const missing = wanted.filter(({ topic }) => !existing.has(topic))
       await createTopics(admin, missing, settings.replicationFactor ?? -1)
-      for (const { topic } of missing) await onceKnown(() => admin.fetchTopicOffsets(topic))
-      return { created: missing.map(({ topic }) => topic), findings: await onceKnown(() => compare(admin, wanted)) }
+      for (const { topic } of missing) await again(isUnsettled, () => admin.fetchTopicOffsets(topic))
+      return { created: missing.map(({ topic }) => topic), findings: await again(isUnsettled, () => compare(admin, wanted)) }
     })
   } finally {
     await admin.disconnect().catch(() => undefined)
@@ -153,17 +150,6 @@ async function createTopics(admin: Admin, missing: readonly Wanted[], replicatio
       configEntries: Object.entries(config).map(([name, value]) => ({ name, value })),
     })),
   })
-}
-
-/** Asks again while a broker has not heard of topics that were just made, or that it leads them. */
-async function onceKnown<T>(ask: () => Promise<T>): Promise<T> {
-  for (const end = Date.now() + UNSETTLED_MAX_MS; ; await sleep(ASK_AGAIN_MS)) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isUnsettled(error) || Date.now() > end) throw error
-    }
-  }
 }
 
 async function compare(admin: Admin, wanted: readonly Wanted[]): Promise<string[]> {
