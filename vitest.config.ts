@@ -10,8 +10,10 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
     globalSetup: ['test/support/not-tested.ts'],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    // A slow machine meets none of these: what takes so long never ends.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 2,
   },
 })

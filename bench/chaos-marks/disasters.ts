@@ -48,6 +48,8 @@ export type DisasterFigures = {
   /** Statements a second, undefined while it is the database that is down. */
   queriesBefore: number
   queriesMeanwhile: number | undefined
+  /** What the statements meanwhile may be where Redis is down: reads up to the limit, and what the writes of then need. */
+  queriesAllowed: number
   /** Answers after the first one that named them. */
   named: { of: number; all: number }
   /** Counts of lookups meanwhile: asked for, and null. */
@@ -72,6 +74,9 @@ const VIEWERS = 60
 const WRITERS = 4
 const READERS = 6
 const QUIET_MAX_MS = 120_000
+/** A disaster lasts until this many answers have named what is down: on a slow machine that is more than its time. */
+const NAMED_MIN = 11
+const NOTICED_MAX_MS = 60_000
 
 export type Stage = { deployment: Deployment; database: Database; ledger: Ledger; remove(): Promise<void> }
 
@@ -128,6 +133,7 @@ export async function runDisaster(
   const writers = startMarkWriters(gateways, ledger, { ...load, seed, lanes: WRITERS, pauseMaxMs: 30 })
   const readers = startMarkWriters(gateways, ledger, { ...load, seed: seed + 1, lanes: READERS, pauseMaxMs: 5, readsOnly: true })
   try {
+    const loadedAt = performance.now()
     const queriesBefore = await queriesPerSecond(database, () => sleep(beforeMs))
     progress(`${disaster.title}: killed`)
     const killedAt = performance.now()
@@ -136,9 +142,15 @@ export async function runDisaster(
       ...disaster.servers.map((name) => servers[name].kill()),
       ...(disaster.job === true ? markJobs.map((job) => job.kill()) : []),
     ])
+    const names = disaster.names ?? []
+    const noticed = () => names.length === 0 || namedOf(since(made, killedAt), names).of >= NAMED_MIN
+    const last = async () => {
+      await sleep(downMs)
+      while (!noticed() && performance.now() - killedAt < NOTICED_MAX_MS) await sleep(100)
+    }
     const queriesMeanwhile = disaster.servers.includes('mariadb')
-      ? await sleep(downMs).then(() => undefined)
-      : await queriesPerSecond(database, () => sleep(downMs))
+      ? await last().then(() => undefined)
+      : await queriesPerSecond(database, last)
     const after = await figuresOf(gateways[0] as Role)
     const upAt = performance.now()
     await Promise.all(disaster.servers.map((name) => servers[name].start()))
@@ -147,7 +159,9 @@ export async function runDisaster(
     await sleep(1_000)
     await Promise.all([writers.stop(), readers.stop()])
     const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
-    const during = made.filter(({ begun }) => begun >= killedAt && begun < upAt)
+    const during = since(made, killedAt).filter(({ begun }) => begun < upAt)
+    const writesPerSecond = (calls: readonly Call[], ms: number) =>
+      (calls.filter(({ operation }) => operation !== 'lookup').length * 1_000) / ms
     const stores = await deployment.openStores()
     try {
       const kafka = deployment.config.stores.kafka as { brokers: string[]; topicPrefix: string }
@@ -161,7 +175,16 @@ export async function runDisaster(
         p99Ms,
         queriesBefore,
         queriesMeanwhile,
-        named: namedOf(during, disaster.names ?? []),
+        queriesAllowed: allowedQueries(
+          queriesBefore,
+          writesPerSecond(
+            made.filter(({ begun }) => begun < killedAt),
+            killedAt - loadedAt,
+          ),
+          writesPerSecond(during, upAt - killedAt),
+          upAt - killedAt,
+        ),
+        named: namedOf(during, names),
         counts: countsOf(during),
         countsFromRecords: after.counts - before.counts,
         readsRefused: after.refused - before.refused,
@@ -178,6 +201,15 @@ export async function runDisaster(
     for (const job of markJobs) if (!job.isRunning()) await job.start()
     await Promise.all([writers.stop(), readers.stop()])
   }
+}
+
+/** A second's worth of reads is there at once; the job asks for what it writes, and does so as often as there are writes. */
+function allowedQueries(before: number, writesBefore: number, writesMeanwhile: number, downMs: number): number {
+  return RECORD_READS_MAX * (1 + 1_000 / downMs) + before * Math.max(1, writesMeanwhile / Math.max(1, writesBefore))
+}
+
+function since(calls: readonly Call[], begin: number): Call[] {
+  return calls.filter(({ begun }) => begun >= begin)
 }
 
 /** As one line for people. */

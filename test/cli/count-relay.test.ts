@@ -11,7 +11,7 @@ const PROCESSES = new URL('count-relay-processes.ts', import.meta.url).pathname
 it('counts that the primary puts reach all workers, those of a worker the primary and the others, once each', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-counts-'))
   try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [PROCESSES, folder], { timeout: 20_000 })
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [PROCESSES, folder], { timeout: 60_000 })
     expect(stderr).toBe('')
     const told = ['primary', 'worker-1', 'worker-2'].flatMap((place) => [1, 2].map((version) => `told ${place} ${version} ${2 ** 53 - 1}`))
     expect(stdout.trim().split('\n').toSorted()).toEqual(told)

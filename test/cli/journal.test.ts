@@ -9,7 +9,7 @@ import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const clear = (now: number): JournalEntry => ({ kind: 'clear', now, viewer: '7', business: 1 })
 
-describe('tidemark journal', { timeout: 30_000 }, () => {
+describe('tidemark journal', () => {
   let folder: Folder
   beforeEach(() => {
     folder = makeDataFolder()

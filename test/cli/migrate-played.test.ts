@@ -26,13 +26,13 @@ beforeAll(async () => {
     folder,
     settings: { existence: { stagedMax: 1, legacy: { urls: [redis.url], businesses: ['video'], patienceMs: 60_000 } } },
   })
-}, 120_000)
+})
 afterAll(async () => {
   await service?.stop()
   await redis?.stop()
   remove()
   rmSync(files, { recursive: true, force: true })
-}, 120_000)
+})
 beforeEach(async () => void (await redis?.clear()))
 
 const argumentsOf = (flags: readonly string[], settings = join(folder, 'tidemark.yaml')): string[] => {
@@ -65,7 +65,7 @@ async function unseen(viewer: string, candidates: readonly string[]): Promise<st
 let nextViewer = 1_000
 const freshViewers = (count: number): string[] => Array.from({ length: count }, () => String(nextViewer++))
 
-describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 240_000 }, () => {
+describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => {
   test('killed while it lists, it goes on; then all are moved, nothing is missing, and a hole is found and mended', async () => {
     const viewers = freshViewers(60)
     const now = Date.now()

@@ -78,7 +78,7 @@ beforeAll(async () => {
 })
 afterAll(remove)
 
-describe('beside no service', { timeout: 60_000 }, () => {
+describe('beside no service', () => {
   test('reconcile recounts every business where its records are, and finds no drift', async () => {
     const { status, out, error } = await run('reconcile')
     expect({ status, error }).toEqual({ status: 0, error: '' })
@@ -129,7 +129,7 @@ describe('beside no service', { timeout: 60_000 }, () => {
   })
 })
 
-test('a business over its quota is told so, undoing goes on, and others are not concerned', { timeout: 60_000 }, async () => {
+test('a business over its quota is told so, undoing goes on, and others are not concerned', async () => {
   const service = await startService({ folder, settings: settingsWith() })
   try {
     const mark = (business: string, id: string, kind: string) =>
@@ -154,7 +154,6 @@ test('a business over its quota is told so, undoing goes on, and others are not 
 
 test.each(['article', 'comic'])(
   'the deleted business %s says so to everybody, leaves nothing in any store, and others keep everything',
-  { timeout: 120_000 },
   async (name) => {
     const before = exported((await run('export-business', 'video')).out)
     const service = await startService({ folder, settings: settingsWith([name]) })

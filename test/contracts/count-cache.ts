@@ -11,7 +11,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Subject, SubjectCounts } from '../../core/domain.ts'
 import { compareIds } from '../../core/keys.ts'
 import type { CountCache, CountedSubject } from '../../stores/count-cache.ts'
-import { freshViewer, until } from './reports.ts'
+import { freshViewer } from './reports.ts'
+import { until } from '../support/until.ts'
 
 export type OpenedCountCache = {
   cache: CountCache

@@ -2,7 +2,8 @@
 import { expect, it } from 'vitest'
 import type { ProgressChange } from '../../core/domain.ts'
 import type { HotStoreSubject } from './hot-store.ts'
-import { freshNamedViewer, freshViewer, keyOf, later, report, until, write, writtenRecord } from './reports.ts'
+import { freshNamedViewer, freshViewer, keyOf, later, report, write, writtenRecord } from './reports.ts'
+import { until } from '../support/until.ts'
 
 const timelineCap = 100
 

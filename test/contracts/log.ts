@@ -10,8 +10,9 @@ import type { RewardEvent } from '../../core/domain.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { ConsumerHooks, FlushMessage, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
-import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, numbered, until } from './reports.ts'
+import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, numbered } from './reports.ts'
 import { REWARD_KINDS, rewardOf } from '../../core/rewards.ts'
+import { until } from '../support/until.ts'
 
 export type OpenedLog = {
   log: Log
@@ -79,7 +80,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await consumer.stop()
       consumers.delete(consumer)
     }
-    const settled = (): Promise<void> => until('nothing lags', async () => (await log().lag()) === 0, 60_000)
+    const settled = (): Promise<void> => until('nothing lags', async () => (await log().lag()) === 0)
 
     beforeAll(async () => {
       opened = await open()
@@ -104,7 +105,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
         { region: regionOf(viewer, current().regions), keys },
         { region: regionOf(named, current().regions), keys: [keyOf(named, '007')] },
       ])
-      await until('both messages', () => taker.countOf(viewer) > 0 && taker.countOf(named) > 0, 60_000)
+      await until('both messages', () => taker.countOf(viewer) > 0 && taker.countOf(named) > 0)
       const message = taker.messages().find((item) => item.keys.some((key) => key.viewer === viewer))
       expect(message?.region).toBe(regionOf(viewer, current().regions))
       expect(message?.keys.map(keyText).toSorted()).toEqual(keys.map(keyText).toSorted())
@@ -116,7 +117,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       const taker = makeTaker()
       await consume(taker.hooks)
       await log().appendFlushes([{ region: 1, keys: viewers.flatMap((viewer) => numbered(5).map((oid) => keyOf(viewer, oid))) }])
-      await until('the message', () => taker.countOf(viewers[0] ?? '') > 0, 60_000)
+      await until('the message', () => taker.countOf(viewers[0] ?? '') > 0)
       for (const viewer of viewers) expect(taker.oidsOf(viewer)).toEqual(numbered(5))
     })
 
@@ -130,7 +131,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await log().appendFlushes([flushOf(viewer, ['1'])])
       const taker = makeTaker()
       await consume(taker.hooks)
-      await until('the message', () => taker.countOf(viewer) > 0, 60_000)
+      await until('the message', () => taker.countOf(viewer) > 0)
     })
 
     it('messages of a region come in the order of appending, batches of a partition never overlap', async () => {
@@ -149,7 +150,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
         },
       })
       for (const oid of numbered(30)) await log().appendFlushes([flushOf(viewer, [oid]), ...others.map((other) => flushOf(other, [oid]))])
-      await until('all messages', () => taker.countOf(viewer) >= 30 && others.every((other) => taker.countOf(other) >= 30), 60_000)
+      await until('all messages', () => taker.countOf(viewer) >= 30 && others.every((other) => taker.countOf(other) >= 30))
       expect(taker.oidsOf(viewer)).toEqual(numbered(30))
       expect(overlaps).toBe(0)
     })
@@ -157,7 +158,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
     it('a consumer comes to own every region, and batches hold only regions of one partition', async () => {
       const taker = makeTaker()
       const consumer = await consume(taker.hooks)
-      await until('all regions', () => consumer.ownedRegions().length === current().regions, 60_000)
+      await until('all regions', () => consumer.ownedRegions().length === current().regions)
       expect(consumer.ownedRegions().toSorted((a, b) => a - b)).toEqual([...Array(current().regions).keys()])
       await log().appendFlushes(
         [...Array(current().regions).keys()].map((region) => flushOf(freshViewerIn(region, current().regions), ['1'])),
@@ -191,14 +192,14 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       const first = makeTaker()
       const consumer = await consume(first.hooks)
       await log().appendFlushes([flushOf(viewer, ['1'])])
-      await until('the message', () => first.countOf(viewer) > 0, 60_000)
+      await until('the message', () => first.countOf(viewer) > 0)
       await settled()
       await stop(consumer)
       const second = makeTaker()
       const later = freshViewer()
       await log().appendFlushes([flushOf(later, ['1'])])
       await consume(second.hooks)
-      await until('the later message', () => second.countOf(later) > 0, 60_000)
+      await until('the later message', () => second.countOf(later) > 0)
       expect(second.countOf(viewer)).toBe(0)
     })
 
@@ -222,11 +223,11 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       failing.reject(1_000_000)
       const consumer = await consume(failing.hooks)
       await log().appendFlushes([flushOf(viewer, ['1'])])
-      await until('a failed attempt', () => failing.countOf(viewer) > 0, 60_000)
+      await until('a failed attempt', () => failing.countOf(viewer) > 0)
       await stop(consumer)
       const taker = makeTaker()
       await consume(taker.hooks)
-      await until('the next attempt', () => taker.countOf(viewer) > 0, 60_000)
+      await until('the next attempt', () => taker.countOf(viewer) > 0)
       await settled()
     })
 
@@ -245,7 +246,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
         },
       })
       await log().appendFlushes([flushOf(viewer, ['1'])])
-      await until('the batch', () => begun, 60_000)
+      await until('the batch', () => begun)
       await stop(consumer)
       expect(finished).toBe(true)
       const after = taker.batches.length
@@ -277,7 +278,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       current().log = await current().reopen()
       const taker = makeTaker()
       await consume(taker.hooks)
-      await until('the message', () => taker.countOf(viewer) > 0, 60_000)
+      await until('the message', () => taker.countOf(viewer) > 0)
       expect(taker.oidsOf(viewer)).toEqual(['1', '2'])
     })
 

@@ -6,7 +6,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { countEventId, markEventId } from '../../core/mark-events.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../../stores/mark-events.ts'
-import { until } from './reports.ts'
+import { until } from '../support/until.ts'
 
 export type OpenedMarkEvents = {
   events: MarkEvents
@@ -59,7 +59,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       consumers.push(await events.consumeMarks(`g${fresh()}`, async (some) => void marks.push(...some)))
       const count = { ...countEvent('17', 3), counts: { likes: 2 ** 53 - 1, dislikes: 7, version: 2 ** 52 } }
       await events.appendEvents([markEvent('42', 2 ** 51)], [count])
-      await until('all have it', () => first.seen.length + second.seen.length + marks.length === 3, 30_000)
+      await until('all have it', () => first.seen.length + second.seen.length + marks.length === 3)
       expect(first.seen).toEqual([count])
       expect(second.seen).toEqual([count])
       expect(marks).toEqual([markEvent('42', 2 ** 51)])
@@ -70,7 +70,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       await events.appendEvents([], [countEvent(oid, 1)])
       const { seen } = await takeCounts(`g${fresh()}`)
       await events.appendEvents([], [countEvent(oid, 2)])
-      await until('the second came', () => seen.length > 0, 30_000)
+      await until('the second came', () => seen.length > 0)
       expect(seen).toEqual([countEvent(oid, 2)])
     })
 
@@ -78,12 +78,12 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       const [group, oid] = [`g${fresh()}`, `on${fresh()}`]
       const before = await takeCounts(group)
       await events.appendEvents([], [countEvent(oid, 1)])
-      await until('the first came', () => before.seen.length === 1, 30_000)
+      await until('the first came', () => before.seen.length === 1)
       await before.consumer.stop()
       await events.appendEvents([], [countEvent(oid, 2)])
       events = await opened.reopen()
       const after = await takeCounts(group)
-      await until('the second came', () => after.seen.length > 0, 30_000)
+      await until('the second came', () => after.seen.length > 0)
       expect(after.seen).toEqual([countEvent(oid, 2)])
     })
 
@@ -92,7 +92,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       const { seen } = await takeCounts(`g${fresh()}`, 2)
       await events.appendEvents([], [countEvent(oid, 1), countEvent(oid, 2)])
       await events.appendEvents([], [countEvent(oid, 3)])
-      await until('all came', () => seen.length >= 3, 30_000)
+      await until('all came', () => seen.length >= 3)
       expect(seen.map(({ counts }) => counts.version)).toEqual([1, 2, 3])
     })
 
@@ -105,13 +105,13 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
           Array.from({ length: 40 }, (_, at) => countEvent(oid, 1 + call * 40 + at)),
         )
       }
-      await until('all came', () => seen.length >= 200, 30_000)
+      await until('all came', () => seen.length >= 200)
       expect(seen.map(({ counts }) => counts.version)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
     })
 
     it('says how far it has read also while events keep coming', async () => {
       const { consumer } = await takeCounts(`g${fresh()}`)
-      await until('it has begun', () => consumer.readUntil() > 0, 30_000)
+      await until('it has begun', () => consumer.readUntil() > 0)
       const oid = `busy${fresh()}`
       for (let version = 1, end = Date.now() + 3_000; Date.now() < end; version++) {
         await events.appendEvents([], [countEvent(oid, version)])
@@ -123,7 +123,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
     it('says how far it has read, and does not while a listener rejects', async () => {
       const { consumer } = await takeCounts(`g${fresh()}`)
       const begun = Date.now()
-      await until('it has read until now', () => consumer.readUntil() >= begun, 30_000)
+      await until('it has read until now', () => consumer.readUntil() >= begun)
       const stuck = await takeCounts(`g${fresh()}`, Number.POSITIVE_INFINITY)
       const appendedAt = Date.now()
       await events.appendEvents([], [countEvent(`stuck${fresh()}`, 1)])

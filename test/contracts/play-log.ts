@@ -7,7 +7,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Play } from '../../core/domain.ts'
 import type { LogConsumer } from '../../stores/log.ts'
 import type { PlayLog } from '../../stores/play-log.ts'
-import { freshNamedViewer, freshViewer, until } from './reports.ts'
+import { freshNamedViewer, freshViewer } from './reports.ts'
+import { until } from '../support/until.ts'
 
 export type OpenedPlayLog = {
   log: PlayLog
@@ -55,7 +56,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       const plays = [playOf(one, '1'), playOf(other, 'ä/7', 1), playOf(one, '2', 2 ** 52)]
       await log.appendPlays(plays)
       const { of } = await consume()
-      await until('all came', () => of(one).length + of(other).length >= 3, 30_000)
+      await until('all came', () => of(one).length + of(other).length >= 3)
       expect(of(one)).toEqual([plays[0], plays[2]])
       expect(of(other)).toEqual([plays[1]])
     })
@@ -64,21 +65,21 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       const viewer = freshViewer()
       const { of } = await consume(2)
       for (const oid of ['1', '2', '3']) await log.appendPlays([playOf(viewer, oid)])
-      await until('all came', () => new Set(of(viewer).map(({ oid }) => oid)).size === 3, 30_000)
+      await until('all came', () => new Set(of(viewer).map(({ oid }) => oid)).size === 3)
     })
 
     it('what was staged does not come again, also after the log was opened again', async () => {
       const [before, after] = [freshViewer(), freshViewer()]
       const first = await consume()
       await log.appendPlays([playOf(before, '1')])
-      await until('it came', () => first.of(before).length === 1, 30_000)
-      await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
+      await until('it came', () => first.of(before).length === 1)
+      await until('nothing lags', async () => (await log.lag()) === 0)
       for (const consumer of consumers.splice(0)) await consumer.stop()
       await log.appendPlays([playOf(after, '1')])
       expect(await log.lag()).toBe(1)
       log = await opened.reopen()
       const second = await consume()
-      await until('the new one came', () => second.of(after).length === 1, 30_000)
+      await until('the new one came', () => second.of(after).length === 1)
       expect(second.of(before)).toEqual([])
     })
 
@@ -87,7 +88,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       await opened.appendUndecodable()
       await log.appendPlays([playOf(viewer, '1')])
       const { of, parked } = await consume()
-      await until('both are dealt with', () => of(viewer).length === 1 && parked.length === 1, 30_000)
+      await until('both are dealt with', () => of(viewer).length === 1 && parked.length === 1)
     })
 
     it('thousands of plays of a call come whole', async () => {
@@ -95,13 +96,13 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       const plays = Array.from({ length: 5_000 }, (_, at) => playOf(viewer, String(at)))
       await log.appendPlays(plays)
       const { of } = await consume()
-      await until('all came', () => of(viewer).length >= 5_000, 30_000)
+      await until('all came', () => of(viewer).length >= 5_000)
       expect(of(viewer)).toEqual(plays)
     })
 
     it('a consumer that is alone comes to own every region, and none once it has stopped', async () => {
       const { consumer } = await consume()
-      await until('it owns all', () => consumer.ownedRegions().length === opened.regions, 30_000)
+      await until('it owns all', () => consumer.ownedRegions().length === opened.regions)
       await consumer.stop()
       expect(consumer.ownedRegions()).toEqual([])
     })

@@ -98,12 +98,3 @@ export async function fillClean(
 export function numbered(count: number, first = 1): string[] {
   return Array.from({ length: count }, (_, index) => String(first + index))
 }
-
-/** Waits until `condition` holds; fails after `timeoutMs` with `what`. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
-  const deadline = Date.now() + timeoutMs
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`still waiting after ${timeoutMs} ms: ${what}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

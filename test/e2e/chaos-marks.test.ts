@@ -10,7 +10,7 @@ describe.skipIf(servers.includes(undefined))(
   () => {
     test(
       'lose no mark, count each once, show nobody an older one, keep caches equal to the database, and tell every transition',
-      { timeout: 180_000 },
+      { timeout: 600_000 },
       async ({ signal }) => {
         const said: string[] = []
         const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs } = await runMarkChaos({

@@ -6,7 +6,7 @@ import { service } from '../support/services.ts'
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
 describe.skipIf(servers.includes(undefined))('two gateways and two workers that fold, on servers that are killed and cut off', () => {
-  test('lose no play, and show nobody again what was acknowledged', { timeout: 240_000 }, async ({ signal }) => {
+  test('lose no play, and show nobody again what was acknowledged', { timeout: 600_000 }, async ({ signal }) => {
     const said: string[] = []
     const { faults, tally, acknowledged, verification, wrong, deaths, convergedMs, foldedMs } = await runSeenChaos({
       kills: 6,

@@ -3,26 +3,22 @@ import { expect, test } from 'vitest'
 import { KILL_SETTINGS, killRounds } from '../support/kill-rounds.ts'
 import { makeServiceFolder } from '../support/service.ts'
 
-test(
-  'whatever was acknowledged before a kill is in the timeline after it, and in the record store after quiet',
-  { timeout: 120_000 },
-  async () => {
-    const { folder, remove } = makeServiceFolder()
-    try {
-      const report = await killRounds({
-        folder,
-        settings: KILL_SETTINGS,
-        rounds: 8,
-        seed: 20_261,
-        writeMaxMs: 1_000,
-        viewers: 40,
-        subjects: 50,
-      })
-      expect(report.losses).toEqual([])
-      expect(report.acknowledged).toBeGreaterThan(1_000)
-      expect(report.rows).toBe(report.expectedRows)
-    } finally {
-      remove()
-    }
-  },
-)
+test('whatever was acknowledged before a kill is in the timeline after it, and in the record store after quiet', async () => {
+  const { folder, remove } = makeServiceFolder()
+  try {
+    const report = await killRounds({
+      folder,
+      settings: KILL_SETTINGS,
+      rounds: 8,
+      seed: 20_261,
+      writeMaxMs: 1_000,
+      viewers: 40,
+      subjects: 50,
+    })
+    expect(report.losses).toEqual([])
+    expect(report.acknowledged).toBeGreaterThan(1_000)
+    expect(report.rows).toBe(report.expectedRows)
+  } finally {
+    remove()
+  }
+})

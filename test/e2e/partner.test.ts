@@ -4,10 +4,10 @@ import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as wait } from 'node:timers/promises'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VIDEOS, startPartner } from '../support/partner.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "42", position: 600000}) { outcome } }'
@@ -95,7 +95,7 @@ test('an edited schema is served without a restart, by every worker, and SIGHUP 
   const schema = join(example, 'schema.graphql')
   writeFileSync(schema, readFileSync(schema, 'utf8').replace('title: String', 'title: String\n  year: Int'))
   const metric = async (line: RegExp) => Number(line.exec(await (await fetch(new URL('/metrics', service.url))).text())?.[1] ?? 0)
-  await until(async () => (await metric(/tidemark_supergraph_reloads_total\{result="swapped"\} (\d+)/)) === 2)
+  await until('the gateway has noticed', async () => (await metric(/tidemark_supergraph_reloads_total\{result="swapped"\} (\d+)/)) === 2)
   for (let round = 0; round < 10; round += 1) {
     const { data } = await ask(service.url, '7', '{ __type(name: "Video") { fields { name } } }')
     expect(data.__type.fields).toContainEqual({ name: 'year' })
@@ -103,9 +103,9 @@ test('an edited schema is served without a restart, by every worker, and SIGHUP 
   const unchanged = () => metric(/tidemark_supergraph_reloads_total\{result="unchanged"\} (\d+)/)
   const before = await unchanged()
   process.kill(service.pid, 'SIGHUP')
-  await until(async () => (await unchanged()) === before + 2)
+  await until('the gateway has noticed', async () => (await unchanged()) === before + 2)
   writeFileSync(schema, 'type Query {')
-  await until(async () => (await metric(/tidemark_supergraph_reloads_total\{result="failed"\} (\d+)/)) === 2)
+  await until('the gateway has noticed', async () => (await metric(/tidemark_supergraph_reloads_total\{result="failed"\} (\d+)/)) === 2)
   expect(service.log()).toMatch(/the old one goes on: the schema of the subgraph \\"catalog\\" is not GraphQL, line 1/)
   expect((await ask(service.url, '7', '{ video(id: 1) { title } }')).data).toEqual({ video: { title: 'Tides, part 1' } })
   expect(await service.stop()).toBe(0)
@@ -143,10 +143,12 @@ test('a new graph that a persisted operation does not fit is refused; another on
   const expected = { data: { video: { title: 'title of 1' } } }
   expect(await call()).toEqual(expected)
   writeFileSync(schema, VIDEOS.replace('title: String', 'name: String'))
-  await until(async () => /the old one goes on: .*Title \(id title\) does not fit the schema/.test(service.log()))
+  await until('the gateway has noticed', async () =>
+    /the old one goes on: .*Title \(id title\) does not fit the schema/.test(service.log()),
+  )
   expect(await call()).toEqual(expected)
   writeFileSync(schema, VIDEOS.replace('title: String', 'title: String name: String'))
-  await until(async () => /the supergraph was reloaded/.test(service.log()))
+  await until('the gateway has noticed', async () => /the supergraph was reloaded/.test(service.log()))
   expect(await call()).toEqual(expected)
 })
 
@@ -155,11 +157,3 @@ test('a mistake in supergraph.yaml ends the start with its sentence', async () =
   writeFileSync(path, 'subgraphs:\n  catalog:\n    routing_url: http://127.0.0.1:1/\n    schema: { file: gone.graphql }\n')
   await expect(startWith(path)).rejects.toThrow(/status 1: CONFIG_INVALID: .*gone\.graphql, cannot be read/)
 })
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 15_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error('it did not happen in 15 s')
-    await wait(50)
-  }
-}

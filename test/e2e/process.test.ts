@@ -277,7 +277,7 @@ describe('workers', () => {
     for (const pid of [service.pid, ...pids]) process.kill(pid, 'SIGINT')
     expect(await service.stop()).toBe(0)
     await Promise.all(load)
-    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 
   test('kill -9 of the primary, under load, takes the workers along and leaves the folder to the next start', async () => {
@@ -289,7 +289,7 @@ describe('workers', () => {
     await soon()
     await service.kill()
     await Promise.all(load)
-    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 5_000 }).toEqual([])
+    await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
     const { folder } = folders[0] as { folder: string }
     const next = await begin({ folder })
     expect((await report(next, '1', 'after')).data.reportProgress.outcome).toBe('ACCEPTED')
@@ -300,10 +300,8 @@ describe('workers', () => {
     const pids = workerPids(service.pid)
     expect(pids).toHaveLength(2)
     process.kill(pids[0] ?? 0, 'SIGKILL')
-    await expect.poll(() => workerPids(service.pid).filter((pid) => !pids.includes(pid)).length, { timeout: 10_000 }).toBe(1)
-    await expect
-      .poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome), { timeout: 10_000 })
-      .toBe('ACCEPTED')
+    await expect.poll(() => workerPids(service.pid).filter((pid) => !pids.includes(pid)).length).toBe(1)
+    await expect.poll(() => report(service, '1', '1').then((answer) => answer.data.reportProgress.outcome)).toBe('ACCEPTED')
   })
 })
 

@@ -20,7 +20,7 @@ const BEFORE = { ...SETTINGS, archiveAfterDays: 'never' }
 const ARCHIVING = { ...SETTINGS, archiveAfterDays: 365, purgeEveryMs: 100 }
 
 for (const [name, start] of Object.entries(SHAPES)) {
-  describe.skipIf(name === 'distributed' && !haveServers)(`recorded marks on the ${name} shape`, { timeout: 120_000 }, () => {
+  describe.skipIf(name === 'distributed' && !haveServers)(`recorded marks on the ${name} shape`, () => {
     let shape: MarkShape
     let folder: string
     let [file, part] = ['', '']
@@ -39,7 +39,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
           .join('\n'),
       )
       shape = await start(BEFORE)
-    }, 120_000)
+    })
 
     afterAll(async () => {
       await shape?.remove()
@@ -71,7 +71,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       const before = await measured()
       await shape.kill()
       await shape.start(ARCHIVING)
-      await expect.poll(async () => (await measured()).recent, { timeout: 30_000, interval: 200 }).toBe(0)
+      await expect.poll(async () => (await measured()).recent, { timeout: 60_000, interval: 200 }).toBe(0)
       expect(await replay(file, { verifyOnly: true })).toEqual(RIGHT)
       const after = await measured()
       expect(after.archived).toBe(before.recent)
@@ -97,7 +97,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
         .poll(
           async () => (await replay(file, { verifyOnly: true })).wrong.map((line) => /differ|of \d+ ([a-z ]+) differ/.exec(line)?.[1]),
           {
-            timeout: 20_000,
+            timeout: 60_000,
           },
         )
         .toEqual(expect.arrayContaining(['pages of counts', 'likers of subjects', 'sums of owners']))

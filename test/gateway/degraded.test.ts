@@ -8,7 +8,8 @@ import { serve } from '../../cli/serve.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import { startStandalone } from '../../subgraphs/standalone.ts'
 import { ask } from '../support/service.ts'
-import { config, makeDataFolder, makeSwitchedStores, serveOn, until } from '../subgraphs/switched-stores.ts'
+import { config, makeDataFolder, makeSwitchedStores, serveOn } from '../subgraphs/switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const REPORT =
   'mutation R($oid: ID!) { reportProgress(input: {business: "video", oid: $oid, position: 60000}) { outcome firstOfDay progress { position } } }'

@@ -176,7 +176,7 @@ test('generated queries get what graphql-js gives for one merged schema, with an
   // A generator that makes nothing but invalid or trivial queries would prove nothing.
   expect(compared).toBeGreaterThan(500)
   expect(withErrors).toBeGreaterThan(30)
-}, 120_000)
+})
 
 function isBelowNull(data: unknown, path: readonly (string | number)[]): boolean {
   let value = data

@@ -291,7 +291,7 @@ describe.skipIf(redisUrl === undefined)('limits in Redis', () => {
       expect(outcomes).toEqual([true, true, true, false])
       expect(systemClock.now() - startedAt).toBeLessThan(4_000)
       proxy.mend()
-      await expect.poll(() => client.status, { timeout: 5_000 }).toBe('ready')
+      await expect.poll(() => client.status).toBe('ready')
     }
     expect(await spend(viewer('down'), 1)).toMatchObject({ who: 'viewer' })
     expect(warnings).toEqual([])

@@ -1,6 +1,7 @@
 import { SignJWT } from 'jose'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startServer, type TestServer } from '../support/front-schema.ts'
+import { eventually } from '../support/until.ts'
 
 type Event = { event: string; data: unknown }
 
@@ -67,15 +68,15 @@ describe('a subscription over SSE', () => {
     source?.emit('first')
     expect(await stream.next()).toEqual({ event: 'next', data: { data: { changes: 'first' } } })
     stream.abort()
-    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+    await eventually(() => expect(server.sources.size).toBe(0))
   })
 
   it('ends at its source when the client goes, although nothing happens there', async () => {
     const stream = await openStream(server.url, 'subscription { changes }')
-    await vi.waitFor(() => expect(server.sources.size).toBe(1))
+    await eventually(() => expect(server.sources.size).toBe(1))
     expect(await openSubscriptions(server)).toBe(1)
     stream.abort()
-    await vi.waitFor(() => expect(server.sources.size).toBe(0))
+    await eventually(() => expect(server.sources.size).toBe(0))
     expect(await openSubscriptions(server)).toBe(0)
   })
 
@@ -147,7 +148,7 @@ describe('other operations over SSE', () => {
 it('a shutdown ends streams without complete, so that their clients come again', async () => {
   const server = await startServer()
   const stream = await openStream(server.url, 'subscription { changes }')
-  await vi.waitFor(() => expect(server.sources.size).toBe(1))
+  await eventually(() => expect(server.sources.size).toBe(1))
   await server.close()
   expect(await stream.all()).toEqual([])
   expect(server.sources.size).toBe(0)
@@ -156,7 +157,7 @@ it('a shutdown ends streams without complete, so that their clients come again',
 it('a slow reader slows its own source instead of filling our memory', async () => {
   const server = await startServer()
   const stream = await openStream(server.url, 'subscription { changes }')
-  await vi.waitFor(() => expect(server.sources.size).toBe(1))
+  await eventually(() => expect(server.sources.size).toBe(1))
   const [source] = server.sources
   const change = 'x'.repeat(1_000_000)
   for (let i = 0; i < 50; i++) source?.emit(change)
@@ -178,7 +179,7 @@ it('a stream ends with an error when the token it was opened by expires', async 
     .setProtectedHeader({ alg: 'HS256' })
     .sign(new TextEncoder().encode(secret))
   const { all } = await openStream(server.url, 'subscription { changes }', { headers: { authorization: `Bearer ${token}` } })
-  await vi.waitFor(() => expect(server.sources.size).toBe(1))
+  await eventually(() => expect(server.sources.size).toBe(1))
   expect(await all()).toEqual([
     { event: 'next', data: { errors: [expect.objectContaining({ extensions: { code: 'TOKEN_EXPIRED' } })] } },
     { event: 'complete', data: undefined },

@@ -6,8 +6,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Degraded } from '../../core/degraded.ts'
 import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
-import { makeDataFolder, until, type Folder } from '../subgraphs/switched-stores.ts'
+import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
+import { until } from '../support/until.ts'
 
 const PROCESS = new URL('journaling-process.ts', import.meta.url).pathname
 
@@ -46,7 +47,7 @@ function startLoad(history: HistoryOnRedis, viewers: number) {
   }
 }
 
-describe.skipIf(!(await redisIsHere()))('when Redis', { timeout: 90_000 }, () => {
+describe.skipIf(!(await redisIsHere()))('when Redis', () => {
   let servers: TestServers
   let folder: Folder
   let port: number

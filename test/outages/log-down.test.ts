@@ -6,14 +6,13 @@ import type { RecordStore } from '../../stores/record-store.ts'
 import { startDeployment, type Deployment } from '../support/deployment.ts'
 import { ask } from '../support/service.ts'
 import { service } from '../support/services.ts'
-import { until } from '../contracts/reports.ts'
+import { until } from '../support/until.ts'
 
 const servers = await Promise.all([service('redis'), service('kafka'), service('mariadb')])
 const VIEWERS = Array.from({ length: 10 }, (_, index) => String(index + 1))
 const REPORT = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
-const TIMEOUT_MS = 180_000
 
-describe.skipIf(servers.includes(undefined))('with Kafka down', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(servers.includes(undefined))('with Kafka down', () => {
   let deployment: Deployment
   let records: RecordStore
   beforeAll(async () => {
@@ -21,11 +20,11 @@ describe.skipIf(servers.includes(undefined))('with Kafka down', { timeout: TIMEO
     const { mysql, regions } = deployment.config.stores
     if (mysql === undefined) throw new Error('a deployment has MariaDB')
     records = await openMysqlRecordStore({ ...mysql, regions }, systemClock)
-  }, TIMEOUT_MS)
+  })
   afterAll(async () => {
     await records.close()
     await deployment.remove()
-  }, TIMEOUT_MS)
+  })
 
   /** A report of each viewer, acknowledged. */
   async function reportAll(oid: string): Promise<void> {
@@ -48,12 +47,12 @@ describe.skipIf(servers.includes(undefined))('with Kafka down', { timeout: TIMEO
     await reportAll('before')
     await gateway?.kill()
     expect(await persisted('before')).toBe(0)
-    await until('the job that ran has swept them', async () => (await persisted('before')) === VIEWERS.length, 60_000)
+    await until('the job that ran has swept them', async () => (await persisted('before')) === VIEWERS.length)
     await gateway?.start()
     await reportAll('after')
     await gateway?.kill()
     await job?.kill()
     await job?.start()
-    await until('the job that started without Kafka has swept them', async () => (await persisted('after')) === VIEWERS.length, 60_000)
+    await until('the job that started without Kafka has swept them', async () => (await persisted('after')) === VIEWERS.length)
   })
 })

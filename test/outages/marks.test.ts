@@ -3,7 +3,7 @@
  * and afterwards every mark is in its place. The figures are printed; `npm run bench -- outage-marks` is the long form.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DISASTERS, RECORD_READS_MAX, describeDisaster, runDisaster, startStage, type Stage } from '../../bench/chaos-marks/disasters.ts'
+import { DISASTERS, describeDisaster, runDisaster, startStage, type Stage } from '../../bench/chaos-marks/disasters.ts'
 import { service } from '../support/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
@@ -12,12 +12,11 @@ describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
   let stage: Stage
   beforeAll(async () => {
     stage = await startStage()
-  }, 120_000)
+  })
   afterAll(async () => stage.remove())
 
   test.each(DISASTERS.map((disaster, at) => ({ ...disaster, seed: 500 + 10 * at })))(
     '$title: every call is answered without error, the database is spared, and every mark finds its place',
-    { timeout: 180_000 },
     async (disaster) => {
       const said: string[] = []
       const figures = await runDisaster(stage, disaster, { seed: disaster.seed, beforeMs: 1_000, downMs: disaster.shortMs }, (text) =>
@@ -34,11 +33,8 @@ describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
       expect(verification.gaps.slice(0, 10)).toEqual([])
       expect(figures.calls).toBeGreaterThan(50)
       if (disaster.names !== undefined) expect(figures.named.of).toBeGreaterThan(10)
-      if (disaster.servers.includes('redis') && figures.queriesMeanwhile !== undefined) {
-        // A second's worth is there at once; and what the job asks is no read of the service's.
-        const allowed = RECORD_READS_MAX * (1 + 1_000 / disaster.shortMs)
-        expect(figures.queriesMeanwhile).toBeLessThanOrEqual(allowed + figures.queriesBefore)
-      }
+      if (disaster.servers.includes('redis') && figures.queriesMeanwhile !== undefined)
+        expect(figures.queriesMeanwhile).toBeLessThanOrEqual(figures.queriesAllowed)
     },
   )
 })

@@ -8,12 +8,13 @@ import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
 import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 import { makeServer, mariadb, type OwnServer } from '../stores/mysql/databases.ts'
 import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
-import { makeDataFolder, until, type Folder } from '../subgraphs/switched-stores.ts'
+import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
+import { until } from '../support/until.ts'
 
 const SUBJECTS = 30
 
-describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB', { timeout: 120_000 }, () => {
+describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB', () => {
   let redis: TestServers
   let database: OwnServer
   let folder: Folder

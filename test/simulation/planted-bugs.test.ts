@@ -18,7 +18,7 @@ const PLANTED: [string, PlantedFaults, RegExp][] = [
 ]
 
 for (const [name, faults, rule] of PLANTED) {
-  it(`${name} is found within 10,000 seeds`, { timeout: 120_000 }, async () => {
+  it(`${name} is found within 10,000 seeds`, async () => {
     const { failure, seeds } = await simulate('history', { first: 1, seeds: 10_000, faults })
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
@@ -39,7 +39,7 @@ const PLANTED_IN_MARKS: [string, MarkFaults, RegExp][] = [
 ]
 
 for (const [name, faults, rule] of PLANTED_IN_MARKS) {
-  it(`marks: ${name} is found within 5,000 seeds`, { timeout: 120_000 }, async () => {
+  it(`marks: ${name} is found within 5,000 seeds`, async () => {
     const { failure, seeds } = await simulate('thumbup', { first: 1, seeds: 5_000, faults })
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)
@@ -61,7 +61,7 @@ const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
 ]
 
 for (const [name, faults, rule] of PLANTED_IN_SEEN) {
-  it(`seen: ${name} is found within 2,000 seeds`, { timeout: 120_000 }, async () => {
+  it(`seen: ${name} is found within 2,000 seeds`, async () => {
     const { failure, seeds } = await simulate('existence', { first: 1, seeds: 2_000, faults })
     expect(failure?.message).toMatch(rule)
     expect(failure?.history.length).toBeGreaterThan(10)

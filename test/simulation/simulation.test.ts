@@ -5,7 +5,7 @@ import { runMarkWorld } from './marks/world.ts'
 import { runSeenWorld } from './seen/world.ts'
 import { runWorld, START } from './world.ts'
 
-it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
+it('two thousand worlds keep every promise', async () => {
   const { failure, seeds } = await simulate('history', { first: 1, seeds: 2_000 })
   expect(failure).toBeUndefined()
   expect(seeds).toBe(2_000)
@@ -14,7 +14,7 @@ it('two thousand worlds keep every promise', { timeout: 120_000 }, async () => {
 it.each([
   ['always the same', 1],
   ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
-])('three hundred worlds of marks, %s, keep every promise', { timeout: 120_000 }, async (_, first) => {
+])('three hundred worlds of marks, %s, keep every promise', async (_, first) => {
   const { failure, seeds } = await simulate('thumbup', { first, seeds: 300 })
   // It names its seed: `npm run simulate -- --world thumbup --first SEED --seeds 1` shows it again.
   expect(failure).toBeUndefined()
@@ -24,7 +24,7 @@ it.each([
 it.each([
   ['always the same', 1],
   ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
-])('three hundred worlds of what was seen, %s, keep every promise', { timeout: 120_000 }, async (_, first) => {
+])('three hundred worlds of what was seen, %s, keep every promise', async (_, first) => {
   const { failure, seeds } = await simulate('existence', { first, seeds: 300 })
   // It names its seed: `npm run simulate -- --world existence --first SEED --seeds 1` shows it again.
   expect(failure).toBeUndefined()

@@ -10,7 +10,7 @@ import type { TestServers } from './redis/servers.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 
-describe.skipIf(!(await redisIsHere()))('opening the stores of the distributed shape', { timeout: 60_000 }, () => {
+describe.skipIf(!(await redisIsHere()))('opening the stores of the distributed shape', () => {
   let servers: TestServers
   beforeAll(async () => {
     servers = await startRedis()

@@ -11,7 +11,7 @@ import { startRedis, type TestServers } from './redis/servers.ts'
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const kafka = await service('kafka')
 
-describe.skipIf(kafka === undefined || mariadb === undefined)('the stores of tenants', { timeout: 60_000 }, () => {
+describe.skipIf(kafka === undefined || mariadb === undefined)('the stores of tenants', () => {
   let servers: TestServers
   let databases: TestDatabase[]
   let nobody = 0

@@ -6,7 +6,8 @@ import type { CountCache } from '../../stores/count-cache.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { openLmdbCountCache } from '../../stores/lmdb/count-cache.ts'
 import { withSecondCache } from '../../stores/second-cache.ts'
-import { makeDataFolder, until, type Folder } from '../subgraphs/switched-stores.ts'
+import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const SUBJECT = { business: 1, oid: '1' }
 const counted = (likes: number, version: number) => [{ ...SUBJECT, counts: { likes, dislikes: 0, version } }]

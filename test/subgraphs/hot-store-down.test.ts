@@ -7,16 +7,8 @@ import { openChangeStream } from '../../subgraphs/history/change-stream.ts'
 import { makeBusinesses } from '../../core/businesses.ts'
 import { systemClock } from '../../core/clock.ts'
 import { readTimeline } from '../../subgraphs/history/timeline.ts'
-import {
-  config,
-  makeDataFolder,
-  makeSwitchedStores,
-  serveOn,
-  until,
-  type Folder,
-  type Served,
-  type SwitchedStores,
-} from './switched-stores.ts'
+import { config, makeDataFolder, makeSwitchedStores, serveOn, type Folder, type Served, type SwitchedStores } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const viewer = { id: '7', scopes: ['progress:write-any'] }
 const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })

@@ -7,7 +7,8 @@ import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import type { Journals } from '../../stores/journal.ts'
 import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
-import { config, makeDataFolder, makeSwitchedStores, until, type Folder, type SwitchedStores } from './switched-stores.ts'
+import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 /** Viewers whose id is even, and the others, are the two parts of this hot store. */
 const partOf = (viewer: ViewerId) => Number(viewer) % 2

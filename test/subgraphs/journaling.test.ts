@@ -11,7 +11,8 @@ import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import { makeJournaling, type Journaling, type JournalingOptions } from '../../core/journaling.ts'
 import { report, write } from '../contracts/reports.ts'
 import { makeSteppedClock } from '../support/stepped-clock.ts'
-import { makeDataFolder, until, type Folder } from './switched-stores.ts'
+import { makeDataFolder, type Folder } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 type Answer = ErrorCode | 'later' | undefined
 type Opened = Awaited<ReturnType<typeof open>>

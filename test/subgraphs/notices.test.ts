@@ -4,7 +4,8 @@ import { systemClock } from '../../core/clock.ts'
 import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import type { Journals } from '../../stores/journal.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
-import { config, makeDataFolder, makeSwitchedStores, until, type Folder, type SwitchedStores } from './switched-stores.ts'
+import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 let stores: SwitchedStores
 let folder: Folder

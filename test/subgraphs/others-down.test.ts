@@ -3,7 +3,8 @@ import type { Degraded } from '../../core/degraded.ts'
 import { encodeCursor, decodeCursor } from '../../core/places.ts'
 import type { ProgressInput } from '../../subgraphs/history/inputs.ts'
 import { placeOf, readTimeline, type TimelinePage } from '../../subgraphs/history/timeline.ts'
-import { makeDataFolder, makeSwitchedStores, serveOn, until, type Folder, type Served, type SwitchedStores } from './switched-stores.ts'
+import { makeDataFolder, makeSwitchedStores, serveOn, type Folder, type Served, type SwitchedStores } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const viewer = { id: '7', scopes: [] }
 const report = (oid: string, more: Partial<ProgressInput> = {}): ProgressInput => ({ business: 'video', oid, position: 60_000, ...more })

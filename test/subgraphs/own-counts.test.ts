@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
-import { until } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const ASK = '{ thumbups(business: "video", ids: ["hot"]) { likeCount } }'
 

@@ -5,7 +5,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../core/clock.ts'
 import { makeConfig } from '../../core/config.ts'
 import { UNAVAILABLE } from '../../core/degraded.ts'
@@ -101,11 +100,5 @@ export function serveOn(stores: SwitchedStores, data: string, clock: Clock = sys
       await history.drain()
       await journals.close()
     },
-  }
-}
-
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 20_000; !(await isSo()); await sleep(5)) {
-    if (Date.now() > deadline) throw new Error(`this did not come to be: ${what}`)
   }
 }

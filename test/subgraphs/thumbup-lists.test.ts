@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
-import { until } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const LIKES = `query ($id: ID, $first: Int! = 4, $after: String, $business: String! = "video") {
   thumbupUser(id: $id) { likes(business: $business, first: $first, after: $after) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
-import { until } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const READ = `query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark likers { edges { node { id } } } } }`
 const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TidemarkError } from '../../core/errors.ts'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
-import { until } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const DAY = 86_400_000
 

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
-import { until } from './switched-stores.ts'
+import { until } from '../support/until.ts'
 
 const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp, $viewer: ID, $source: String) {
   mark(business: $business, id: $id, mark: $mark, markedAt: $markedAt, viewer: $viewer, source: $source) {

@@ -1,9 +1,10 @@
 import { renameSync, rmSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../gateway/engine.ts'
 import { makeFrontSchema, post, startServer, type TestServer } from '../../support/front-schema.ts'
 import { apollo, makeManifestFolder, sha } from '../../support/manifests.ts'
 import { makePlainEngine } from '../../support/plain-engine.ts'
+import { eventually } from '../../support/until.ts'
 
 const A = 'query A { hello(name: "a") }'
 const B = 'query B { hello(name: "b") }'
@@ -68,12 +69,12 @@ describe('while it runs', () => {
     const running = await start([files.folder], { watchEveryMs: 20 })
     expect(await runs(running, A)).toBe(false)
     files.write('a.json', apollo({ body: A }))
-    await vi.waitFor(async () => expect(await runs(running, A)).toBe(true))
+    await eventually(async () => expect(await runs(running, A)).toBe(true))
     files.write('new', apollo({ body: B }))
     renameSync(files.path('new'), files.path('a.json'))
-    await vi.waitFor(async () => expect([await runs(running, A), await runs(running, B)]).toEqual([false, true]))
+    await eventually(async () => expect([await runs(running, A), await runs(running, B)]).toEqual([false, true]))
     rmSync(files.path('a.json'))
-    await vi.waitFor(async () => expect(await runs(running, B)).toBe(false))
+    await eventually(async () => expect(await runs(running, B)).toBe(false))
   })
 
   it('a manifest that breaks keeps what it said, says so once, and counts as broken until it is whole', async () => {
@@ -81,13 +82,13 @@ describe('while it runs', () => {
     const running = await start([files.folder], { watchEveryMs: 20 })
     files.write('b.json', apollo({ body: B }))
     files.write('a.json', apollo({ body: A }).slice(0, -5))
-    await vi.waitFor(async () => expect(await runs(running, B)).toBe(true))
-    await vi.waitFor(async () => expect(await running.registry.metrics()).toContain('tidemark_persisted_broken_manifests 1'))
+    await eventually(async () => expect(await runs(running, B)).toBe(true))
+    await eventually(async () => expect(await running.registry.metrics()).toContain('tidemark_persisted_broken_manifests 1'))
     expect(await runs(running, A)).toBe(true)
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(logOf(running).match(/a\.json is not JSON/g)).toHaveLength(1)
     files.write('a.json', apollo())
-    await vi.waitFor(async () => expect(await running.registry.metrics()).toContain('tidemark_persisted_broken_manifests 0'))
+    await eventually(async () => expect(await running.registry.metrics()).toContain('tidemark_persisted_broken_manifests 0'))
     expect([await runs(running, A), await runs(running, B)]).toEqual([false, true])
   })
 

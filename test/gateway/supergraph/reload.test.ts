@@ -1,173 +1,18 @@
 /** A graph that changes while it serves: over real sockets, with a real partner. */
-import { buildSubgraphSchema } from '@apollo/subgraph'
-import { Registry } from '@prometheus-io/client'
-import { parse } from 'graphql'
-import { createClient } from 'graphql-ws'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { renameSync, writeFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { pino } from 'pino'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import { systemClock } from '../../../core/clock.ts'
-import { makeServer } from '../../../gateway/server.ts'
-import { makeIdentify } from '../../../gateway/viewer.ts'
-import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/open.ts'
-import { remoteTransport } from '../../../gateway/transports/remote.ts'
-import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
+import { VIDEOS, startPartner } from '../../support/partner.ts'
+import { ask, begin, countOf, endAll, ends, follow, moveTo, sse } from './served.ts'
+import { until } from '../../support/until.ts'
 
-const OURS = `${LINK}
-type Query { "Watched." watched: [Video!]! "Slow." slow: Video }
-type Subscription { "Ticks." ticks: Video }
-type Video @key(fields: "id") { id: ID! position: Int }
-`
 const LONGER = VIDEOS.replace('title: String', 'title: String length: Int')
 const RENAMED = VIDEOS.replace('title: String', 'name: String')
 const GUARDED = VIDEOS.replace('title: String', 'title: String @guard').replace('"@key"', '"@key", "@authenticated", "@requiresScopes"')
 const BROKEN = VIDEOS.replace('title: String', 'title: String position: Int')
-
-const ends: (() => Promise<unknown> | void)[] = []
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end()
-})
-
-type Ticks = { emit(id: string): void; open(): number }
-
-function makeOurs() {
-  const listeners = new Set<(id: string) => void>()
-  let openGate = () => {}
-  const gate = new Promise<void>((resolve) => (openGate = resolve))
-  const ticks: Ticks = { emit: (id) => listeners.forEach((listener) => listener(id)), open: () => listeners.size }
-  const resolvers = {
-    Query: {
-      watched: () => [{ id: '1' }],
-      slow: async () => {
-        await gate
-        return { id: '9' }
-      },
-    },
-    Subscription: { ticks: { subscribe: () => source(listeners), resolve: (id: string) => ({ id }) } },
-    Video: { position: () => 7 },
-  }
-  return { ticks, openGate, subgraph: { name: 'history', sdl: OURS, schema: buildSubgraphSchema([{ typeDefs: parse(OURS), resolvers }]) } }
-}
-
-function source(listeners: Set<(id: string) => void>): AsyncIterableIterator<string> {
-  const ready: string[] = []
-  let wake: ((step: IteratorResult<string>) => void) | undefined
-  const listener = (id: string) => {
-    if (wake === undefined) ready.push(id)
-    else wake({ done: false, value: id })
-    wake = undefined
-  }
-  listeners.add(listener)
-  return {
-    next: () => {
-      const value = ready.shift()
-      return value === undefined ? new Promise((resolve) => (wake = resolve)) : Promise.resolve({ done: false, value })
-    },
-    return() {
-      listeners.delete(listener)
-      wake?.({ done: true, value: undefined })
-      return Promise.resolve({ done: true, value: undefined })
-    },
-    [Symbol.asyncIterator]() {
-      return this
-    },
-  }
-}
-
-type Served = {
-  url: string
-  supergraph: Supergraph
-  partner: Partner
-  file: string
-  ticks: Ticks
-  openGate(): void
-  logged: { level: number; msg: string }[]
-  registry: Registry
-  closedRemotes(): number
-}
-
-/** `by: file`: the partner's schema is a file; otherwise its address is asked. */
-async function begin(by: 'file' | 'url', options: Partial<SupergraphOptions> = {}, observe?: SupergraphParts['observe']): Promise<Served> {
-  const folder = mkdtempSync(join(tmpdir(), 'tidemark-reload-'))
-  ends.push(() => rmSync(folder, { recursive: true, force: true }))
-  const partner = await startPartner()
-  ends.push(() => partner.stop())
-  const file = join(folder, 'videos.graphql')
-  writeFileSync(file, VIDEOS)
-  const path = join(folder, 'supergraph.yaml')
-  const schema = by === 'file' ? { file: 'videos.graphql' } : { subgraph_url: partner.url }
-  writeFileSync(path, JSON.stringify({ subgraphs: { videos: { routing_url: partner.url, schema } } }))
-  const logged: Served['logged'] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line) as (typeof logged)[0]) })
-  const registry = new Registry()
-  const { ticks, openGate, subgraph } = makeOurs()
-  let closed = 0
-  const supergraph = await openSupergraph(
-    [subgraph],
-    { path, pollMs: 0, fetchTimeoutMs: 1_000, lingerMs: 0, engine: { compiledMax: 100, tokensMax: 1_000 }, ...options },
-    {
-      makeRemote(name, url) {
-        const transport = remoteTransport({ name, url })
-        return { ...transport, close: () => transport.close().finally(() => (closed += 1)) }
-      },
-      log,
-      registry,
-      clock: systemClock,
-      ...(observe === undefined ? {} : { observe }),
-    },
-  )
-  const server = makeServer(
-    supergraph.engine,
-    { host: '127.0.0.1', port: 0, mode: 'development', bodyBytesMax: 100_000, drainMaxMs: 1_000 },
-    {
-      identify: makeIdentify({}, 'development'),
-      makeContext: (viewer) => ({ viewer }),
-      ready: async () => ({ ok: true, stores: {} }),
-      log,
-      registry,
-    },
-  )
-  const { url } = await server.listen()
-  ends.push(async () => {
-    await server.close()
-    await supergraph.close()
-  })
-  return { url, supergraph, partner, file, ticks, openGate, logged, registry, closedRemotes: () => closed }
-}
-
-/** The partner is at another address from now on. */
-function moveTo(routingUrl: string, file: string): void {
-  writeFileSync(
-    join(file, '..', 'supergraph.yaml'),
-    JSON.stringify({ subgraphs: { videos: { routing_url: routingUrl, schema: { file: 'videos.graphql' } } } }),
-  )
-}
-
-async function ask(url: string, query: string): Promise<any> {
-  const response = await fetch(`${url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ query }),
-  })
-  return response.json()
-}
-
-async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 10_000
-  while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`it did not happen in 10 s: ${what}`)
-    await wait(10)
-  }
-}
-
-const countOf = async (registry: Registry, result: string): Promise<number> => {
-  const values = (await registry.getSingleMetric('tidemark_supergraph_reloads_total')?.get())?.values ?? []
-  return values.find(({ labels }) => labels['result'] === result)?.value ?? 0
-}
+afterEach(endAll)
 
 describe('what makes it reload', () => {
   test('a schema file that is written, and one that is renamed over the old one', async () => {
@@ -267,7 +112,7 @@ describe('connections', () => {
   })
 
   test('of a graph that was replaced stay for what was prepared on it and begins later, for lingerMs', async () => {
-    const { supergraph, partner, file, closedRemotes } = await begin('file', { lingerMs: 400 })
+    const { supergraph, partner, file, closedRemotes } = await begin('file', { lingerMs: 3_000 })
     const prepared = supergraph.engine.prepare('{ watched { title } }')
     if ('errors' in prepared) throw new Error(String(prepared.errors))
     const elsewhere = await startPartner(LONGER)
@@ -285,9 +130,9 @@ describe('connections', () => {
 
 describe('what is under way', () => {
   test('a request that waits in its first wave is answered by the old graph, whose partner moved meanwhile', async () => {
-    const { url, supergraph, partner, file, openGate, closedRemotes } = await begin('file')
+    const { url, supergraph, partner, file, openGate, waiting, closedRemotes } = await begin('file')
     const slow = ask(url, '{ slow { id title } }')
-    await wait(50)
+    await until('it waits', () => waiting() === 1)
     const elsewhere = await startPartner(RENAMED, { Video: { name: () => 'elsewhere' } })
     ends.push(() => elsewhere.stop())
     writeFileSync(file, RENAMED)
@@ -445,37 +290,3 @@ describe('what is under way', () => {
     await until('old engines are released', () => supergraph.engine.engines() === 1)
   })
 })
-
-function follow(url: string, query: string, connectionParams: Record<string, string> = {}): AsyncIterableIterator<unknown> {
-  const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, retryAttempts: 0, connectionParams })
-  ends.push(() => client.dispose())
-  return client.iterate({ query })
-}
-
-/** Results of a subscription over SSE; 'complete' at its end. */
-async function sse(url: string, query: string, headers: Record<string, string> = {}): Promise<{ next(): Promise<unknown>; end(): void }> {
-  const abort = new AbortController()
-  const response = await fetch(`${url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'text/event-stream', ...headers },
-    body: JSON.stringify({ query }),
-    signal: abort.signal,
-  })
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
-  let text = ''
-  return {
-    async next() {
-      for (;;) {
-        const found = /event: (next|complete)\ndata:(.*)\n\n/.exec(text)
-        if (found !== null) {
-          text = text.slice(found.index + found[0].length)
-          return found[1] === 'complete' ? 'complete' : JSON.parse(found[2] ?? '')
-        }
-        const step = await reader?.read()
-        if (step === undefined || step.done) return 'closed'
-        text += step.value
-      }
-    },
-    end: () => abort.abort(),
-  }
-}

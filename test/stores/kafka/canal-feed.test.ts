@@ -8,10 +8,10 @@ import type { WriteBeat } from '../../../stores/count-feed.ts'
 import { type CanalFeedOptions, makeCanalFeed } from '../../../stores/kafka/canal-feed.ts'
 import { parseCanal } from '../../../stores/kafka/canal-message.ts'
 import { makeCanalProgress } from '../../../stores/kafka/canal-progress.ts'
-import { until } from '../../contracts/reports.ts'
 import { type Followed, follow } from '../../support/count-feeds.ts'
 import { service } from '../../support/services.ts'
 import { makeLogger, makeTopics } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
 
@@ -91,7 +91,7 @@ describe('until when a topic has been read', () => {
   })
 })
 
-describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', { timeout: 60_000 }, () => {
+describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', () => {
   const connection = { brokers: [address as string] }
   const client = new Kafka({ brokers: [...connection.brokers], logLevel: logLevel.NOTHING })
   const producer = client.producer({ createPartitioner: Partitioners.DefaultPartitioner })
@@ -101,7 +101,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
   beforeAll(async () => {
     topics = await makeTopics(connection)
     await producer.connect()
-  }, 60_000)
+  })
   afterEach(async () => {
     await Promise.all(followed.splice(0).map(({ running }) => running.stop()))
   })

@@ -5,12 +5,11 @@ import { systemClock } from '../../../core/clock.ts'
 import type { FlushMessage } from '../../../stores/log.ts'
 import { flushParts } from '../../../stores/kafka/batches.ts'
 import { makeMember } from '../../../stores/kafka/member.ts'
-import { until } from '../../contracts/reports.ts'
 import { service } from '../../support/services.ts'
 import { REGIONS, makeTopics } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
-const TIMEOUT_MS = 60_000
 
 /** Real consumers whose first commits fail in this process, before they reach a broker. */
 function failingCommits(kafka: Kafka, failures: number): { kafka: Kafka; failed(): number } {
@@ -36,12 +35,12 @@ function failingCommits(kafka: Kafka, failures: number): { kafka: Kafka; failed(
   }
 }
 
-describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(address === undefined)('a commit that fails', () => {
   let topics: Awaited<ReturnType<typeof makeTopics>>
   beforeAll(async () => {
     topics = await makeTopics({ brokers: [address as string] })
-  }, TIMEOUT_MS)
-  afterAll(() => topics.dispose(), TIMEOUT_MS)
+  })
+  afterAll(() => topics.dispose())
 
   it('is made again, with what belongs to it, although nothing more comes to its partition', async () => {
     const log = await topics.open()
@@ -66,7 +65,7 @@ describe.skipIf(address === undefined)('a commit that fails', { timeout: TIMEOUT
       },
       () => undefined,
     )
-    await until('nothing lags', async () => (await log.lag()) === 0, 20_000)
+    await until('nothing lags', async () => (await log.lag()) === 0)
     expect(failed()).toBe(2)
     expect(seen).toEqual(['the last', 'the last'])
     await member.end()

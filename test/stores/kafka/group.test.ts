@@ -4,22 +4,21 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlushMessage } from '../../../stores/log.ts'
-import { until } from '../../contracts/reports.ts'
 import { service } from '../../support/services.ts'
 import { REGIONS, makeTopics } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
-const TIMEOUT_MS = 60_000
 
 const flush = (region: number, oid: string): FlushMessage => ({ region, keys: [{ viewer: String(region), business: 1, oid }] })
 const oidsOf = (messages: readonly FlushMessage[]) => messages.flatMap((message) => message.keys.map((key) => key.oid))
 
-describe.skipIf(address === undefined)('the group that persists the log', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(address === undefined)('the group that persists the log', () => {
   let topics: Awaited<ReturnType<typeof makeTopics>>
   beforeAll(async () => {
     topics = await makeTopics({ brokers: [address as string] })
-  }, TIMEOUT_MS)
-  afterAll(() => topics.dispose(), TIMEOUT_MS)
+  })
+  afterAll(() => topics.dispose())
 
   it('two consumers share the regions, and the one that stays takes all; nothing is lost on the way', async () => {
     const [one, two] = [await topics.open(), await topics.open()]
@@ -33,16 +32,16 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
       while (isAppending) await one.appendFlushes([flush(appended % REGIONS, `a${appended++}`)])
     })()
     const second = await two.consumeFlushes(hooks)
-    await until('both own a half', () => first.ownedRegions().length > 0 && second.ownedRegions().length > 0, 30_000)
+    await until('both own a half', () => first.ownedRegions().length > 0 && second.ownedRegions().length > 0)
     const owned = [...first.ownedRegions(), ...second.ownedRegions()]
     expect(new Set(owned).size).toBe(REGIONS)
     expect(owned).toHaveLength(REGIONS)
     await first.stop()
     expect(first.ownedRegions()).toEqual([])
-    await until('the other owns all', () => second.ownedRegions().length === REGIONS, 30_000)
+    await until('the other owns all', () => second.ownedRegions().length === REGIONS)
     isAppending = false
     await appending
-    await until('nothing lags', async () => (await two.lag()) === 0, 30_000)
+    await until('nothing lags', async () => (await two.lag()) === 0)
     const oids = new Set(oidsOf(taken))
     expect(Array.from({ length: appended }, (_, i) => `a${i}`).filter((oid) => !oids.has(oid))).toEqual([])
     await second.stop()
@@ -58,7 +57,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
     await once(child, 'close')
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
-    await until('the message', () => oidsOf(taken).includes('held'), 30_000)
+    await until('the message', () => oidsOf(taken).includes('held'))
     await consumer.stop()
   })
 
@@ -72,7 +71,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
       },
     })
     await log.appendFlushes([flush(3, 'slow')])
-    await until('it is committed', async () => calls > 0 && (await log.lag()) === 0, 30_000)
+    await until('it is committed', async () => calls > 0 && (await log.lag()) === 0)
     expect(calls).toBe(1)
     expect(log.consumerRestarts()).toBe(0)
     expect(consumer.ownedRegions()).toHaveLength(REGIONS)
@@ -90,7 +89,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
       },
     })
     await log.appendFlushes([flush(3, 'x'), flush(3, 'y')])
-    await until('it is committed', async () => (await log.lag()) === 0, 30_000)
+    await until('it is committed', async () => (await log.lag()) === 0)
     expect(seen.length).toBeGreaterThan(3)
     // Delays grow: twice as long each time, from 100 ms on.
     expect(seen.length).toBeLessThan(12)
@@ -113,7 +112,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
     await one.appendFlushes([flush(11, 'once')])
     await until('the batch', () => isHolding)
     const second = await two.consumeFlushes({ persist: async ({ messages }) => void taken.push(...oidsOf(messages)) })
-    await until('nothing lags', async () => (await one.lag()) === 0, 30_000)
+    await until('nothing lags', async () => (await one.lag()) === 0)
     expect(taken).toEqual(['once'])
     await Promise.all([first.stop(), second.stop()])
   })
@@ -125,7 +124,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
       Array.from({ length: 25 }, (_, i) => ({ region: 0, keys: [1, 2, 3].map((n) => ({ viewer: '0', business: 1, oid: `${i}-${n}` })) })),
     )
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void sizes.push(oidsOf(messages).length) })
-    await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
+    await until('nothing lags', async () => (await log.lag()) === 0)
     await consumer.stop()
     expect(Math.max(...sizes)).toBeLessThanOrEqual(10)
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(75)
@@ -137,7 +136,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
     await log.appendFlushes([{ region: 5, keys: oids.map((oid) => ({ viewer: '5', business: 1, oid })) }])
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
-    await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
+    await until('nothing lags', async () => (await log.lag()) === 0)
     await consumer.stop()
     expect(new Set(oidsOf(taken))).toEqual(new Set(oids))
     expect(taken.length).toBeGreaterThan(8)
@@ -158,7 +157,7 @@ describe.skipIf(address === undefined)('the group that persists the log', { time
         places.push(where)
       },
     })
-    await until('nothing lags', async () => (await log.lag()) === 0, 30_000)
+    await until('nothing lags', async () => (await log.lag()) === 0)
     await consumer.stop()
     expect(oidsOf(taken)).toEqual(['good'])
     expect(reasons).toHaveLength(3)

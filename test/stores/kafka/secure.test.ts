@@ -7,16 +7,15 @@ import { systemClock } from '../../../core/clock.ts'
 import type { KafkaConnection } from '../../../stores/kafka/client.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import { migrateKafka } from '../../../stores/kafka/topics.ts'
-import { until } from '../../contracts/reports.ts'
 import { freePorts, service } from '../../support/services.ts'
 import { makeBroker } from './broker.ts'
 import { makeLogger } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
-const TIMEOUT_MS = 60_000
 const PASSWORD = 'a-secret-of-this-test'
 
-describe.skipIf(address === undefined)('Kafka with TLS and credentials', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(address === undefined)('Kafka with TLS and credentials', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-tls-'))
   const logger = makeLogger()
   let broker: Awaited<ReturnType<typeof makeBroker>>
@@ -54,11 +53,11 @@ describe.skipIf(address === undefined)('Kafka with TLS and credentials', { timeo
       { port: open, controllerPort: controller },
     )
     await broker.start()
-  }, TIMEOUT_MS)
+  })
   afterAll(async () => {
     await broker.dispose()
     rmSync(folder, { recursive: true, force: true })
-  }, TIMEOUT_MS)
+  })
 
   const connectionOf = (more: Partial<KafkaConnection> = {}): KafkaConnection => ({
     brokers,
@@ -74,7 +73,7 @@ describe.skipIf(address === undefined)('Kafka with TLS and credentials', { timeo
     const taken: unknown[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
     await log.appendFlushes([{ region: 1, keys: [{ viewer: '1', business: 1, oid: '1' }] }])
-    await until('the message', () => taken.length > 0, 30_000)
+    await until('the message', () => taken.length > 0)
     await consumer.stop()
     await log.close()
   })

@@ -5,13 +5,13 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import { inspectTopics, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
-import { until } from '../../contracts/reports.ts'
 import { service } from '../../support/services.ts'
 import { makeLogger } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
 
-describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 }, () => {
+describe.skipIf(address === undefined)('topics of the log', () => {
   const connection = { brokers: [address as string] }
   const logger = makeLogger()
   const client = new Kafka({ ...connection, logLevel: logLevel.NOTHING })
@@ -27,7 +27,7 @@ describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 },
     const existing = await admin.listTopics()
     await admin.deleteTopics({ topics: made.filter((topic) => existing.includes(topic)) })
     await admin.disconnect()
-  }, 60_000)
+  })
 
   it('migrating creates what is missing, and twice is once', async () => {
     const topicPrefix = freshPrefix()
@@ -98,7 +98,7 @@ describe.skipIf(address === undefined)('topics of the log', { timeout: 60_000 },
     const taken: number[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages.map(({ region }) => region)) })
     await log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'x' }] }])
-    await until('it comes', () => taken.includes(3), 30_000)
+    await until('it comes', () => taken.includes(3))
     await consumer.stop()
     await log.close()
   })

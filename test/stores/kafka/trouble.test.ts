@@ -3,25 +3,24 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import type { FlushMessage } from '../../../stores/log.ts'
-import { until } from '../../contracts/reports.ts'
 import { freePorts, service } from '../../support/services.ts'
 import { makeBroker } from './broker.ts'
 import { makeProxy } from './proxy.ts'
 import { REGIONS, makeLogger, makeTopics } from './setup.ts'
+import { until } from '../../support/until.ts'
 
 const address = await service('kafka')
-const TIMEOUT_MS = 120_000
 
 const flush = (region: number, oid: string): FlushMessage => ({ region, keys: [{ viewer: String(region), business: 1, oid }] })
 const oidsOf = (messages: readonly FlushMessage[]) => messages.flatMap((message) => message.keys.map((key) => key.oid))
 
-describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(address === undefined)('a broker in trouble', () => {
   let broker: Awaited<ReturnType<typeof makeBroker>>
   beforeAll(async () => {
     broker = await makeBroker()
     await broker.start()
-  }, TIMEOUT_MS)
-  afterAll(() => broker.dispose(), TIMEOUT_MS)
+  })
+  afterAll(() => broker.dispose())
 
   it('killed and restarted while messages are appended: an append fails as LOG_UNAVAILABLE or is not lost', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
@@ -47,13 +46,13 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
       const before = acknowledged.length
       await sleep(round === 0 ? 500 : 3_000)
       await broker.start()
-      await until('appends succeed again', () => acknowledged.length > before + 20, 30_000)
+      await until('appends succeed again', () => acknowledged.length > before + 20)
     }
     isWriting = false
     await Promise.all(writers)
     expect([...codes]).toEqual(['LOG_UNAVAILABLE'])
-    await until('everything acknowledged came', () => acknowledged.every((oid) => taken.has(oid)), 60_000)
-    await until('nothing lags', async () => (await log.lag().catch(() => 1)) === 0, 60_000)
+    await until('everything acknowledged came', () => acknowledged.every((oid) => taken.has(oid)))
+    await until('nothing lags', async () => (await log.lag().catch(() => 1)) === 0)
     await consumer.stop()
     await topics.dispose()
   })
@@ -64,14 +63,14 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
     const hooks = { persist: () => Promise.resolve() }
     const [first, second] = [await one.consumeFlushes(hooks), await two.consumeFlushes(hooks)]
     const isShared = () => first.ownedRegions().length > 0 && first.ownedRegions().length + second.ownedRegions().length === REGIONS
-    await until('both own a part', isShared, 30_000)
+    await until('both own a part', isShared)
     const owned = first.ownedRegions()
     await broker.kill()
-    await until('both have noticed', () => one.consumerRestarts() > 0 && two.consumerRestarts() > 0, 40_000)
+    await until('both have noticed', () => one.consumerRestarts() > 0 && two.consumerRestarts() > 0)
     expect(first.ownedRegions()).toEqual(owned)
     expect(second.ownedRegions()).toHaveLength(REGIONS - owned.length)
     await broker.start()
-    await until('they share again', isShared, 60_000)
+    await until('they share again', isShared)
     await Promise.all([first.stop(), second.stop()])
     expect(first.ownedRegions()).toEqual([])
     await topics.dispose()
@@ -86,7 +85,7 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
     await until('the first message', () => oidsOf(taken).includes('before'))
     broker.signal('SIGSTOP')
     try {
-      await until('a restart', () => log.consumerRestarts() > 0, 30_000)
+      await until('a restart', () => log.consumerRestarts() > 0)
     } finally {
       broker.signal('SIGCONT')
     }
@@ -100,8 +99,8 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
         ),
       30_000,
     )
-    await until('the later message', () => oidsOf(taken).includes('after'), 40_000)
-    await until('all regions', () => consumer.ownedRegions().length === REGIONS, 30_000)
+    await until('the later message', () => oidsOf(taken).includes('after'))
+    await until('all regions', () => consumer.ownedRegions().length === REGIONS)
     await consumer.stop()
     await topics.dispose()
   })
@@ -139,15 +138,15 @@ describe.skipIf(address === undefined)('a broker in trouble', { timeout: TIMEOUT
       30_000,
     )
     await log.check()
-    await until('what was appended', () => oidsOf(taken).includes('y'), 30_000)
-    await until('all regions', () => consumer.ownedRegions().length === REGIONS, 30_000)
+    await until('what was appended', () => oidsOf(taken).includes('y'))
+    await until('all regions', () => consumer.ownedRegions().length === REGIONS)
     await consumer.stop()
     await log.close()
     await topics.dispose()
   })
 })
 
-describe.skipIf(address === undefined)('a network that loses answers', { timeout: TIMEOUT_MS }, () => {
+describe.skipIf(address === undefined)('a network that loses answers', () => {
   let broker: Awaited<ReturnType<typeof makeBroker>>
   let proxy: Awaited<ReturnType<typeof makeProxy>>
   let proxyPort = 0
@@ -156,11 +155,11 @@ describe.skipIf(address === undefined)('a network that loses answers', { timeout
     broker = await makeBroker([`advertised.listeners=CLIENT://127.0.0.1:${proxyPort}`])
     await broker.start()
     proxy = await makeProxy(proxyPort, broker.port)
-  }, TIMEOUT_MS)
+  })
   afterAll(async () => {
     await proxy.close()
     await broker.dispose()
-  }, TIMEOUT_MS)
+  })
 
   it('an append after one whose answer was lost is stored, not taken for its repetition', async () => {
     const topics = await makeTopics({ brokers: [`127.0.0.1:${proxyPort}`], requestMaxMs: 500 })
@@ -172,7 +171,7 @@ describe.skipIf(address === undefined)('a network that loses answers', { timeout
     await log.appendFlushes([flush(1, 'second')])
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
-    await until('the last message', () => oidsOf(taken).includes('second'), 30_000)
+    await until('the last message', () => oidsOf(taken).includes('second'))
     // The broker did store it, so it comes too; at least once.
     expect(oidsOf(taken)).toContain('answer lost')
     await consumer.stop()

@@ -55,7 +55,7 @@ async function readCalls(store: HotStore): Promise<Set<number>> {
   return new Set(counts.keys())
 }
 
-describe('a process that dies or meets a full disk', { timeout: 120_000 }, () => {
+describe('a process that dies or meets a full disk', () => {
   let folder = makeFolder()
   beforeEach(() => {
     folder.remove()

@@ -6,7 +6,7 @@ import { makeFolder } from './folders.ts'
 
 const HOLDER = new URL('lock-holder.ts', import.meta.url).pathname
 
-describe('the lock of a data folder', { timeout: 30_000 }, () => {
+describe('the lock of a data folder', () => {
   const folder = makeFolder()
   afterEach(() => folder.remove())
 

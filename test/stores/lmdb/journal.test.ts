@@ -15,7 +15,7 @@ const clear = (now: number): JournalEntry => ({ kind: 'clear', now, viewer: '7',
 const momentsOf = async (journal: Journal, after = 0, limit = 1_000) =>
   (await journal.list(after, limit)).map((each) => ('entry' in each ? each.entry.now : each.unreadable))
 
-describe('a journal', { timeout: 60_000 }, () => {
+describe('a journal', () => {
   let folder: ReturnType<typeof makeFolder>
   beforeEach(() => {
     folder = makeFolder()

@@ -6,9 +6,10 @@ import { listRewards, openLmdbLog } from '../../../stores/lmdb/log.ts'
 import { appendAll } from '../../../stores/lmdb/sequences.ts'
 import type { Log } from '../../../stores/log.ts'
 import { logContract } from '../../contracts/log.ts'
-import { keyOf, until } from '../../contracts/reports.ts'
+import { keyOf } from '../../contracts/reports.ts'
 import { makeFolder } from './folders.ts'
 import { rewardOf } from '../../../core/rewards.ts'
+import { until } from '../../support/until.ts'
 
 logContract('lmdb', async () => {
   const folder = makeFolder()

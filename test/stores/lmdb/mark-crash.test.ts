@@ -50,7 +50,7 @@ async function readCall(store: MarkStore, call: number, dirty: ReadonlySet<strin
   return { pending: states[0]?.pending === true }
 }
 
-describe('a process that marks and dies', { timeout: 120_000 }, () => {
+describe('a process that marks and dies', () => {
   let folder = makeFolder()
   beforeEach(() => {
     folder.remove()

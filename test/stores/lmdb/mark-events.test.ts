@@ -3,8 +3,8 @@ import { systemClock } from '../../../core/clock.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
 import { openLmdbMarkEvents } from '../../../stores/lmdb/mark-events.ts'
 import { markEventsContract } from '../../contracts/mark-events.ts'
-import { until } from '../../contracts/reports.ts'
 import { makeFolder } from './folders.ts'
+import { until } from '../../support/until.ts'
 
 function openIn(folder: string) {
   const environment: Environment = openEnvironment(folder, { regions: 100, sizeMaxGb: 1 })
@@ -47,7 +47,7 @@ it('keeps the newest events only, and a group that fell behind goes on with the 
   await events.appendEvents([], counted)
   const versions: number[] = []
   await events.consumeCounts('late', async (some) => void versions.push(...some.map(({ counts }) => counts.version)))
-  await until('the newest came', () => versions.includes(400), 10_000)
+  await until('the newest came', () => versions.includes(400))
   expect(versions).toEqual(Array.from({ length: 250 }, (_, at) => 151 + at))
   await close()
   folder.remove()

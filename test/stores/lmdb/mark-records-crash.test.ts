@@ -33,7 +33,7 @@ async function totals(store: MarkRecords): Promise<number[]> {
   return [counts.reduce((sum, { likes }) => sum + likes, 0), counts.reduce((sum, { dislikes }) => sum + dislikes, 0)]
 }
 
-describe('the record store of marks on LMDB', { timeout: 120_000 }, () => {
+describe('the record store of marks on LMDB', () => {
   let folder = makeFolder()
   beforeEach(() => {
     folder.remove()

@@ -24,7 +24,7 @@ async function foldUntilKilled(folder: string, first: number, enough: number): P
   return acknowledged
 }
 
-describe('the record store of filters on LMDB', { timeout: 120_000 }, () => {
+describe('the record store of filters on LMDB', () => {
   let folder = makeFolder()
   beforeEach(() => {
     folder.remove()

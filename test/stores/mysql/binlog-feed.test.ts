@@ -10,17 +10,17 @@ import { type Piece, readBinlog } from '../../../stores/mysql/binlog-reader.ts'
 import { type Place, SHOW_FILES, putPlace } from '../../../stores/mysql/feed-places.ts'
 import { type MysqlMarkRecords, openMysqlMarkRecords } from '../../../stores/mysql/mark-records.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
-import { until } from '../../contracts/reports.ts'
 import { type Followed, follow, like, portOf, quietLogger, throughPort } from '../../support/count-feeds.ts'
 import { type TcpProxy, makeTcpProxy } from '../../support/tcp-proxy.ts'
 import { type OwnServer, type TestDatabase, makeDatabase, makeServer, mariadb } from './databases.ts'
+import { until } from '../../support/until.ts'
 
 let given = 0
 const fresh = (): string => `f${++given}`
 const surroundings = { clock: systemClock, logger: quietLogger }
 const QUICK = { beatEveryMs: 50, stalledAfterMs: 600 }
 
-describe.skipIf(mariadb === undefined)('the change feed from the binary log', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('the change feed from the binary log', () => {
   let test: TestDatabase
   let records: MysqlMarkRecords
   const followed: Followed[] = []
@@ -202,14 +202,14 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', { 
   })
 })
 
-describe.skipIf(mariadb === undefined)('the change feed of another server', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('the change feed of another server', () => {
   let server: OwnServer
   let silent: OwnServer
   beforeAll(async () => {
     server = await makeServer(['--binlog-row-metadata=NO_LOG'])
     silent = await makeServer(['--skip-log-bin'])
     await Promise.all([server.start(), silent.start()])
-  }, 60_000)
+  })
   afterAll(async () => {
     await server?.remove()
     await silent?.remove()

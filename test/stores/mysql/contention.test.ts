@@ -4,8 +4,9 @@ import { type MysqlRecordStore, openMysqlRecordStore } from '../../../stores/mys
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { deleteExpired } from '../../../stores/mysql/statements.ts'
 import { idLiteral } from '../../../stores/mysql/literals.ts'
-import { freshViewer, keyOf, numbered, report, until } from '../../contracts/reports.ts'
+import { freshViewer, keyOf, numbered, report } from '../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
+import { until } from '../../support/until.ts'
 
 const NOW = 1_700_000_000_000
 

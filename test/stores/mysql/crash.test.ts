@@ -10,7 +10,7 @@ import { makeServer, mariadb, type OwnServer } from './databases.ts'
 const NOW = 1_700_000_000_000
 const ROWS = 400
 
-describe.skipIf(mariadb === undefined)('kill -9 of MariaDB', { timeout: 120_000 }, () => {
+describe.skipIf(mariadb === undefined)('kill -9 of MariaDB', () => {
   let server: OwnServer
   beforeAll(async () => {
     server = await makeServer()

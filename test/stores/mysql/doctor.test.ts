@@ -5,7 +5,7 @@ import { checkMysql, versionFinding } from '../../../stores/mysql/doctor.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { makeDatabase, makeServer, mariadb, type OwnServer, type TestDatabase } from './databases.ts'
 
-describe.skipIf(mariadb === undefined)('the check of MariaDB', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('the check of MariaDB', () => {
   let test: TestDatabase
   let careless: OwnServer
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', { timeout: 60_000
       '--max-allowed-packet=65536',
     ])
     await careless.start()
-  }, 60_000)
+  })
   afterAll(async () => {
     await test?.drop()
     await careless?.remove()

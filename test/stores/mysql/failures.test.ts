@@ -122,7 +122,7 @@ describe.skipIf(mariadb === undefined)('a MariaDB that refuses', () => {
   })
 })
 
-describe.skipIf(mariadb === undefined)('a MariaDB that gets into trouble', { timeout: 120_000 }, () => {
+describe.skipIf(mariadb === undefined)('a MariaDB that gets into trouble', () => {
   let server: OwnServer
   beforeAll(async () => {
     server = await makeServer(['--innodb-file-per-table=0', '--innodb-data-file-path=ibdata1:12M:autoextend:max:20M'])

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 const BUSINESS = 1
 const HOT = { business: BUSINESS, oid: 'hot' }
 
-describe.skipIf(mariadb === undefined)('the archive on MariaDB', { timeout: 120_000 }, () => {
+describe.skipIf(mariadb === undefined)('the archive on MariaDB', () => {
   let test: TestDatabase
   let store: MysqlMarkRecords
   beforeAll(async () => {

@@ -6,9 +6,9 @@ import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { type MysqlMarkRecords, openMysqlMarkRecords } from '../../../stores/mysql/mark-records.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import type { MarkRow } from '../../../stores/mark-records.ts'
-import { until } from '../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 import { makeStatementProxy, type StatementProxy, type Verdict } from './statement-proxy.ts'
+import { until } from '../../support/until.ts'
 
 const NOW = 1_700_000_000_000
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
@@ -17,7 +17,7 @@ const SUBJECTS = 12
 
 let lastBusiness = 0
 
-describe.skipIf(mariadb === undefined)('writers of the same marks', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
   let test: TestDatabase
   let proxy: StatementProxy
   let stores: MysqlMarkRecords[]

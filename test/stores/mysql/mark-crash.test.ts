@@ -11,7 +11,7 @@ const NOW = 1_700_000_000_000
 const SUBJECTS = 50
 const WRITERS = ['1', '2', '3', '4']
 
-describe.skipIf(mariadb === undefined)('kill -9 of MariaDB under marks', { timeout: 120_000 }, () => {
+describe.skipIf(mariadb === undefined)('kill -9 of MariaDB under marks', () => {
   let server: OwnServer
   beforeAll(async () => {
     server = await makeServer()

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { type MysqlSeenRecords, openMysqlSeenRecords } from '../../../stores/mysql/seen-records.ts'
-import { freshViewer, until } from '../../contracts/reports.ts'
+import { freshViewer } from '../../contracts/reports.ts'
 import { filterKey, filterWrite, freshViewers, numbersOf, setBytes, someBytes } from '../../contracts/seen-filters.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 import { makeStatementProxy, type StatementProxy, type Verdict } from './statement-proxy.ts'
+import { until } from '../../support/until.ts'
 
-describe.skipIf(mariadb === undefined)('writers of the same filters', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
   let test: TestDatabase
   let proxy: StatementProxy
   let stores: MysqlSeenRecords[]

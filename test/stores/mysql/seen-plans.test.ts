@@ -12,7 +12,7 @@ const EXPIRES_AT = 1_800_000_000_000
 const viewers = Array.from({ length: 2_000 }, (_, i) => String(i * 37))
 const keys = placed(viewers.slice(0, 128).map((viewer, i) => packFilterKey({ viewer, month: 680 + (i % 4) }).key))
 
-describe.skipIf(mariadb === undefined)('how MariaDB answers about filters', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('how MariaDB answers about filters', () => {
   let test: TestDatabase
   beforeAll(async () => {
     test = await makeDatabase()

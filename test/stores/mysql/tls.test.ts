@@ -19,7 +19,7 @@ function certificateOf(name: string): { key: string; certificate: string; pem: s
   return { key, certificate, pem: readFileSync(certificate, 'utf8') }
 }
 
-describe.skipIf(mariadb === undefined)('MariaDB with TLS', { timeout: 60_000 }, () => {
+describe.skipIf(mariadb === undefined)('MariaDB with TLS', () => {
   const ours = certificateOf('localhost')
   const foreign = certificateOf('elsewhere.example')
   const servers: OwnServer[] = []
@@ -36,7 +36,7 @@ describe.skipIf(mariadb === undefined)('MariaDB with TLS', { timeout: 60_000 }, 
   beforeAll(async () => {
     url = await begin(ours)
     foreignUrl = await begin(foreign)
-  }, 60_000)
+  })
   afterAll(async () => {
     await Promise.all(servers.map((server) => server.remove()))
     rmSync(folder, { recursive: true, force: true })

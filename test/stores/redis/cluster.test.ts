@@ -7,10 +7,11 @@ import type { HotStore } from '../../../stores/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { regionTags } from '../../../stores/redis/region-tags.ts'
 import { haveReplicas, mastersOf, moveSlot, replicaOf, type Member } from '../../support/cluster-operator.ts'
-import { freshViewerIn, later, report, until, write } from '../../contracts/reports.ts'
+import { freshViewerIn, later, report, write } from '../../contracts/reports.ts'
 import { expectNothingLost, startLoad } from './load.ts'
 import { redisIsHere, startCluster } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { until } from '../../support/until.ts'
 
 const regions = 12
 const timelineCap = 100

@@ -23,12 +23,12 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     servers = await start()
     client = connectTo(servers.urls)
     client.on('error', () => {})
-  }, 120_000)
+  })
   afterAll(async () => {
     for (const each of opened) await each.close()
     client?.disconnect()
     await servers?.stop()
-  }, 120_000)
+  })
 
   function open(options: Partial<RedisLegacyOptions> = {}): LegacyPlays {
     const legacy = openRedisLegacyPlays(

@@ -17,7 +17,7 @@ import type { TestServers } from './servers.ts'
 const regions = 12
 const tags = regionTags(regions)
 
-describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is lost', { timeout: 60_000 }, () => {
+describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is lost', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let marks: MarkStore
@@ -47,7 +47,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is
     for (const viewer of viewers) await fill(marks, viewer)
     await counts.putCounts(subjects.map((subject) => ({ ...subject, counts: { likes: 1, dislikes: 0, version: 1 } })))
     // A Cluster that has just been made takes a moment to tell who replicates whom.
-    const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 10_000 })
+    const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 60_000 })
     await servers.kill(replica.options.port as number)
     await servers.kill(lost.port)
 

@@ -7,11 +7,12 @@ import { isTidemarkError } from '../../../core/errors.ts'
 import { guardStores } from '../../../core/guarded-stores.ts'
 import type { HotStore } from '../../../stores/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
-import { report, until, write } from '../../contracts/reports.ts'
+import { report, write } from '../../contracts/reports.ts'
 import { freePorts } from '../../support/services.ts'
 import { makeSwitchedStores } from '../../subgraphs/switched-stores.ts'
 import { redisIsHere, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { until } from '../../support/until.ts'
 
 const timelineCap = 100
 

@@ -13,9 +13,10 @@ import { regionTags } from '../../../stores/redis/region-tags.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../../subgraphs/history/index.ts'
 import { freshViewerIn, keyOf } from '../../contracts/reports.ts'
 import { beginMove, mastersOf, replicaOf, serves, type Member } from '../../support/cluster-operator.ts'
-import { makeDataFolder, makeSwitchedStores, until, type Folder } from '../../subgraphs/switched-stores.ts'
+import { makeDataFolder, makeSwitchedStores, type Folder } from '../../subgraphs/switched-stores.ts'
 import { redisIsHere, startCluster } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { until } from '../../support/until.ts'
 
 const regions = 12
 /** As stores/open.ts sets it. */
@@ -25,7 +26,7 @@ const UNNOTICED_MS = 500
 const tags = regionTags(regions)
 const config = makeConfig([{ name: 'test', values: { stores: { regions }, history: { flushAgeMaxMs: 100, sweepAfterMs: 200 } } }])
 
-describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out', { timeout: 60_000 }, () => {
+describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let hot: HotStore

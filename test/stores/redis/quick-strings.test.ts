@@ -17,7 +17,7 @@ function isQuickAfter(...modules: string[]): string {
 }
 
 describe('the methods of strings', () => {
-  test('are compiled into their callers in every process, though ioredis slows them down', { timeout: 120_000 }, () => {
+  test('are compiled into their callers in every process, though ioredis slows them down', () => {
     expect(isQuickAfter('./cli/start.ts')).toBe('true')
     // If this fails, ioredis has mended it, and quick-strings.ts may go.
     expect(isQuickAfter('ioredis')).toBe('false')

@@ -17,7 +17,7 @@ const regions = 12
 const shape = { slots: 6, shards: 36 }
 const tags = regionTags(regions)
 
-describe.skipIf(!(await redisIsHere()))('what was seen, on a Cluster of which a master is lost', { timeout: 60_000 }, () => {
+describe.skipIf(!(await redisIsHere()))('what was seen, on a Cluster of which a master is lost', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let store: SeenStore
@@ -43,7 +43,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Cluster of which a 
     const plays = viewers.map((viewer) => play(viewer, '7'))
     await stage(store, 3, ...plays)
     // A Cluster that has just been made takes a moment to tell who replicates whom.
-    const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 10_000 })
+    const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 60_000 })
     await servers.kill(replica.options.port as number)
     await servers.kill(lost.port)
 

@@ -4,7 +4,8 @@ import { seededRandom } from '../../../core/random.ts'
 import { beginningOf, monthOf, slotOf } from '../../../core/time-ring.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { makeSteppedClock } from '../../support/stepped-clock.ts'
-import { DAY, HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
+import { DAY, HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { until } from '../../support/until.ts'
 
 const BULK = 'existence:bulk'
 const closing: (() => Promise<void>)[] = []
@@ -45,7 +46,7 @@ test('a job whose clock is behind that of the service drops nothing that was ack
   expect([played.data, played.errors]).toEqual([{ recordPlayed: { recorded: 1, visible: false } }, []])
   opened.set('hot', false)
   opened.clock.advance(1_000)
-  await until(() => job.figures().staged + job.figures().refusedPlays === 1)
+  await until('what was begun has ended', () => job.figures().staged + job.figures().refusedPlays === 1)
   expect(job.figures().refusedPlays).toBe(0)
   expect((await opened.plain.hot.getSeen('7', 1)).staged).toEqual([{ oid: 'a', playedAt: behind.clock.now() }])
 })
@@ -61,8 +62,8 @@ test('what the log has of a business that is not configured is refused, counted,
   const playedAt = opened.clock.now()
   await opened.plain.log.appendPlays([999, 1].map((business) => ({ viewer: '7', business, oid: 'x', playedAt })))
   const job = await startJob(opened, served)
-  await until(() => job.figures().staged === 1 && job.figures().refusedPlays === 1)
-  await until(() => paid.length > 0)
+  await until('what was begun has ended', () => job.figures().staged === 1 && job.figures().refusedPlays === 1)
+  await until('what was begun has ended', () => paid.length > 0)
   expect(paid.map(({ business }) => business)).toEqual([1])
   expect((await opened.plain.hot.getSeen('7', 999)).staged).toEqual([])
 })
@@ -195,7 +196,7 @@ describe('what is recorded', () => {
     await startJob(opened, served)
     // Two are too many, and are folded at once: before their month has begun.
     await served.play('7', ['1', '2'], start + 4 * 60_000)
-    await until(() => served.subgraph.figures().staging.earlyFolds === 1)
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1)
     expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
     opened.clock.advance(5 * 60_000)
     expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
@@ -212,7 +213,7 @@ describe('what is recorded', () => {
       await served.play('7', ['5'])
     })
     await served.play('7', ['4'])
-    await until(() => served.subgraph.figures().staging.earlyFolds >= 1)
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds >= 1)
     await settle()
     expect(await served.unseen('7', ['1', '2', '3', '4', '5', '6'])).toEqual(['6'])
     const filtered = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', '1', '7')
@@ -228,7 +229,7 @@ describe('the log of plays', () => {
     await opened.plain.log.appendPlays([play('2'), play('1', now - DAY), play('2')])
     await opened.plain.log.appendPlays([play('3'), play('past', now - 200 * DAY), play('ahead', now + DAY)])
     const job = await startJob(opened, served)
-    await until(() => job.figures().staged === 5)
+    await until('what was begun has ended', () => job.figures().staged === 5)
     expect(await served.unseen('7', ['1', '2', '3', 'past', 'ahead'])).toEqual(['past'])
     expect(job.figures()).toMatchObject({ staged: 5, refusedPlays: 1 })
     await served.afterHours(job)
@@ -281,7 +282,7 @@ describe('the job', () => {
     opened.clock.advance(5 * HOUR)
     await settle()
     opened.clock.advance(HOUR)
-    await until(() => job.figures().purged === 1)
+    await until('what was begun has ended', () => job.figures().purged === 1)
     expect((await opened.plain.records.measureFilters()).filters).toBe(0)
   })
 

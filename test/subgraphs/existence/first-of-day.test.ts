@@ -3,21 +3,21 @@ import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
 import type { Degraded } from '../../../core/degraded.ts'
-import { BOTH_SHAPES, helpConfig, startTogether, until, type Together } from './with-history.ts'
+import { BOTH_SHAPES, helpConfig, startTogether, type Together } from './with-history.ts'
+import { until } from '../../support/until.ts'
 
-const LIMIT = 60_000
 const DAY = 86_400_000
 const viewerOf = (id: string) => ({ id, scopes: [] })
 
 for (const { name, open } of BOTH_SHAPES) {
-  describe(`firsts of the day, ${name}`, { timeout: LIMIT }, () => {
+  describe(`firsts of the day, ${name}`, () => {
     let together: Together
     let today: number
     beforeEach(async () => {
       together = await startTogether(open)
       today = dayOf(Date.now())
-    }, LIMIT)
-    afterEach(() => together.stop(), LIMIT)
+    })
+    afterEach(() => together.stop())
 
     const issue = (viewer: string, id: string, dayToken?: string, business = 'video') =>
       together.existence.service.recordIssued(viewerOf(viewer), business, [id], undefined, dayToken)
@@ -112,7 +112,7 @@ for (const { name, open } of BOTH_SHAPES) {
   })
 }
 
-describe('firsts of the day, through the graph and by configuration', { timeout: LIMIT }, () => {
+describe('firsts of the day, through the graph and by configuration', () => {
   const [embedded] = BOTH_SHAPES
 
   async function askedOf(together: Together): Promise<unknown> {

@@ -4,18 +4,18 @@ import { makeConfig } from '../../../core/config.ts'
 import type { ProgressRecord } from '../../../core/domain.ts'
 import { beginningOf, monthOf } from '../../../core/time-ring.ts'
 import { isPlayed } from '../../../subgraphs/feed-existence/from-history.ts'
-import { BOTH_SHAPES, helpConfig, startTogether, until, type Together } from './with-history.ts'
+import { BOTH_SHAPES, helpConfig, startTogether, type Together } from './with-history.ts'
+import { until } from '../../support/until.ts'
 
-const LIMIT = 60_000
 const HOUR = 3_600_000
 
 for (const { name, open } of BOTH_SHAPES) {
-  describe(`plays from the players' reports, ${name}`, { timeout: LIMIT }, () => {
+  describe(`plays from the players' reports, ${name}`, () => {
     let together: Together
     beforeEach(async () => {
       together = await startTogether(open)
-    }, LIMIT)
-    afterEach(() => together.stop(), LIMIT)
+    })
+    afterEach(() => together.stop())
 
     const staged = async (viewer: string, business = 1) => {
       const { staged } = await together.stores.seenHot.getSeen(viewer, business)
@@ -136,7 +136,7 @@ for (const { name, open } of BOTH_SHAPES) {
   })
 }
 
-describe("plays from the players' reports, by configuration", { timeout: LIMIT }, () => {
+describe("plays from the players' reports, by configuration", () => {
   const [embedded] = BOTH_SHAPES
 
   test('switched off, reports play nothing', async () => {

@@ -8,7 +8,7 @@ import { sampleRows } from '../../../bench/thumbup/sample-file.ts'
 
 test(
   'nothing comes back in half a year on embedded stores whose worker fails, and it does the moment its months are over',
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-half-year-'))
     try {

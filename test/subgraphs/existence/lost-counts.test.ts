@@ -6,7 +6,8 @@ import { slotOf } from '../../../core/time-ring.ts'
 import { openRedisSeenStore } from '../../../stores/redis/seen-store.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { redisIsHere, startRedis } from '../../stores/redis/servers.ts'
-import { REGIONS, SHAPE, openSeen, seenConfig, serveSeen, until } from './opened.ts'
+import { REGIONS, SHAPE, openSeen, seenConfig, serveSeen } from './opened.ts'
+import { until } from '../../support/until.ts'
 
 const MINUTE = 60_000
 const here = await redisIsHere()
@@ -17,7 +18,7 @@ function open() {
   return opened
 }
 
-describe.skipIf(!here)('on a Redis', { timeout: 60_000 }, () => {
+describe.skipIf(!here)('on a Redis', () => {
   async function openOnRedis() {
     const servers = await startRedis()
     onTestFinished(servers.stop)
@@ -80,7 +81,7 @@ test('after an outage of the hot store nothing is used that was read before it; 
   expect([loads(), served.subgraph.figures().outages.hotStore.isDown]).toEqual([1, true])
   opened.set('hot', false)
   opened.clock.advance(1_000)
-  await until(() => !served.subgraph.figures().outages.hotStore.isDown)
+  await until('what was begun has ended', () => !served.subgraph.figures().outages.hotStore.isDown)
   await ask()
   await ask()
   expect(loads()).toBe(2)

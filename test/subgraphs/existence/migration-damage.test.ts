@@ -5,7 +5,8 @@ import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { legacyConfig } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
-import { until, viewerOf, type Opened } from './opened.ts'
+import { viewerOf, type Opened } from './opened.ts'
+import { until } from '../../support/until.ts'
 
 const moving = makeMoving()
 const MONTH = monthOf(START)
@@ -32,7 +33,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     const next = moving.serve(opened, { absentMs: 0 })
     const query = 'query ($of: [ID!]!) { unseen(business: "video", candidates: $of) { ids } }'
     expect((await next.ask(query, viewerOf('7'), { of: CANDIDATES })).data.unseen.ids).toEqual([...LEFT, 'played'])
-    await until(() => next.subgraph.figures().repairs.repaired === 1)
+    await until('what was begun has ended', () => next.subgraph.figures().repairs.repaired === 1)
     expect(await isMigrated(opened, '7')).toBe(false)
     expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
 

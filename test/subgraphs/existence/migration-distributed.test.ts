@@ -38,12 +38,12 @@ beforeAll(async () => {
     () => hot.close(),
     () => records.close(),
   )
-}, 120_000)
+})
 afterAll(async () => {
   for (const close of closing.splice(0).reverse()) await close()
-}, 120_000)
+})
 
-describe.skipIf(!isHere)('viewers who are moved, on Redis and MariaDB', { timeout: 60_000 }, () => {
+describe.skipIf(!isHere)('viewers who are moved, on Redis and MariaDB', () => {
   test('see the same before, meanwhile and after, whoever moves them', async () => {
     const now = systemClock.now()
     const config = legacyConfig(legacyRedis.url, { patienceMs: 60_000 })

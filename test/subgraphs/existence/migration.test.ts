@@ -6,7 +6,8 @@ import type { LegacyPlays } from '../../../stores/legacy-plays.ts'
 import { makeExistenceMigration } from '../../../subgraphs/feed-existence/index.ts'
 import { legacyConfig, openLegacyOf } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
-import { DAY, HOUR, openSeen, seenConfig, serveSeen, settle, until, viewerOf } from './opened.ts'
+import { DAY, HOUR, openSeen, seenConfig, serveSeen, settle, viewerOf } from './opened.ts'
+import { until } from '../../support/until.ts'
 
 const moving = makeMoving()
 
@@ -154,7 +155,7 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
     expect(String(served.errors[0])).toContain('played:video:7')
   })
 
-  test('a set of 300,000 members is read in pages, and nothing of it comes back', { timeout: 60_000 }, async () => {
+  test('a set of 300,000 members is read in pages, and nothing of it comes back', async () => {
     const { opened, served } = moving.open()
     const all = Array.from({ length: 300_000 }, (_, id) => String(1_000_000 + id))
     await moving.redis.fill('7', Object.fromEntries(all.map((id, at) => [id, START - (at % 90) * DAY])))
@@ -168,7 +169,7 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
       before = performance.now()
     }, 1)
     await served.afterHours(job).catch(() => undefined)
-    await until(() => job.figures().shardsLeft === 0)
+    await until('what was begun has ended', () => job.figures().shardsLeft === 0)
     clearInterval(watch)
     expect(await isMigrated(opened, '7')).toBe(true)
     const pages = Number(/cmdstat_zscan:calls=(\d+)/.exec(await moving.redis.client.info('commandstats'))?.[1])
@@ -190,7 +191,7 @@ describe.skipIf(!isHere)('a pace', () => {
     await list(opened, ['7'])
     const job = await served.subgraph.startJob()
     opened.clock.advance((Math.floor(opened.clock.now() / HOUR) + 1) * HOUR + 60_000 - opened.clock.now())
-    await until(() => job.figures().runs === 1)
+    await until('what was begun has ended', () => job.figures().runs === 1)
     // 300 members take three seconds of this clock, which stands still.
     await settle()
     expect(await isMigrated(opened, '7')).toBe(false)
@@ -204,7 +205,7 @@ describe.skipIf(!isHere)('a pace', () => {
     expect(await isMigrated(opened, '7')).toBe(true)
   })
 
-  test('is that of the clock: no page is read before those before it have had their time', { timeout: 60_000 }, async () => {
+  test('is that of the clock: no page is read before those before it have had their time', async () => {
     const rate = 5_000
     const config = legacyConfig(moving.redis.url, { membersPerSecond: rate })
     const opened = openSeen({ start: START })

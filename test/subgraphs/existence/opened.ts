@@ -162,11 +162,3 @@ export async function runOf(opened: Opened, job: { figures(): { runHour: number;
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
 }
-
-export async function until(isSo: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 5_000; turn++) {
-    if (isSo()) return
-    await new Promise((resolve) => setTimeout(resolve, 1))
-  }
-  throw new Error('it did not come to pass')
-}

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, until, viewerOf, type Opened } from './opened.ts'
+import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { until } from '../../support/until.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -64,7 +65,7 @@ describe('with the hot store down', () => {
     await settle()
     await back(opened, 'hot')
     opened.clock.advance(10_000)
-    await until(() => job.figures().staged === 1)
+    await until('what was begun has ended', () => job.figures().staged === 1)
     expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
     expect(served.subgraph.figures().existence).toMatchObject({ logged: 1 })
   })
@@ -171,9 +172,9 @@ describe('with the record store down', () => {
     // What was acknowledged elsewhere is staged all the same.
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])
     opened.clock.advance(1_000)
-    await until(() => job.figures().staged === 1)
+    await until('what was begun has ended', () => job.figures().staged === 1)
     await back(opened, 'records')
-    await until(() => !served.subgraph.figures().outages.recordStore.isDown)
+    await until('what was begun has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
     let again = await served.ask(PLAY, viewer, { id: 'd' })
     for (let turn = 0; turn < 200 && again.errors.length > 0; turn++) {
       await settle()
@@ -190,16 +191,16 @@ describe('an early fold', () => {
     const release = Promise.withResolvers<void>()
     opened.before('hot.readStaged', () => release.promise)
     await served.play('8', ['a', 'b'])
-    await until(() => opened.count('hot.readStaged') === 1)
+    await until('what was begun has ended', () => opened.count('hot.readStaged') === 1)
     await served.play('7', ['a', 'b'])
     expect(served.subgraph.figures().staging.earlyWaiting).toBe(1)
     opened.set(store, true)
     await served.ask('{ unseen(business: "video", candidates: ["a"]) { ids } }', viewerOf('9'))
-    await until(() => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
+    await until('what was begun has ended', () => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
     // It is back, which the service has not seen yet.
     opened.set(store, false)
     release.resolve()
-    await until(() => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
     expect(opened.count('hot.readStaged')).toBe(1)
     expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(2)
   })
@@ -234,7 +235,7 @@ describe('a filter that is damaged', () => {
       errors: [],
       degraded: ['recordStore'],
     })
-    await until(() => served.subgraph.figures().repairs.repaired === 1)
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
     await settle()
     expect(await served.ask(UNSEEN, viewer)).toEqual({
       data: { unseen: { ids: ['staged', 'issued', 'new'] } },
@@ -271,8 +272,8 @@ describe('a filter that is damaged', () => {
     await served.afterHours(job)
     await damage(opened)
     await served.ask(UNSEEN, viewer)
-    await until(() => served.subgraph.figures().repairs.repaired === 1)
-    await until(() => served.subgraph.figures().cache.entries === 0)
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await until('what was begun has ended', () => served.subgraph.figures().cache.entries === 0)
     expect(await served.unseen('7', ['glance', 'long', 'new'])).toEqual(['glance', 'new'])
     expect(await served.unseen('7', ['short', 'long', 'new'], 'article')).toEqual(['short', 'new'])
     const stopped = job.stop()
@@ -291,7 +292,7 @@ describe('a filter that is damaged', () => {
     // Nothing can be written any more once it was set aside.
     opened.refuse('records.putFilters', 'RECORD_STORE_UNAVAILABLE')
     await served.ask(UNSEEN, viewer)
-    await until(() => served.subgraph.figures().repairs.repaired === 1)
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
     await settle()
     expect(await served.unseen('7', ['filtered', 'new'])).toEqual(['new'])
     opened.refuse('records.putFilters', undefined)
@@ -333,7 +334,7 @@ describe('a filter that is damaged', () => {
     opened.refuse('records.quarantineFilter', 'STORE_FULL')
     const ask = () => served.ask('{ unseen(business: "video", candidates: ["filtered"]) { ids } }', viewer)
     expect(await ask()).toMatchObject({ data: { unseen: { ids: ['filtered'] } }, degraded: ['recordStore'] })
-    await until(() => opened.count('records.quarantineFilter') === 1)
+    await until('what was begun has ended', () => opened.count('records.quarantineFilter') === 1)
     await settle()
     // As it is restored by an operator.
     await opened.plain.records.putFilters([{ viewer: '7', ...stored, expected: stored.version + 1, expiresAt: 1 }])

@@ -2,16 +2,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BOTH_SHAPES, CAP, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
 
-const LIMIT = 60_000
 const WATCHED = 3 * CAP
 
 for (const { name, open } of BOTH_SHAPES) {
-  describe(`resume points behind the hot timeline, ${name}`, { timeout: LIMIT }, () => {
+  describe(`resume points behind the hot timeline, ${name}`, () => {
     let together: Together
     beforeEach(async () => {
       together = await startTogether(open)
-    }, LIMIT)
-    afterEach(() => together.stop(), LIMIT)
+    })
+    afterEach(() => together.stop())
 
     /** A viewer whose older subjects have left the hot timeline: 1 is the oldest, at position 60001. */
     async function watchMany(viewer: string): Promise<void> {
@@ -54,7 +53,8 @@ for (const { name, open } of BOTH_SHAPES) {
         const { positions } = await together.lookUp(viewer, numbered(1_000, 1_000))
         expect(positions.every((position) => position === null)).toBe(true)
       }
-      const asked = together.calls.filter((call) => call.name.startsWith('records.') || call.name.startsWith('seenRecords.'))
+      // What the job writes a second time, because the first took long, is no read.
+      const asked = together.calls.filter(({ name }) => /^(records|seenRecords)\./.test(name) && name !== 'records.putProgress')
       expect(asked).toEqual([])
       expect(together.existence.figures().resumes).toEqual({ missed: 0, probable: 0 })
     })
@@ -101,7 +101,7 @@ for (const { name, open } of BOTH_SHAPES) {
   })
 }
 
-describe('resume points behind the hot timeline, by configuration', { timeout: LIMIT }, () => {
+describe('resume points behind the hot timeline, by configuration', () => {
   const [embedded] = BOTH_SHAPES
   if (embedded === undefined) throw new Error('the embedded shape needs nothing')
 

@@ -6,7 +6,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'
 import { makeConfig, type Config } from '../../../core/config.ts'
 import { guardsResume } from '../../../core/config-existence.ts'
@@ -29,10 +28,10 @@ import { makeExistenceFold, makeExistenceSubgraph } from '../../../subgraphs/fee
 import { makeHistorySubgraph } from '../../../subgraphs/history/index.ts'
 import { makeDatabase, mariadb } from '../../stores/mysql/databases.ts'
 import { redisIsHere, startRedis } from '../../stores/redis/servers.ts'
+import { until } from '../../support/until.ts'
 
 export const REGIONS = 4
 const SHAPE = { slots: 6, shards: 4 }
-const LIMIT_MS = 30_000
 
 export const CAP = 10
 
@@ -210,12 +209,6 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       await existence.drain()
       await stores.close()
     },
-  }
-}
-
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + LIMIT_MS; !(await isSo()); await sleep(5)) {
-    if (Date.now() > deadline) throw new Error(`this did not come to be: ${what}`)
   }
 }
 
