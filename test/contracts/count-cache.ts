@@ -48,7 +48,7 @@ function counts(likes: number, dislikes: number, version: number): SubjectCounts
 }
 
 export function countCacheContract(name: string, open: () => Promise<OpenedCountCache>): void {
-  describe(`count cache contract: ${name}`, { timeout: 60_000 }, () => {
+  describe(`count cache contract: ${name}`, () => {
     let opened: OpenedCountCache | undefined
     const current = (): OpenedCountCache => {
       if (opened === undefined) throw new Error('the count cache could not be opened')
@@ -56,8 +56,8 @@ export function countCacheContract(name: string, open: () => Promise<OpenedCount
     }
     beforeAll(async () => {
       opened = await open()
-    }, 120_000)
-    afterAll(async () => opened?.dispose(), 120_000)
+    })
+    afterAll(async () => opened?.dispose())
     const cache = (): CountCache => current().cache
     const another = (): Promise<CountCache> => current().another()
 

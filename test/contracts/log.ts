@@ -87,7 +87,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
     }, 180_000)
     afterEach(async () => {
       for (const consumer of consumers) await stop(consumer)
-    }, 60_000)
+    })
     afterAll(async () => opened?.dispose(), 180_000)
 
     it('what is appended comes with its region and all its keys', async () => {

@@ -35,11 +35,11 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
     beforeAll(async () => {
       opened = await open()
       events = opened.events
-    }, 120_000)
+    })
     afterEach(async () => {
       for (const consumer of consumers.splice(0)) await consumer.stop()
     })
-    afterAll(() => opened.dispose(), 120_000)
+    afterAll(() => opened.dispose())
 
     /** A consumer of counts that remembers; the first `failures` calls fail. */
     async function takeCounts(group: string, failures = 0) {

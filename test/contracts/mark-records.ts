@@ -50,8 +50,8 @@ export function markRecordsContract(name: string, open: () => Promise<OpenedMark
     }
     beforeAll(async () => {
       opened = await open()
-    }, 120_000)
-    afterAll(async () => opened?.dispose(), 120_000)
+    })
+    afterAll(async () => opened?.dispose())
 
     const subject: MarkRecordsSubject = {
       store: () => current().store,

@@ -29,11 +29,11 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
     beforeAll(async () => {
       opened = await open()
       log = opened.log
-    }, 120_000)
+    })
     afterEach(async () => {
       for (const consumer of consumers.splice(0)) await consumer.stop()
     })
-    afterAll(() => opened.dispose(), 120_000)
+    afterAll(() => opened.dispose())
 
     async function consume(failures = 0) {
       const seen: Play[] = []

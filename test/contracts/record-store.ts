@@ -35,7 +35,7 @@ function tombstone(deletedAt: number, version = 0): ProgressRecord {
 }
 
 export function recordStoreContract(name: string, open: () => Promise<OpenedRecordStore>): void {
-  describe(`record store contract: ${name}`, { timeout: 60_000 }, () => {
+  describe(`record store contract: ${name}`, () => {
     let opened: OpenedRecordStore | undefined
     const store = (): RecordStore => {
       if (opened === undefined) throw new Error('the record store could not be opened')
@@ -45,8 +45,8 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       (await store().getProgressMany([keyOf(viewer, oid, business)]))[0]
     beforeAll(async () => {
       opened = await open()
-    }, 120_000)
-    afterAll(async () => opened?.dispose(), 120_000)
+    })
+    afterAll(async () => opened?.dispose())
 
     it('rows come back with all their fields, in key order', async () => {
       const viewer = freshNamedViewer()

@@ -39,8 +39,8 @@ export function seenRecordsContract(name: string, open: () => Promise<OpenedSeen
     }
     beforeAll(async () => {
       opened = await open()
-    }, 120_000)
-    afterAll(async () => opened?.dispose(), 120_000)
+    })
+    afterAll(async () => opened?.dispose())
 
     const subject: SeenRecordsSubject = {
       store: () => current().store,

@@ -2,15 +2,15 @@
 import { makeSeenState, makeSeenStoreModel } from './seen-store-model.ts'
 import { seenStoreContract } from './seen-store.ts'
 
-seenStoreContract('the model', async () => {
+const shape = { slots: 6, shards: 64 }
+
+seenStoreContract('the model', shape, async () => {
   const regions = 16
-  const shape = { slots: 6, shards: 64 }
   const state = makeSeenState()
   const store = makeSeenStoreModel(regions, shape, state)
   return {
     store,
     regions,
-    shape,
     another: async (other = shape) => makeSeenStoreModel(regions, other, state),
     reopen: async () => store,
     dispose: async () => {},

@@ -1,13 +1,14 @@
 /**
  * The contract of the seen store port, run unchanged by every adapter:
  *
- *     seenStoreContract('lmdb', async () => ({ store, regions: 100, shape, another, reopen, dispose }))
+ *     seenStoreContract('lmdb', shape, async () => ({ store, regions: 100, another, reopen, dispose }))
  *
  * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
  * uses viewers of its own, and compares what counts the whole store as differences. It writes layouts of rings.
  */
-import { afterAll, beforeAll, describe } from 'vitest'
+import { describe } from 'vitest'
 import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
+import { describeStore, type OpenedStore, type StoreSubject } from './opened-store.ts'
 import { concurrencyContract } from './seen-store-concurrency.ts'
 import { daysContract } from './seen-store-days.ts'
 import { foldingContract } from './seen-store-folding.ts'
@@ -16,52 +17,13 @@ import { layoutsContract } from './seen-store-layouts.ts'
 import { seenPropertyContract } from './seen-store-property.ts'
 import { stagingContract } from './seen-store-staging.ts'
 
-export type OpenedSeenStore = {
-  store: SeenStore
-  /** As the store was configured. At least 2. */
-  regions: number
-  /** As the store was configured: 6 slots or more. */
-  shape: RingShape
-  /** Opens the same data once more, as another process has it open, maybe with another shape; the suite closes it. */
-  another(shape?: RingShape): Promise<SeenStore>
-  /** Closes `store` and opens the same data again: what was acknowledged must be there. */
-  reopen(): Promise<SeenStore>
-  /** Closes what is open and removes what was made for the suite. */
-  dispose(): Promise<void>
-}
+export type OpenedSeenStore = OpenedStore<SeenStore, [shape?: RingShape]>
+export type SeenStoreSubject = StoreSubject<SeenStore, [shape?: RingShape]> & { shape: () => RingShape }
 
-/** What the parts of the suite work with; the store changes when it is opened again. */
-export type SeenStoreSubject = {
-  store: () => SeenStore
-  regions: () => number
-  shape: () => RingShape
-  another: (shape?: RingShape) => Promise<SeenStore>
-  reopen: () => Promise<SeenStore>
-}
-
-export function seenStoreContract(name: string, open: () => Promise<OpenedSeenStore>): void {
-  describe(`seen store contract: ${name}`, { timeout: 60_000 }, () => {
-    let opened: OpenedSeenStore | undefined
-    const current = (): OpenedSeenStore => {
-      if (opened === undefined) throw new Error('the seen store could not be opened')
-      return opened
-    }
-    beforeAll(async () => {
-      opened = await open()
-    }, 120_000)
-    afterAll(async () => opened?.dispose(), 120_000)
-
-    const subject: SeenStoreSubject = {
-      store: () => current().store,
-      regions: () => current().regions,
-      shape: () => current().shape,
-      another: (shape) => current().another(shape),
-      reopen: async () => {
-        const store = await current().reopen()
-        current().store = store
-        return store
-      },
-    }
+/** `shape`: as the store is configured, of 6 slots or more; `another` may have another one. */
+export function seenStoreContract(name: string, shape: RingShape, open: () => Promise<OpenedSeenStore>): void {
+  describeStore(`seen store contract: ${name}`, open, (opened) => {
+    const subject: SeenStoreSubject = { ...opened, shape: () => shape }
     describe('issued', () => issuedContract(subject))
     describe('staging and the ring', () => stagingContract(subject))
     describe('folding', () => foldingContract(subject))

@@ -1,41 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'
 import { openLmdbMarkStore } from '../../../stores/lmdb/mark-store.ts'
-import type { MarkStore, MarkWrite } from '../../../stores/mark-store.ts'
+import type { MarkWrite } from '../../../stores/mark-store.ts'
 import { markStoreContract } from '../../contracts/mark-store.ts'
 import { markOf, persist, purgeAll } from '../../contracts/marks.ts'
+import { openContractStore } from './contract-store.ts'
 import { makeFolder } from './folders.ts'
 
-markStoreContract('lmdb', async () => {
-  const folder = makeFolder()
-  const regions = 100
-  const open = (): MarkStore => {
-    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
-    const store = openLmdbMarkStore(environment)
-    return {
-      ...store,
-      async close() {
-        await store.close()
-        await environment.close()
-      },
-    }
-  }
-  let store = open()
-  return {
-    store,
-    regions,
-    another: async () => open(),
-    async reopen() {
-      await store.close()
-      store = open()
-      return store
-    },
-    async dispose() {
-      await store.close()
-      folder.remove()
-    },
-  }
-})
+markStoreContract('lmdb', () => openContractStore(100, openLmdbMarkStore))
 
 describe('the mark store on LMDB', () => {
   it('a full store takes no more marks and says so; what it has is read, persisted and purged', async () => {

@@ -1,44 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'
 import { openLmdbSeenStore } from '../../../stores/lmdb/seen-store.ts'
-import type { RingShape, SeenStore } from '../../../stores/seen-store.ts'
+import type { RingShape } from '../../../stores/seen-store.ts'
 import { seenStoreContract } from '../../contracts/seen-store.ts'
 import { AT, play, stagedOf } from '../../contracts/seen.ts'
+import { openContractStore } from './contract-store.ts'
 import { makeFolder } from './folders.ts'
 
 const regions = 100
 const shape = { slots: 6, shards: 500 }
 
-seenStoreContract('lmdb', async () => {
-  const folder = makeFolder()
-  const open = (other: RingShape = shape): SeenStore => {
-    const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
-    const store = openLmdbSeenStore(environment, other)
-    return {
-      ...store,
-      async close() {
-        await store.close()
-        await environment.close()
-      },
-    }
-  }
-  let store = open()
-  return {
-    store,
-    regions,
-    shape,
-    another: async (other) => open(other),
-    async reopen() {
-      await store.close()
-      store = open()
-      return store
-    },
-    async dispose() {
-      await store.close()
-      folder.remove()
-    },
-  }
-})
+seenStoreContract('lmdb', shape, () =>
+  openContractStore(regions, (environment, other: RingShape = shape) => openLmdbSeenStore(environment, other)),
+)
 
 describe('the seen store on LMDB', () => {
   it('flags of days that nobody asks for any more make room for new ones', async () => {

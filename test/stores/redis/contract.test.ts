@@ -2,6 +2,7 @@
 import { describe } from 'vitest'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { hotStoreContract } from '../../contracts/hot-store.ts'
+import { openedBy } from '../../contracts/opened-store.ts'
 import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 
@@ -11,21 +12,6 @@ describe.skipIf(!(await redisIsHere()))('the hot store on Redis', () => {
 })
 
 async function open(start: () => Promise<TestServers>, regions: number) {
-  const servers = await start()
-  const another = async () => openRedisHotStore({ urls: servers.urls, regions })
-  let store = await another()
-  return {
-    store,
-    regions,
-    another,
-    async reopen() {
-      await store.close()
-      store = await another()
-      return store
-    },
-    async dispose() {
-      await store.close()
-      await servers.stop()
-    },
-  }
+  const { urls, stop } = await start()
+  return openedBy(regions, () => openRedisHotStore({ urls, regions }), stop)
 }

@@ -4,6 +4,7 @@ import { openRedisCountCache } from '../../../stores/redis/count-cache.ts'
 import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
 import { countCacheContract } from '../../contracts/count-cache.ts'
 import { markStoreContract } from '../../contracts/mark-store.ts'
+import { openedBy } from '../../contracts/opened-store.ts'
 import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 
@@ -15,23 +16,8 @@ describe.skipIf(!(await redisIsHere()))('marks on Redis', () => {
 })
 
 async function openMarks(start: () => Promise<TestServers>, regions: number) {
-  const servers = await start()
-  const another = async () => openRedisMarkStore({ urls: servers.urls, regions })
-  let store = await another()
-  return {
-    store,
-    regions,
-    another,
-    async reopen() {
-      await store.close()
-      store = await another()
-      return store
-    },
-    async dispose() {
-      await store.close()
-      await servers.stop()
-    },
-  }
+  const { urls, stop } = await start()
+  return openedBy(regions, () => openRedisMarkStore({ urls, regions }), stop)
 }
 
 async function openCounts(start: () => Promise<TestServers>, regions: number) {

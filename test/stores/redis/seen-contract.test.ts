@@ -2,32 +2,19 @@
 import { describe } from 'vitest'
 import { openRedisSeenStore } from '../../../stores/redis/seen-store.ts'
 import type { RingShape } from '../../../stores/seen-store.ts'
+import { openedBy } from '../../contracts/opened-store.ts'
 import { seenStoreContract } from '../../contracts/seen-store.ts'
 import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 
 describe.skipIf(!(await redisIsHere()))('what was seen, on Redis', () => {
-  seenStoreContract('one Redis', () => openSeen(startRedis, 16, { slots: 6, shards: 64 }))
-  seenStoreContract('a Redis Cluster of three masters', () => openSeen(startCluster, 100, { slots: 6, shards: 200 }))
+  const few = { slots: 6, shards: 64 }
+  const many = { slots: 6, shards: 200 }
+  seenStoreContract('one Redis', few, () => openSeen(startRedis, 16, few))
+  seenStoreContract('a Redis Cluster of three masters', many, () => openSeen(startCluster, 100, many))
 })
 
 async function openSeen(start: () => Promise<TestServers>, regions: number, shape: RingShape) {
-  const servers = await start()
-  const another = async (other: RingShape = shape) => openRedisSeenStore({ urls: servers.urls, regions, ...other })
-  let store = await another()
-  return {
-    store,
-    regions,
-    shape,
-    another,
-    async reopen() {
-      await store.close()
-      store = await another()
-      return store
-    },
-    async dispose() {
-      await store.close()
-      await servers.stop()
-    },
-  }
+  const { urls, stop } = await start()
+  return openedBy(regions, (other: RingShape = shape) => openRedisSeenStore({ urls, regions, ...other }), stop)
 }
