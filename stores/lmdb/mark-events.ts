@@ -8,6 +8,7 @@ import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../mark-e
 import type { Bytes, Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { appendAll, sequenceKey, sequenceOf } from './sequences.ts'
+import { makePause } from './pause.ts'
 
 export type LmdbMarkEventsOptions = {
   /** Events of a kind that are kept, the newest. Minimum 1. Default 1,000,000. */
@@ -48,9 +49,8 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
     onEvents: (events: readonly E[]) => Promise<void>,
   ): Promise<EventConsumer> {
     const placeKey = Buffer.from(`${name}:${group}`)
-    let isStopped = false
+    const pause = makePause(clock)
     let readUntil = 0
-    let wake: () => void = () => undefined
     let place = await environment.write(() => {
       const found = groups.getBinary(placeKey)
       if (found !== undefined) return Buffer.from(found).readDoubleBE(0)
@@ -60,13 +60,13 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
     })
 
     async function run(): Promise<void> {
-      while (!isStopped) {
+      while (!pause.isEnded()) {
         const lookedAt = clock.now()
         const found = environment.read(() => [...table.getRange({ start: sequenceKey(place + 1), limit: batchMax })])
         const last = found[found.length - 1]
         if (last === undefined) {
           readUntil = lookedAt
-          await pause(pollMs)
+          await pause.take(pollMs)
           continue
         }
         try {
@@ -77,30 +77,18 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
           if (found.length < batchMax) readUntil = lookedAt
         } catch {
           // The listener knows why; the same events come again.
-          await pause(RETRY_MS)
+          await pause.take(RETRY_MS)
         }
       }
-    }
-
-    function pause(ms: number): Promise<void> {
-      if (isStopped) return Promise.resolve()
-      return new Promise((resolve) => {
-        const timer = clock.after(ms, resolve)
-        wake = () => {
-          timer.cancel()
-          resolve()
-        }
-      })
     }
 
     const running = run()
     const consumer = {
       readUntil: () => readUntil,
-      wake: () => wake(),
+      wake: pause.wake,
       async stop() {
-        isStopped = true
         consumers.delete(consumer)
-        wake()
+        pause.end()
         await running
       },
     }

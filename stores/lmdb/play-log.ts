@@ -12,6 +12,7 @@ import { failingAs } from './failures.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from './scan.ts'
 import { appendAll } from './sequences.ts'
+import { makePause } from './pause.ts'
 
 export type LmdbPlayLogOptions = {
   /** Entries one call of `stage` gets at most. Minimum 1. Default 200. */
@@ -40,19 +41,18 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
   }
 
   function consume(hooks: PlayHooks): LogConsumer {
-    let isStopped = false
-    let wake: () => void = () => undefined
+    const pause = makePause(clock)
 
     async function run(): Promise<void> {
-      for (let failures = 0; !isStopped;) {
+      for (let failures = 0; !pause.isEnded();) {
         try {
           const entries = environment.read(() => [...tables.flushes.getRange({ limit: batchMax })])
-          if (entries.length === 0) await pause(pollMs)
+          if (entries.length === 0) await pause.take(pollMs)
           else await take(entries)
           failures = 0
         } catch {
           // The hook knows why; the same entries come again.
-          await pause(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures++, 10)))
+          await pause.take(Math.min(RETRY_MAX_MS, RETRY_MIN_MS * 2 ** Math.min(failures++, 10)))
         }
       }
     }
@@ -69,25 +69,13 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
       for (const each of decoded) if (typeof each === 'string') hooks.parked?.(each, { table: 'plays', folder: 'the data folder' })
     }
 
-    function pause(ms: number): Promise<void> {
-      if (isStopped) return Promise.resolve()
-      return new Promise((resolve) => {
-        const timer = clock.after(ms, resolve)
-        wake = () => {
-          timer.cancel()
-          resolve()
-        }
-      })
-    }
-
     const running = run()
     const consumer = {
-      ownedRegions: () => (isStopped ? [] : Array.from({ length: environment.regions }, (_, region) => region)),
-      wake: () => wake(),
+      ownedRegions: () => (pause.isEnded() ? [] : Array.from({ length: environment.regions }, (_, region) => region)),
+      wake: pause.wake,
       async stop() {
-        isStopped = true
         consumers.delete(consumer)
-        wake()
+        pause.end()
         await running
       },
     }

@@ -1,0 +1,33 @@
+import type { Clock } from '../../core/clock.ts'
+
+export type Pause = {
+  /** Resolves after `ms`, when it is woken, or at once when it was ended for good. */
+  take(ms: number): Promise<void>
+  wake(): void
+  end(): void
+  isEnded(): boolean
+}
+
+/** What a consumer does between two looks at its table, until somebody appends or it stops. */
+export function makePause(clock: Clock): Pause {
+  let isEnded = false
+  let wake: () => void = () => undefined
+  return {
+    take(ms) {
+      if (isEnded) return Promise.resolve()
+      return new Promise((resolve) => {
+        const timer = clock.after(ms, resolve)
+        wake = () => {
+          timer.cancel()
+          resolve()
+        }
+      })
+    },
+    wake: () => wake(),
+    end() {
+      isEnded = true
+      wake()
+    },
+    isEnded: () => isEnded,
+  }
+}
