@@ -11,10 +11,10 @@ import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
 import type { ProgressInput } from '../../subgraphs/history/inputs.ts'
 import { placeOf } from '../../subgraphs/history/timeline.ts'
 import type { Checker } from './checker.ts'
-import { describe, type History } from './history-of-events.ts'
+import { makeDevices, type Action } from './devices.ts'
+import type { History } from './history-of-events.ts'
 import type { Process } from './process.ts'
 import type { Scheduler } from './scheduler.ts'
-import { Violation } from './shown.ts'
 
 export type ClientOptions = {
   start: number
@@ -157,7 +157,7 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     return `${business} ${ids.join(', ')}`
   }
 
-  const actions: [number, string, (client: Client, process: Process) => Promise<string>][] = [
+  const actions: Action<Client, Process>[] = [
     [38, 'reports', (client, process) => report(client, process, [input(client)])],
     [
       10,
@@ -180,62 +180,16 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
       async (client, process) => String((await process.service.setPaused(client.viewer, random() < 0.4, new Set())).paused),
     ],
   ]
-  const weight = actions.reduce((sum, [each]) => sum + each, 0)
-
-  /** A device that does nothing does something; false if all are busy. */
-  function act(processes: readonly Process[]): boolean {
-    const idle = clients.filter((client) => client.process === undefined)
-    if (idle.length === 0 || processes.length === 0) return false
-    const client = pick(idle)
-    const process = pick(processes)
-    let rest = randomBelow(random, weight)
-    const [, name, action] = actions.find(([each]) => (rest -= each) < 0) as (typeof actions)[number]
-    client.process = process
-    void run(client, process, name, action)
-    return true
-  }
-
-  async function run(
-    client: Client,
-    process: Process,
-    name: string,
-    action: (client: Client, process: Process) => Promise<string>,
-  ): Promise<void> {
-    const since = scheduler.now()
-    const [by, viewer] = [`device ${client.name}`, client.viewer.id]
-    try {
-      const begun = action(client, process)
-      const what = history !== undefined && name.startsWith('reports') ? describe(client.sent, options.start) : ''
-      history?.note(since, `${by} ${name} at ${process.life.name}: ${what}`, viewer)
-      const answer = await begun
-      history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
-    } catch (error) {
-      refused(error, since, client, `${by} ${name}`, name)
-    }
-    client.process = undefined
-  }
 
   /** Nobody gets an error for a store being down; only a page cannot be null, if neither hot store nor record store answers. */
   function refused(error: unknown, since: number, client: Client, what: string, name: string): void {
-    if (error instanceof Violation) throw error
-    history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
     const isExplained = name === 'browses' && isTidemarkError(error) && scheduler.wasDownSince(error.code, since - NOTICED_MAX_MS)
     if (!isExplained)
       checker.fail(`line 6: ${what}, but: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, client.viewer.id)
   }
 
   return {
-    act,
-    /** Whoever waits for this process never hears back. */
-    lose(process: Process): void {
-      for (const client of clients) if (client.process === process) client.process = undefined
-    },
-    /** Nobody sends again what he sent before the retention: with a tombstone its guard against older reports expires. */
-    forget(): void {
-      for (const client of clients) client.sent = []
-    },
-    isBusyAt: (process: Process) => clients.some((client) => client.process === process),
-    isBusy: () => clients.some((client) => client.process !== undefined),
+    ...makeDevices(clients, actions, { random, scheduler, history, start: options.start, sending: 'reports', refused }),
     readAll: async (process: Process): Promise<void> => {
       isQuiet = true
       for (const client of clients) {

@@ -10,9 +10,9 @@ import { isTidemarkError } from '../../../core/errors.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { SCOPE_MARKS_WRITE_ANY, SCOPE_SUBJECTS_REGISTER, type Viewer } from '../../../core/viewer.ts'
 import type { MarkInput } from '../../../subgraphs/thumbup/inputs.ts'
-import { describe, type History } from '../history-of-events.ts'
+import { makeDevices, type Action } from '../devices.ts'
+import type { History } from '../history-of-events.ts'
 import type { Scheduler } from '../scheduler.ts'
-import { Violation } from '../shown.ts'
 import type { MarkChecker, SentMark } from './checker.ts'
 import type { MarkProcess } from './process.ts'
 import { nameOf } from './truth.ts'
@@ -214,7 +214,7 @@ export function makeMarkClients(
     return likes.join(', ') + without(degraded)
   }
 
-  const actions: [number, string, (client: Client, process: MarkProcess) => Promise<string>][] = [
+  const actions: Action<Client, MarkProcess>[] = [
     [40, 'marks', (client, process) => mark(client, process, [input(client)])],
     [
       8,
@@ -234,45 +234,9 @@ export function makeMarkClients(
     [3, 'registers', register],
     [2, 'reads owners', readOwners],
   ]
-  const weight = actions.reduce((sum, [each]) => sum + each, 0)
-
-  /** A device that does nothing does something; false if all are busy. */
-  function act(processes: readonly MarkProcess[]): boolean {
-    const idle = clients.filter((client) => client.process === undefined)
-    if (idle.length === 0 || processes.length === 0) return false
-    const client = pick(idle)
-    const process = pick(processes)
-    let rest = randomBelow(random, weight)
-    const [, name, action] = actions.find(([each]) => (rest -= each) < 0) as (typeof actions)[number]
-    client.process = process
-    void run(client, process, name, action)
-    return true
-  }
-
-  async function run(
-    client: Client,
-    process: MarkProcess,
-    name: string,
-    action: (client: Client, process: MarkProcess) => Promise<string>,
-  ): Promise<void> {
-    const since = scheduler.now()
-    const [by, viewer] = [`device ${client.name}`, client.viewer.id]
-    try {
-      const begun = action(client, process)
-      const what = history !== undefined && name.startsWith('marks') ? describe(client.sent, options.start) : ''
-      history?.note(since, `${by} ${name} at ${process.life.name}: ${what}`, viewer)
-      const answer = await begun
-      history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
-    } catch (error) {
-      refused(error, client, `${by} ${name}`, name)
-    }
-    client.process = undefined
-  }
 
   /** Nobody gets an error for a store being down; only a registration needs the record store. */
-  function refused(error: unknown, client: Client, what: string, name: string): void {
-    if (error instanceof Violation) throw error
-    history?.note(scheduler.now(), `${what}, refused: ${String(error)}`, client.viewer.id)
+  function refused(error: unknown, _since: number, client: Client, what: string, name: string): void {
     // It may have been held up for longer than anybody waits.
     const isExplained = name === 'registers' && isTidemarkError(error) && error.code === 'RECORD_STORE_UNAVAILABLE'
     if (!isExplained)
@@ -309,17 +273,7 @@ export function makeMarkClients(
   }
 
   return {
-    act,
-    /** Whoever waits for this process never hears back. */
-    lose(process: MarkProcess): void {
-      for (const client of clients) if (client.process === process) client.process = undefined
-    },
-    /** Nobody sends again what he sent before tombstones were forgotten. */
-    forget(): void {
-      for (const client of clients) client.sent = []
-    },
-    isBusyAt: (process: MarkProcess) => clients.some((client) => client.process === process),
-    isBusy: () => clients.some((client) => client.process !== undefined),
+    ...makeDevices(clients, actions, { random, scheduler, history, start: options.start, sending: 'marks', refused }),
     readAll,
   }
 }
