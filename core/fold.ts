@@ -20,7 +20,8 @@
 import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
-import { TidemarkError, isTidemarkError } from './errors.ts'
+import { TidemarkError } from './errors.ts'
+import { changeFilters, endsRound, isDamage } from './filter-changes.ts'
 import { saysDown } from './degraded.ts'
 import { NOT_MIGRATED, changeMark, isListing, listedBusiness, type MigrationMark } from './migration-mark.ts'
 import { addToFilter, openFilter } from './seen-filter.ts'
@@ -76,12 +77,10 @@ export type Fold = {
 type StagedOf = { viewer: ViewerId; plays: readonly StagedPlay[] }
 
 /** What a viewer has staged of a month. */
-type Portion = FilterKey & { plays: readonly StagedPlay[]; attempts: number }
+type Portion = FilterKey & { plays: readonly StagedPlay[] }
 
 /** Viewers whose legacy sets are read at once. */
 const MIGRATED_AT_ONCE = 4
-/** As often as that others may come before a write. They fold too, so that something goes on each time. */
-const ATTEMPTS_MAX = 20
 
 export function makeFold(
   { hot, records }: FoldStores,
@@ -93,16 +92,17 @@ export function makeFold(
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
     const folded = new Map<ViewerId, StagedPlay[]>(viewers.map((viewer) => [viewer, []]))
-    const begun: FilterKey[] = []
-    let open = viewers.flatMap((viewer, place) => portionsOf(viewer, staged[place] ?? []))
-    while (open.length > 0) {
-      const { done, again } = await writeAll(open, report, begun)
-      for (const { viewer, plays } of done) {
-        for (const play of plays) folded.get(viewer)?.push(play)
-        report.plays += plays.length
-      }
-      open = again
+    const portions = viewers.flatMap((viewer, place) => portionsOf(viewer, staged[place] ?? []))
+    const { done, begun, failed, writes, refused, renewed } = await changeFilters<Portion>(records, portions, {
+      ...{ renew, expiryOf, tooLarge },
+      add: (before, { month, plays }) => add(before, month, plays),
+    })
+    for (const { viewer, plays } of done) {
+      for (const play of plays) folded.get(viewer)?.push(play)
+      report.plays += plays.length
     }
+    for (const { key, error } of failed) report.failed.push({ viewer: key.viewer, error })
+    Object.assign(report, { writes, refused, quarantined: renewed })
     await closeEarlier(begun, report)
     const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
     await writeBack?.(removed.flatMap(({ viewer, plays }) => plays.map((play) => ({ viewer, ...play }))))
@@ -139,52 +139,6 @@ export function makeFold(
     for (const each of ended) if (each.status === 'rejected') throw each.reason
   }
 
-  async function writeAll(
-    portions: readonly Portion[],
-    report: FoldReport,
-    begun: FilterKey[],
-  ): Promise<{ done: Portion[]; again: Portion[] }> {
-    const stored = await records.getFilters(portions)
-    const done: Portion[] = []
-    const again: Portion[] = []
-    const writes: { portion: Portion; write: FilterWrite }[] = []
-    for (const [place, portion] of portions.entries()) {
-      const { viewer, month } = portion
-      if (portion.attempts > ATTEMPTS_MAX) {
-        report.failed.push({ viewer, error: outrun(portion) })
-        continue
-      }
-      const { filter, version } = stored[place] ?? { filter: undefined, version: 0 }
-      try {
-        const added = fitting(portion, add(filter, month, portion.plays))
-        if (filter?.equals(added)) done.push(portion)
-        else writes.push({ portion, write: { viewer, month, filter: added, expected: version, expiresAt: expiryOf(month) } })
-      } catch (error) {
-        try {
-          if (!isDamage(error)) throw error
-          await renew({ viewer, month }, version, error)
-          report.quarantined++
-          again.push(later(portion))
-        } catch (failure) {
-          if (endsRound(failure)) throw failure
-          report.failed.push({ viewer, error: failure })
-        }
-      }
-    }
-    const written = writes.length === 0 ? [] : await records.putFilters(writes.map(({ write }) => write))
-    writes.forEach(({ portion, write }, place) => {
-      if (written[place] === true) {
-        report.writes++
-        done.push(portion)
-        if (write.expected === 0) begun.push({ viewer: portion.viewer, month: portion.month })
-        return
-      }
-      report.refused++
-      again.push(later(portion))
-    })
-    return { done, again }
-  }
-
   /** Of viewers who have begun a month. What is not done here, or is refused, takes more bytes and does no other harm. */
   async function closeEarlier(begun: readonly FilterKey[], report: FoldReport): Promise<void> {
     const oldest = begun.reduce((newest, { month }) => Math.max(newest, month), 0) - monthsBefore
@@ -213,7 +167,8 @@ export function makeFold(
    */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
-    const rebuilt = known.length === 0 ? undefined : fitting({ viewer, month }, add(undefined, month, known))
+    const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+    if (rebuilt !== undefined && rebuilt.length > FILTER_BYTES_MAX) throw tooLarge({ viewer, month }, rebuilt.length)
     const unmark = async (mark: MigrationMark): Promise<MigrationMark> => {
       if (mark.size === 0) return mark
       await relist?.(viewer, [...mark.keys()])
@@ -253,7 +208,7 @@ function portionsOf(viewer: ViewerId, staged: readonly StagedPlay[]): Portion[] 
   const plays = staged.some(isListing) ? staged.filter((play) => !isListing(play)) : staged
   return Array.from(
     Map.groupBy(plays, ({ playedAt }) => monthOf(playedAt)),
-    ([month, some]) => ({ viewer, month, plays: some, attempts: 0 }),
+    ([month, some]) => ({ viewer, month, plays: some }),
   )
 }
 
@@ -278,31 +233,10 @@ function distinct(keys: readonly FilterKey[]): FilterKey[] {
   return [...new Map(keys.map((key) => [`${key.month}:${key.viewer}`, key])).values()]
 }
 
-function later(portion: Portion): Portion {
-  return { ...portion, attempts: portion.attempts + 1 }
-}
-
-function isDamage(error: unknown): boolean {
-  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
-}
-
 /** What the record store would not take: of a viewer who plays a million things a month. He keeps it staged, and others go on. */
-function fitting({ viewer, month }: FilterKey, filter: Buffer): Buffer {
-  if (filter.length <= FILTER_BYTES_MAX) return filter
-  throw new TidemarkError(
-    'PLAYS_TOO_MANY',
-    `the filter of viewer "${viewer}" and month ${month} would take ${filter.length} bytes, more than ${FILTER_BYTES_MAX}: what he plays stays staged until it is full; see who that is`,
-  )
-}
-
-function outrun({ viewer, month }: FilterKey): TidemarkError {
+function tooLarge({ viewer, month }: FilterKey, bytes: number): TidemarkError {
   return new TidemarkError(
-    'INTERNAL',
-    `the filter of viewer "${viewer}" and month ${month} changed ${ATTEMPTS_MAX} times while it was folded`,
+    'PLAYS_TOO_MANY',
+    `the filter of viewer "${viewer}" and month ${month} would take ${bytes} bytes, more than ${FILTER_BYTES_MAX}: what he plays stays staged until it is full; see who that is`,
   )
-}
-
-/** Is it of no use to try others, because a store is down? */
-export function endsRound(error: unknown): boolean {
-  return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
 }

@@ -12,10 +12,11 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
-import type { FilterWrite, SeenRecords } from '../stores/seen-records.ts'
+import { FILTER_BYTES_MAX, type SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
 import type { BusinessNumber, Month, ViewerId } from './domain.ts'
-import { TidemarkError, isTidemarkError } from './errors.ts'
+import { TidemarkError } from './errors.ts'
+import { changeFilters } from './filter-changes.ts'
 import type { Fold, FoldOptions } from './fold.ts'
 import { MARK_MONTH, changeMark, decodeMark, type Moved } from './migration-mark.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
@@ -61,8 +62,6 @@ const PAGE = 5_000
 const PORTION = 65_536
 /** More than this of one viewer is no viewer's: 32 MB of memory, and more than a filter of a month may have. */
 const MEMBERS_MAX = 4_000_000
-const FILTER_BYTES_MAX = 3 * 2 ** 20
-const ATTEMPTS_MAX = 20
 /** Pages may come this much too early, so that small sets are not each waited for. */
 const AHEAD_MS = 10
 
@@ -114,7 +113,7 @@ export function makeMigration(
       moved.plays += live.length
       moved.outside += found.plays.length - live.length
       moved.invalid += found.invalid.length
-      if (moved.plays > MEMBERS_MAX) throw tooMany(legacy.keyOf(viewer, business), `${MEMBERS_MAX} members`)
+      if (moved.plays > MEMBERS_MAX) throw tooMany(legacy.keyOf(viewer, business), `more than ${MEMBERS_MAX}`)
       for (const [month, some] of Map.groupBy(live, ({ playedAt }) => monthOf(playedAt))) {
         const hashes = hashSeen(
           business,
@@ -131,30 +130,20 @@ export function makeMigration(
     }
   }
 
-  /** All months in one read and one write; those refused, again from there. */
+  /** All months in one read and one write. Rejects if one of them cannot be written: the others are, and he is not marked. */
   async function foldAll(viewer: ViewerId, business: BusinessNumber, months: ReadonlyMap<Month, readonly SeenHashes[]>): Promise<void> {
-    let open = [...months.keys()]
-    for (let attempt = 0; open.length > 0; attempt++) {
-      if (attempt > ATTEMPTS_MAX) throw outrun(viewer)
-      const keys = open.map((month) => ({ viewer, month }))
-      const stored = await records.getFilters(keys)
-      const damaged: Month[] = []
-      const writes: FilterWrite[] = []
-      for (const [place, key] of keys.entries()) {
-        const { filter: before, version } = stored[place] ?? { filter: undefined, version: 0 }
-        try {
-          const filter = await addAll(before, key.month, months.get(key.month) ?? [])
-          if (filter.length > FILTER_BYTES_MAX) throw tooMany(legacy.keyOf(viewer, business), `a filter of ${FILTER_BYTES_MAX} bytes`)
-          if (before?.equals(filter) !== true) writes.push({ ...key, filter, expected: version, expiresAt: expiryOf(key.month) })
-        } catch (error) {
-          if (!isTidemarkError(error) || error.code !== 'DATA_DAMAGED') throw error
-          await repair(key)
-          damaged.push(key.month)
-        }
-      }
-      const written = writes.length === 0 ? [] : await records.putFilters(writes)
-      open = [...damaged, ...writes.flatMap(({ month }, place) => (written[place] === true ? [] : [month]))]
-    }
+    const keys = Array.from(months.keys(), (month) => ({ viewer, month }))
+    const { failed } = await changeFilters(records, keys, {
+      expiryOf,
+      add: (before, { month }) => addAll(before, month, months.get(month) ?? []),
+      renew: repair,
+      tooLarge: ({ month }, bytes) =>
+        tooMany(
+          legacy.keyOf(viewer, business),
+          `its filter of month ${month} would take ${bytes} bytes, and ${FILTER_BYTES_MAX} is the most`,
+        ),
+    })
+    for (const { error } of failed) throw error
   }
 
   async function addAll(before: Buffer | undefined, month: Month, portions: readonly SeenHashes[]): Promise<Buffer> {
@@ -231,16 +220,9 @@ function joined(chunks: readonly SeenHashes[], length: number): SeenHashes {
   return all
 }
 
-function tooMany(key: string, bound: string): TidemarkError {
+function tooMany(key: string, what: string): TidemarkError {
   return new TidemarkError(
     'LEGACY_INVALID',
-    `${key} in the legacy store has more of this month or those before than ${bound} take: cut it down`,
-  )
-}
-
-function outrun(viewer: ViewerId): TidemarkError {
-  return new TidemarkError(
-    'INTERNAL',
-    `the filters of viewer "${viewer}" changed ${ATTEMPTS_MAX} times while he was migrated: he is listed still`,
+    `${key} in the legacy store has too many members of the months that are looked at, ${what}: cut it down`,
   )
 }

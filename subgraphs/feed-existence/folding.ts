@@ -12,7 +12,8 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { ViewerId } from '../../core/domain.ts'
-import { endsRound, type Fold, type FoldReport } from '../../core/fold.ts'
+import { endsRound } from '../../core/filter-changes.ts'
+import type { Fold, FoldReport } from '../../core/fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../../core/time-ring.ts'
 import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
 import { shapesOf } from './layouts.ts'

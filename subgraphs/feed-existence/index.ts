@@ -139,7 +139,7 @@ export function makeExistenceSubgraph(
   guarded.breakers.hotStore.onClose(cache.distrust)
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const noteBack = legacy?.writeBack?.note
-  const reads = makeSeenReads(guarded.hot, cache, sampler.sample, legacy?.reads)
+  const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, legacy?.reads)
   const resumes = makeResumeGuard(reads)
   const kinds = existence.rewards.map((first) => KIND_OF[first])
   const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)

@@ -15,10 +15,12 @@ import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import type { FilterCache, MonthFilter, ViewerFilters } from '../../core/filter-cache.ts'
 import { NOT_MIGRATED, type MigrationMark } from '../../core/migration-mark.ts'
 import { apartIfPartIsOut, concernsSomeOnly } from '../../core/part-outage.ts'
+import type { Random } from '../../core/random.ts'
 import { hashSeen, type SeenHashes } from '../../core/seen-hash.ts'
 import type { SeenReason } from '../../loaders/existence.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { HotSeen, SeenStore } from '../../stores/seen-store.ts'
+import { makeCandidateTable } from './candidates.ts'
 import type { LegacyReads } from './legacy-reads.ts'
 
 export type Unseen = {
@@ -63,8 +65,10 @@ export function makeSeenReads(
   hot: Pick<SeenStore, 'getSeenMany'>,
   cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
   sample: UnseenSample,
+  random: Random,
   legacy?: Pick<LegacyReads, 'played'>,
 ): SeenReads {
+  const tableOf = makeCandidateTable(random)
   // Of those whose part of the store is down: the error. Others in the same call have their answer.
   const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
 
@@ -141,24 +145,20 @@ export function makeSeenReads(
     read,
     async unseen(viewer, business, candidates, exclude, degraded) {
       const { issued, staged, filters, migrated } = await read(viewer, business, degraded)
-      // Set keeps the order of first appearance.
-      const left = new Set(candidates)
-      for (const id of exclude) left.delete(id)
-      const droppedIssued = dropAll(left, issued)
-      const droppedStaged = dropAll(left, staged)
-      const asked = [...left]
-      if (filters.length === 0 || asked.length === 0) {
-        sample(viewer, business, filters, [])
-        const ids = await withoutLegacy(viewer, business, migrated, asked, degraded)
-        return { ids, droppedIssued, droppedStaged, droppedFiltered: asked.length - ids.length }
-      }
-      const found = askAll(filters, hashSeen(business, asked))
+      // Nothing is awaited while the table is in use.
+      const { hashes, drop, isLeft } = tableOf(business, candidates)
+      drop(new Set(exclude))
+      const droppedIssued = drop(issued)
+      const droppedStaged = drop(staged)
+      const found = askAll(filters, hashes)
       const unfiltered: string[] = []
       const dropped: string[] = []
-      asked.forEach((id, at) => (isFound(found, at) ? dropped : unfiltered).push(id))
+      candidates.forEach((id, at) => {
+        if (isLeft(at)) (isFound(found, at) ? dropped : unfiltered).push(id)
+      })
       sample(viewer, business, filters, dropped)
       const ids = await withoutLegacy(viewer, business, migrated, unfiltered, degraded)
-      return { ids, droppedIssued, droppedStaged, droppedFiltered: asked.length - ids.length }
+      return { ids, droppedIssued, droppedStaged, droppedFiltered: dropped.length + unfiltered.length - ids.length }
     },
     async reasons(viewer, business, oids, degraded) {
       const { issued, staged, filters, migrated } = await read(viewer, business, degraded)
@@ -189,12 +189,4 @@ const NOTHING: ReadonlyMap<string, number> = new Map()
 
 function keyTextOf({ viewer, business }: HotKey): string {
   return `${business}:${viewer}`
-}
-
-/** Of the two, whichever is smaller is walked. */
-function dropAll(left: Set<string>, known: ReadonlyMap<string, number>): number {
-  const before = left.size
-  if (known.size <= left.size) for (const id of known.keys()) left.delete(id)
-  else for (const id of left) if (known.has(id)) left.delete(id)
-  return before - left.size
 }

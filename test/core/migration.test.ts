@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest'
+import { makeFold } from '../../core/fold.ts'
+import { decodeMark, listingOf, MARK_MONTH } from '../../core/migration-mark.ts'
+import { makeMigration } from '../../core/migration.ts'
+import { openFilter } from '../../core/seen-filter.ts'
+import { hashSeen } from '../../core/seen-hash.ts'
+import { beginningOf, monthOf } from '../../core/time-ring.ts'
+import type { LegacyPlays } from '../../stores/legacy-plays.ts'
+import { FILTER_BYTES_MAX } from '../../stores/seen-records.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
+import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
+import { makeSteppedClock } from '../support/stepped-clock.ts'
+
+const MONTH = 680
+const AT = beginningOf(MONTH) + 1_000
+const SLOT = 2
+const RATE = 0.0005
+const PAGE = 100_000
+/** At this rate a filter of 3 MiB has two million. */
+const MEMBERS = new Map([
+  ['6', 3],
+  ['heavy', 2_200_000],
+  ['8', 5],
+])
+
+/** Sets whose members are numbers from 0 on. */
+const legacy: Pick<LegacyPlays, 'listPlays' | 'keyOf'> = {
+  keyOf: (viewer) => `played:video:${viewer}`,
+  async listPlays(viewer, _business, page) {
+    const count = MEMBERS.get(viewer) ?? 0
+    const from = Number(page ?? 0)
+    const end = Math.min(count, from + PAGE)
+    const plays = Array.from({ length: end - from }, (_, at) => ({ oid: String(from + at), playedAt: AT }))
+    return { plays, invalid: [], next: end < count ? String(end) : undefined }
+  },
+}
+
+test('a legacy set that no filter may hold fails alone, is named, and writes nothing; others are moved', { timeout: 300_000 }, async () => {
+  const hot = makeSeenStoreModel(2, { slots: 6, shards: 4 })
+  const records = openModelSeenRecords(makeSeenRecordsState())
+  const rules = { rate: RATE, isOver: (month: number) => month < MONTH, expiryOf: (month: number) => month }
+  const { repair } = makeFold({ hot, records }, rules)
+  const written: number[] = []
+  const watched = {
+    ...records,
+    putFilters: (writes: Parameters<typeof records.putFilters>[0]) => {
+      written.push(...writes.map(({ filter }) => filter.length))
+      return records.putFilters(writes)
+    },
+  }
+  const limits = { isLive: () => true, membersPerSecond: 1e12 }
+  const migration = makeMigration(makeSteppedClock(AT), legacy, watched, repair, { ...rules, ...limits })
+  const { migrate } = migration.makeMover()
+  const viewers = [...MEMBERS.keys()]
+  await hot.stagePlays(
+    viewers.map((viewer) => listingOf(viewer, 1, AT)),
+    { now: AT, slot: SLOT },
+  )
+
+  const { failed } = await makeFold({ hot, records }, { ...rules, migrate }).fold(SLOT, viewers)
+
+  expect(failed).toMatchObject([{ viewer: 'heavy', error: { code: 'LEGACY_INVALID' } }])
+  expect(String(failed[0]?.error)).toMatch(/played:video:heavy .* would take \d+ bytes, and 3145728 is the most/)
+  expect(Math.max(...written)).toBeLessThan(FILTER_BYTES_MAX)
+  expect(migration.figures()).toMatchObject({ migrated: 2, plays: 8 })
+  const marks = await records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH })))
+  expect(marks.map((mark) => decodeMark(mark?.filter).has(1))).toEqual([true, false, true])
+  const filters = await records.getFilters(viewers.map((viewer) => ({ viewer, month: monthOf(AT) })))
+  expect(filters.map((stored) => stored !== undefined)).toEqual([true, false, true])
+  const [hash1 = 0, hash2 = 0] = hashSeen(1, ['2'])
+  expect(openFilter(filters[0]?.filter as Buffer).has(hash1, hash2)).toBe(true)
+  // He is listed still.
+  expect((await hot.readStaged(SLOT, viewers)).map((plays) => plays.length)).toEqual([0, 1, 0])
+})
