@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../../core/time-ring.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { seededRandom } from '../../../core/random.ts'
-import { legacyConfig } from './legacy-redis.ts'
+import { verifyViewer } from '../../../cli/migration-verify.ts'
+import { liveness } from '../../../subgraphs/feed-existence/legacy.ts'
+import { legacyConfig, openLegacyOf } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
 import { viewerOf, type Opened } from './opened.ts'
 import { until } from '../../support/until.ts'
@@ -59,6 +61,24 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
     expect(looks).toBe(3)
     opened.before('records.getFilters', undefined)
+  })
+
+  test('of one viewer is told by the verification, which looks at the others all the same', async () => {
+    const { opened, served } = moving.open({ absentMs: 0 })
+    for (const viewer of ['7', '8']) await moving.redis.fill(viewer, SET)
+    await list(opened, ['7', '8'])
+    await served.afterHours(await moving.startJob(opened, served))
+    await damage(opened, '7')
+    const config = legacyConfig(moving.redis.url)
+    const legacy = openLegacyOf(opened, config)
+    moving.closing.push(() => legacy.close())
+    const rules = { ...config.existence, isLive: liveness(opened.clock, config.existence) }
+    const sources = { hot: opened.plain.hot, records: opened.plain.records, legacy }
+    expect(await verifyViewer(opened.clock, sources, '7', 1, rules)).toMatchObject({
+      isMigrated: true,
+      mistake: expect.stringMatching(/^DATA_DAMAGED: viewer "7": a filter/),
+    })
+    expect(await verifyViewer(opened.clock, sources, '8', 1, rules)).toMatchObject({ isMigrated: true, missing: [], mistake: undefined })
   })
 
   test('of a viewer who is being moved is made anew, and he is moved', async () => {
