@@ -7,7 +7,8 @@
  * - **Migrated**: a mark stands among his filters, in month 0, which is over. It is written after the filters, under the
  *   same version check. Whoever reads it before the filters therefore has filters that hold all that was folded.
  * - **Not any more**: a damaged filter is made anew without what only the legacy store knows. So the viewer is listed again and his
- *   mark emptied before that. Whoever finds the same mark after he has read the filters has read them before they were made anew.
+ *   mark emptied before that, also where there is none: whoever finds the same version of it after he has read the filters, or has
+ *   folded into them, has done so before they were made anew.
  *
  *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then each: varint number, plays folded, plays of times that count no more,
  *              members that are no ids
@@ -71,26 +72,20 @@ function checksumOf(bytes: Buffer): number {
   return crc32(bytes.subarray(CHECKED_FROM), crc32(bytes.subarray(0, 2)))
 }
 
-/**
- * Writes what becomes of a viewer's mark; the same one that `change` was given is not written. `change` is called again if
- * another one came before. `expiresAt`: of a mark that is the first.
- */
-export async function changeMark(
+/** Empties a viewer's mark, also if nothing stands in it: it has another version then. First `before` is told what stood there. */
+export async function emptyMark(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   viewer: ViewerId,
-  change: (before: MigrationMark) => MigrationMark | Promise<MigrationMark>,
+  before: (mark: MigrationMark) => Promise<void>,
+  /** Of a mark that is the first. */
   expiresAt: number,
 ): Promise<void> {
   const key = { viewer, month: MARK_MONTH }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const [stored] = await records.getFilters([key])
-    const before = decodeMark(stored?.filter)
-    const after = await change(before)
-    if (after === before) return
-    const filter = encodeMark(after)
-    if (stored?.filter.equals(filter) === true) return
-    const [isWritten] = await records.putFilters([{ ...key, filter, expected: stored?.version ?? 0, expiresAt }])
-    if (isWritten === true) return
+    await before(decodeMark(stored?.filter))
+    const write = { ...key, filter: encodeMark(NOT_MIGRATED), expected: stored?.version ?? 0, expiresAt }
+    if ((await records.putFilters([write]))[0] === true) return
   }
   throw new TidemarkError('INTERNAL', `what is known of the migration of viewer "${viewer}" changed ${ATTEMPTS_MAX} times: try again`)
 }

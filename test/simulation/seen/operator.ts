@@ -47,6 +47,8 @@ export type OperatorWorld = {
   shape(): RingShape
   processes(): readonly SeenProcess[]
   serving(): readonly SeenProcess[]
+  /** A filter becomes unreadable, if that can be mended in this world. */
+  damage(): void
 }
 
 /** What the operator waits for. */
@@ -301,7 +303,8 @@ export function makeSeenOperator(seed: number, world: OperatorWorld) {
       const what = random()
       if (what < 0.03) play()
       else if (what < 0.06) goOn()
-      else if (what < 0.062 && runs.size > 0 && runs.size < 3) begin()
+      else if (what < 0.062) world.damage()
+      else if (what < 0.064 && runs.size > 0 && runs.size < 3) begin()
       else if (what < (diesOften ? 0.09 : 0.065)) for (const life of runs) kill(life)
     },
     /** It is quiet: what was begun is done. */

@@ -86,6 +86,7 @@ export async function runSeenWorld(
     shape: () => shape,
     processes: () => places.flatMap(({ process }) => process ?? []),
     serving: () => serving(),
+    damage: () => void (hasHistory && damage()),
   })
   const legacy = operator?.legacy
   checker.watch({ hot, records, legacy: legacy?.state })

@@ -63,6 +63,25 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     opened.before('records.getFilters', undefined)
   })
 
+  test('that is made anew between the fold and the mark of its viewer has him folded in once more', async () => {
+    const { opened, served } = moving.open({ writeBack: false })
+    await moving.redis.fill('7', SET)
+    await list(opened, ['7'])
+    let writes = 0
+    opened.before('records.putFilters', async () => {
+      if (++writes !== 2) return
+      await damage(opened, '7')
+      const { repair } = makeExistenceFold(opened.clock, opened.plain, legacyConfig(moving.redis.url), seededRandom(1))
+      expect(await repair({ viewer: '7', month: MONTH })).toBe(true)
+    })
+    await served.afterHours(await moving.startJob(opened, served))
+    opened.before('records.putFilters', undefined)
+    expect(writes).toBeGreaterThan(2)
+    expect(await isMigrated(opened, '7')).toBe(true)
+    await moving.redis.clear()
+    expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+  })
+
   test('of one viewer is told by the verification, which looks at the others all the same', async () => {
     const { opened, served } = moving.open({ absentMs: 0 })
     for (const viewer of ['7', '8']) await moving.redis.fill(viewer, SET)
