@@ -220,7 +220,7 @@ export function makeFold(
     // A mark that is the first lives as long as the newest filter.
     let newest = month
     while (isOver(newest)) newest++
-    await emptyMark(records, viewer, listAgain, expiryOf(newest))
+    await emptyMark(records, viewer, listAgain, { writesFirst: relist !== undefined, expiresAt: expiryOf(newest) })
     await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
   }
 

@@ -72,17 +72,20 @@ function checksumOf(bytes: Buffer): number {
   return crc32(bytes.subarray(CHECKED_FROM), crc32(bytes.subarray(0, 2)))
 }
 
-/** Empties a viewer's mark, also if nothing stands in it: it has another version then. First `before` is told what stood there. */
+/**
+ * Empties a viewer's mark, also if nothing stands in it: it has another version then. `before` is told what stood there, first.
+ * Where there is none, one is written only if `writesFirst`: viewers may be moved here.
+ */
 export async function emptyMark(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   viewer: ViewerId,
   before: (mark: MigrationMark) => Promise<void>,
-  /** Of a mark that is the first. */
-  expiresAt: number,
+  { writesFirst, expiresAt }: { writesFirst: boolean; expiresAt: number },
 ): Promise<void> {
   const key = { viewer, month: MARK_MONTH }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const [stored] = await records.getFilters([key])
+    if (stored === undefined && !writesFirst) return
     await before(decodeMark(stored?.filter))
     const write = { ...key, filter: encodeMark(NOT_MIGRATED), expected: stored?.version ?? 0, expiresAt }
     if ((await records.putFilters([write]))[0] === true) return
