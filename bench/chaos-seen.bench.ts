@@ -2,7 +2,8 @@
  * Is every play that was acknowledged seen from then on, whatever is killed or cut off? 100 kills (6 with --quick) of gateways,
  * workers, Redis, Kafka and MariaDB and 25 network cuts (3) of 0.5 to 5 s, two at a time, while viewers watch, are served and ask
  * for more, through the API, the log and a server whose clock is hours behind; then quiet: all of it is looked for in `unseen`, in
- * `seen`, and in staging and the filters themselves.
+ * `seen`, and in staging and the filters themselves. Meanwhile the viewers' old sets are moved from a legacy Redis, by a command that is
+ * killed ten times (3).
  *
  *     npm run bench -- chaos-seen [--quick] [--json]
  */
@@ -19,10 +20,11 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     deadMaxMs: quick ? 500 : 1_500,
     cutMaxMs: quick ? 2_000 : 5_000,
     viewers: 60,
+    commandKills: quick ? 3 : 10,
     progress,
   })
-  const { faults, tally, verification, wrong, deaths } = report
-  for (const sentence of [...deaths, ...verification.losses, ...wrong].slice(0, 50)) progress(sentence)
+  const { faults, tally, verification, migration, wrong, deaths } = report
+  for (const sentence of [...deaths, ...verification.losses, ...migration.mistakes, ...wrong].slice(0, 50)) progress(sentence)
   for (const [what, count] of Object.entries(tally.errors())) progress(`error, ${count} times: ${what}`)
   for (const [what, count] of Object.entries(tally.errorsOfTwo())) progress(`error with two stores out of order, ${count} times: ${what}`)
   return [
@@ -37,6 +39,10 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     { metric: 'calls whose process was killed', value: tally.excused(), unit: '' },
     { metric: 'slowest answer', value: tally.slowestMs(), unit: 'ms' },
     none('plays lost', verification.losses.length),
+    { metric: 'kills: migrate-played', value: migration.kills, unit: '' },
+    { metric: 'plays in legacy sets', value: migration.plays, unit: '' },
+    none('mistakes of the migration', migration.mistakes.length),
+    ...(migration.notBack === undefined ? [] : [none('folded plays that the legacy store does not have', migration.notBack)]),
     none('wrong answers meanwhile', wrong.length),
     { metric: 'ids nobody has played, asked for', value: report.strange, unit: '' },
     {

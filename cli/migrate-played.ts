@@ -10,17 +10,16 @@ import { systemClock } from '../core/clock.ts'
 import { makeConfig, type Config } from '../core/config.ts'
 import { legacyBusinesses, type LEGACY_SCORES } from '../core/config-legacy.ts'
 import { ringOf } from '../core/config-existence.ts'
-import type { BusinessNumber, Play } from '../core/domain.ts'
+import type { BusinessNumber } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
-import { MARK_MONTH, decodeMark, listingOf, type MigrationMark } from '../core/migration-mark.ts'
 import { slotOf } from '../core/time-ring.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
-import { announceShape } from '../subgraphs/feed-existence/layouts.ts'
 import { liveness } from '../subgraphs/feed-existence/legacy.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './data-folder.ts'
 import { makeLog } from './log.ts'
+import { listViewers, marksOf } from './migration-listing.ts'
 import { keepPlace } from './migration-place.ts'
 import { verifyViewer } from './migration-verify.ts'
 import { runWithProgressBar } from './progress-bar.ts'
@@ -149,61 +148,32 @@ function businessesOf(config: Config, { business }: MigrateFlags): BusinessNumbe
 /** Puts the viewers of the file into the ring. False if one of them cannot be. */
 async function list(run: Run): Promise<boolean> {
   const { flags, config, stores, legacy, businesses, print } = run
-  const { hot } = stores.seen
-  const shape = ringOf(config)
-  const place = keepPlace(flags.dryRun === true ? undefined : flags.resume, flags.users, businesses)
-  if (place.line > 0) print(`goes on after line ${place.line} of ${flags.users}`)
-  const counts = { viewers: 0, listed: 0, before: 0, without: 0 }
+  const { hot, records } = stores.seen
+  const isDry = flags.dryRun === true
+  const place = keepPlace(isDry ? undefined : flags.resume, flags.users, businesses)
+  const after = place.line
+  if (after > 0) print(`goes on after line ${after} of ${flags.users}`)
   const mistakes = makeMistakes(print)
   const begun = performance.now()
-  if (flags.dryRun !== true) await announceShape(hot, shape, systemClock.now())
-
-  async function listBatch(viewers: readonly string[]): Promise<void> {
-    const marks = await marksOf(run, viewers)
-    const wanted = viewers.flatMap((viewer, at) =>
-      businesses.filter((each) => marks[at]?.has(each) !== true).map((business) => ({ viewer, business })),
-    )
-    const kinds = await legacy.examine(wanted)
-    const listings: Play[] = []
-    const withSet = new Set<string>()
-    wanted.forEach(({ viewer, business }, at) => {
-      if (kinds[at] === 'other') {
-        mistakes.note(`LEGACY_INVALID: ${legacy.keyOf(viewer, business)} is not a sorted set: viewer "${viewer}" is not listed for it`)
-        return
-      }
-      if (kinds[at] === 'set') withSet.add(viewer)
-      listings.push(listingOf(viewer, business, systemClock.now()))
-    })
-    if (flags.dryRun !== true && listings.length > 0) {
-      const now = systemClock.now()
-      await hot.stagePlays(listings, { now, slot: slotOf(now, shape.slots) })
-    }
-    const listed = new Set(listings.map(({ viewer }) => viewer))
-    counts.listed += listed.size
-    counts.without += [...listed].filter((viewer) => !withSet.has(viewer)).length
-    counts.before += marks.filter((mark) => businesses.every((each) => mark.has(each))).length
-  }
-
-  await runWithProgressBar(`Listing the viewers of ${flags.users}`, async (progress) => {
+  const counts = await runWithProgressBar(`Listing the viewers of ${flags.users}`, (progress) => {
     // As many at once as a second takes, so that a small rate is kept as well.
-    for await (const lines of inBatches(readViewers(flags.users, place.line), Math.max(1, Math.min(BATCH, flags.rate)))) {
-      for (const { mistake } of lines) if (mistake !== undefined) mistakes.note(`ID_INVALID: ${mistake}`)
-      const viewers = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
-      await listBatch(viewers)
-      counts.viewers += viewers.length
-      place.put(lines.at(-1)?.line ?? place.line)
-      progress(`${counts.viewers} viewers, ${counts.listed} listed`)
-      const aheadMs = (counts.viewers / flags.rate) * 1_000 - (performance.now() - begun)
-      if (aheadMs > 0) await sleep(aheadMs)
-    }
+    const batches = inBatches(readViewers(flags.users, after), Math.max(1, Math.min(BATCH, flags.rate)))
+    return listViewers(systemClock, { hot, records, legacy }, batches, place, {
+      ...{ businesses, shape: ringOf(config), isDry, onMistake: mistakes.note },
+      onBatch: ({ viewers, listed }) => progress(`${viewers} viewers, ${listed} listed`),
+      async pace(viewers) {
+        const aheadMs = (viewers / flags.rate) * 1_000 - (performance.now() - begun)
+        if (aheadMs > 0) await sleep(aheadMs)
+      },
+    })
   })
-  if (counts.viewers === 0 && place.line === 0)
+  if (counts.viewers === 0 && after === 0)
     throw new TidemarkError(
       'CONFIG_INVALID',
       `${flags.users} names no viewer${mistakes.count() > 0 ? ' that is an id' : ''}: write one a line`,
     )
   mistakes.rest()
-  const what = flags.dryRun === true ? 'would be listed' : 'listed'
+  const what = isDry ? 'would be listed' : 'listed'
   print(
     `${counts.viewers} viewers: ${counts.listed} ${what} (${counts.without} of them have no set), ${counts.before} migrated before, ${mistakes.count()} mistakes`,
   )
@@ -227,13 +197,13 @@ async function waited(run: Run): Promise<boolean> {
  * has been marked for as long as `patience`, the rest of the file is looked at and not waited for.
  */
 async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) => void): Promise<void> {
-  const { flags, legacy, businesses } = run
+  const { flags, stores, legacy, businesses } = run
   let [done, plays] = [0, 0]
   let movedAt = performance.now()
   for await (const lines of inBatches(readViewers(flags.users), BATCH)) {
     let left = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
     for (let look = 0; left.length > 0; look++) {
-      const marks = await marksOf(run, left)
+      const marks = await marksOf(stores.seen.records, left)
       const isDone = marks.map((mark) => businesses.every((each) => mark.has(each)))
       for (const [at, mark] of marks.entries()) if (isDone[at] === true) for (const each of mark.values()) plays += each.plays
       done += isDone.filter(Boolean).length
@@ -255,11 +225,6 @@ async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) 
       await sleep(ASK_EVERY_MS)
     }
   }
-}
-
-async function marksOf({ stores }: Run, viewers: readonly string[]): Promise<MigrationMark[]> {
-  const stored = await stores.seen.records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH })))
-  return stored.map((found) => decodeMark(found?.filter))
 }
 
 async function verify(run: Run): Promise<boolean> {

@@ -25,7 +25,7 @@ export type Verified = {
   checked: number
   missing: Play[]
   invalid: string[]
-  /** Why the set could not be read. */
+  /** Why the set, or a filter, could not be read. */
   mistake: string | undefined
 }
 
@@ -54,8 +54,9 @@ export async function verifyViewer(
       if (page === undefined) return verified
     }
   } catch (error) {
-    if (!isTidemarkError(error) || error.code !== 'LEGACY_INVALID') throw error
-    verified.mistake = `${error.code}: ${error.message}`
+    if (!isTidemarkError(error) || (error.code !== 'LEGACY_INVALID' && error.code !== 'DATA_DAMAGED')) throw error
+    // Of that viewer only: the others are looked at.
+    verified.mistake = `${error.code}: viewer "${viewer}": ${error.message}`
     return verified
   }
 

@@ -23,7 +23,7 @@ import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts
 import { TidemarkError } from './errors.ts'
 import { changeFilters, endsRound, isDamage } from './filter-changes.ts'
 import { saysDown } from './degraded.ts'
-import { NOT_MIGRATED, changeMark, isListing, listedBusiness, type MigrationMark } from './migration-mark.ts'
+import { emptyMark, isListing, listedBusiness, type MigrationMark } from './migration-mark.ts'
 import { addToFilter, openFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -163,18 +163,19 @@ export function makeFold(
 
   /**
    * Sets a filter aside; what else is known of its month comes in its place. What a legacy store had is not known here: so who was
-   * moved is listed, then unmarked, and then his filter is made anew. Whoever dies within it leaves one who is moved once more.
+   * moved is listed, then unmarked, and then his filter is made anew; who is being moved is so once more. Whoever dies within it leaves one who is moved once more.
    */
   async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
     const known = rebuild === undefined ? [] : await rebuild(viewer, month)
     const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
     if (rebuilt !== undefined && rebuilt.length > FILTER_BYTES_MAX) throw tooLarge({ viewer, month }, rebuilt.length)
-    const unmark = async (mark: MigrationMark): Promise<MigrationMark> => {
-      if (mark.size === 0) return mark
-      await relist?.(viewer, [...mark.keys()])
-      return NOT_MIGRATED
+    const listAgain = async (mark: MigrationMark): Promise<void> => {
+      if (mark.size > 0) await relist?.(viewer, [...mark.keys()])
     }
-    await changeMark(records, viewer, unmark, expiryOf(month))
+    // A mark that is the first lives as long as the newest filter.
+    let newest = month
+    while (isOver(newest)) newest++
+    await emptyMark(records, viewer, listAgain, { writesFirst: relist !== undefined, expiresAt: expiryOf(newest) })
     await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
   }
 

@@ -7,7 +7,8 @@
  * - **Migrated**: a mark stands among his filters, in month 0, which is over. It is written after the filters, under the
  *   same version check. Whoever reads it before the filters therefore has filters that hold all that was folded.
  * - **Not any more**: a damaged filter is made anew without what only the legacy store knows. So the viewer is listed again and his
- *   mark emptied before that. Whoever finds the same mark after he has read the filters has read them before they were made anew.
+ *   mark emptied before that, also where there is none: whoever finds the same version of it after he has read the filters, or has
+ *   folded into them, has done so before they were made anew.
  *
  *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then each: varint number, plays folded, plays of times that count no more,
  *              members that are no ids
@@ -23,7 +24,7 @@ const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
 const FORMAT = 2
 const CHECKED_FROM = 6
-const ATTEMPTS_MAX = 20
+export const ATTEMPTS_MAX = 20
 
 /** What was found in a set. */
 export type Moved = { plays: number; outside: number; invalid: number }
@@ -72,25 +73,26 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Writes what becomes of a viewer's mark; the same one that `change` was given is not written. `change` is called again if
- * another one came before. `expiresAt`: of a mark that is the first.
+ * Empties a viewer's mark, also if nothing stands in it: it has another version then. `before` is told what stood there, first.
+ * Where there is none, one is written only if `writesFirst`: viewers may be moved here.
  */
-export async function changeMark(
+export async function emptyMark(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   viewer: ViewerId,
-  change: (before: MigrationMark) => MigrationMark | Promise<MigrationMark>,
-  expiresAt: number,
+  before: (mark: MigrationMark) => Promise<void>,
+  { writesFirst, expiresAt }: { writesFirst: boolean; expiresAt: number },
 ): Promise<void> {
   const key = { viewer, month: MARK_MONTH }
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const [stored] = await records.getFilters([key])
-    const before = decodeMark(stored?.filter)
-    const after = await change(before)
-    if (after === before) return
-    const filter = encodeMark(after)
-    if (stored?.filter.equals(filter) === true) return
-    const [isWritten] = await records.putFilters([{ ...key, filter, expected: stored?.version ?? 0, expiresAt }])
-    if (isWritten === true) return
+    if (stored === undefined && !writesFirst) return
+    await before(decodeMark(stored?.filter))
+    const write = { ...key, filter: encodeMark(NOT_MIGRATED), expected: stored?.version ?? 0, expiresAt }
+    if ((await records.putFilters([write]))[0] === true) return
   }
-  throw new TidemarkError('INTERNAL', `what is known of the migration of viewer "${viewer}" changed ${ATTEMPTS_MAX} times: try again`)
+  throw outrun(viewer)
+}
+
+export function outrun(viewer: ViewerId): TidemarkError {
+  return new TidemarkError('INTERNAL', `what is known of the migration of viewer "${viewer}" changed ${ATTEMPTS_MAX} times: try again`)
 }

@@ -2,7 +2,8 @@
  * Moves a viewer: what his legacy sets hold goes into his filters, once. Idempotent at every step, as the fold is:
  *
  *   look at the mark → read the sets page by page, hashes only → read the filters of the months, add, write each if its version
- *   is still the one that was read (refused: again from there) → write the mark
+ *   is still the one that was read (refused: again from there) → write the mark, if nobody has touched it since it was looked at
+ *   (refused: all again; a filter may have been made anew, without what was folded into it)
  *
  * Whoever dies within it, or does it at the same time, folds the same once more, which changes nothing. A set may have a
  * million members: what is kept of one are 8 bytes, pages are read no faster than `membersPerSecond`, and a filter is
@@ -18,7 +19,7 @@ import type { BusinessNumber, Month, ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { changeFilters } from './filter-changes.ts'
 import type { Fold, FoldOptions } from './fold.ts'
-import { MARK_MONTH, changeMark, decodeMark, type Moved } from './migration-mark.ts'
+import { ATTEMPTS_MAX, MARK_MONTH, decodeMark, encodeMark, outrun, type Moved } from './migration-mark.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -158,26 +159,42 @@ export function makeMigration(
     return filter as Buffer
   }
 
-  async function migrate(viewer: ViewerId, businesses: readonly BusinessNumber[], stop: Stop): Promise<boolean> {
-    const [stored] = await records.getFilters([{ viewer, month: MARK_MONTH }])
-    const before = decodeMark(stored?.filter)
+  /** Undefined if it was stopped. */
+  async function foldBusinesses(
+    viewer: ViewerId,
+    businesses: readonly BusinessNumber[],
+    stop: Stop,
+  ): Promise<Map<BusinessNumber, Moved> | undefined> {
     const moved = new Map<BusinessNumber, Moved>()
     for (const business of businesses) {
-      if (before.has(business)) {
-        figures.repeated++
-        continue
-      }
       const collected = stop.isSet ? undefined : await collect(viewer, business, stop)
-      if (collected === undefined) return false
+      if (collected === undefined) return undefined
       await foldAll(viewer, business, new Map(Array.from(collected.months, ([month, chunks]) => [month, inPortions(chunks)])))
       moved.set(business, collected.moved)
     }
-    if (moved.size > 0) await changeMark(records, viewer, (earlier) => new Map([...earlier, ...moved]), expiryOf(monthOf(clock.now())))
-    for (const each of moved.values()) {
-      figures.migrated++
-      for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
+    return moved
+  }
+
+  async function migrate(viewer: ViewerId, businesses: readonly BusinessNumber[], stop: Stop): Promise<boolean> {
+    const key = { viewer, month: MARK_MONTH }
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const [stored] = await records.getFilters([key])
+      const before = decodeMark(stored?.filter)
+      const left = businesses.filter((business) => !before.has(business))
+      const moved = await foldBusinesses(viewer, left, stop)
+      if (moved === undefined) return false
+      // One that was made anew meanwhile has lost what was folded into it: whoever did that has touched the mark before.
+      const filter = encodeMark(new Map([...before, ...moved]))
+      const write = { ...key, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(monthOf(clock.now())) }
+      if (left.length > 0 && (await records.putFilters([write]))[0] !== true) continue
+      figures.repeated += businesses.length - left.length
+      for (const each of moved.values()) {
+        figures.migrated++
+        for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
+      }
+      return true
     }
-    return true
+    throw outrun(viewer)
   }
 
   return {

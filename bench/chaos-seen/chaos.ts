@@ -1,5 +1,5 @@
 /**
- * Writers of plays and faults side by side; then quiet: the workers are started once more, as slots at rest are folded by
+ * Writers of plays, viewers who are moved from a legacy Redis, and faults side by side; then quiet: the moves come to their end, and the workers are started once more, as slots at rest are folded by
  * whoever starts; then everything that was acknowledged is looked for. Two gateways and two workers on Redis, Kafka and
  * MariaDB of the run's own, with proxies in between.
  */
@@ -8,15 +8,19 @@ import { seededRandom } from '../../core/random.ts'
 import { HOUR_MS, slotOf } from '../../core/time-ring.ts'
 import type { OpenStores } from '../../stores/open.ts'
 import { startDeployment, waitUntilConverged } from '../../test/support/deployment.ts'
+import type { Role } from '../../test/support/role.ts'
 import { makeFaults, type FaultFigures, type FaultOptions } from '../chaos/faults.ts'
 import { makeTally, type Tally } from '../chaos/tally.ts'
 import { makeLedger, type Way } from './ledger.ts'
+import { startMigration, type ChaosMigration, type Migrating } from './migration.ts'
 import { verifySeen, type SeenVerification } from './verify.ts'
 import { startSeenWriters } from './writers.ts'
 
 export type SeenChaosOptions = Omit<FaultOptions, 'cutMinMs'> & {
   seed: number
   viewers: number
+  /** Of the command that moves the viewers' legacy sets. */
+  commandKills: number
   /** Ends everything, whatever is under way. */
   signal?: AbortSignal
   progress(text: string): void
@@ -27,6 +31,7 @@ export type SeenChaosReport = {
   tally: Tally
   acknowledged: Readonly<Record<Way, number>>
   verification: SeenVerification
+  migration: ChaosMigration
   /** Sentences: answers that were wrong when they were given. */
   wrong: string[]
   /** Sentences: roles that ended by themselves. */
@@ -52,6 +57,8 @@ export const EXISTENCE = {
   purgeEveryMs: 1_000,
 }
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
+/** A set may come at any moment, and a request may wait for it. */
+const LEGACY = { absentMs: 0, patienceMs: 20_000 }
 const CUT_MIN_MS = 500
 const LANES = 8
 const WRITE_PAUSE_MAX_MS = 20
@@ -64,17 +71,23 @@ export async function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaos
   const { seed, viewers } = options
   const begun = performance.now()
   const progress = (text: string) => options.progress(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${text}`)
-  progress(`seed ${seed}; starting Redis, Kafka, MariaDB, two gateways and two workers`)
+  progress(`seed ${seed}; starting Redis, Kafka, MariaDB, a legacy Redis, two gateways and two workers`)
   const deployment = await startDeployment({
     gateways: 2,
     jobs: 0,
     seenJobs: 2,
     proxies: true,
-    settings: { existence: EXISTENCE, businesses: BUSINESSES, stores: { regions: REGIONS } },
+    moreServers: ['redis2'],
+    settings: ({ redis2 }) => ({
+      existence: { ...EXISTENCE, legacy: { ...LEGACY, urls: [`redis://127.0.0.1:${redis2.port}`] } },
+      businesses: BUSINESSES,
+      stores: { regions: REGIONS },
+    }),
   })
   const abort = () => void deployment.remove()
   options.signal?.addEventListener('abort', abort)
   let stores: OpenStores | undefined
+  let migrating: Migrating | undefined
   try {
     const { gateways, seenJobs, roles } = deployment
     stores = await deployment.openStores()
@@ -82,6 +95,9 @@ export async function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaos
     const faults = makeFaults({ ...deployment, jobs: seenJobs }, seededRandom(seed), { ...options, cutMinMs: CUT_MIN_MS })
     const tally = makeTally(faults.outSince)
     const wrong: string[] = []
+    migrating = await startMigration(deployment, stores, ledger, {
+      ...{ seed, viewers, kills: options.commandKills, slots: SLOTS, stagedMax: EXISTENCE.stagedMax, progress },
+    })
     const writers = startSeenWriters(gateways, stores.seen, ledger, {
       ...{ seed, lanes: LANES, viewers, slots: SLOTS, pauseMaxMs: WRITE_PAUSE_MAX_MS, onCall: tally.add },
       onWrong(sentence) {
@@ -94,11 +110,13 @@ export async function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaos
       figures = await faults.run((text) =>
         progress(`${text}; ${ledger.plays().length} plays acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
       )
+      await migrating.killed
     } finally {
       await writers.stop()
     }
     progress('quiet')
     const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
+    await migrating.finish(gateways[0] as Role)
     progress('everything is staged; the workers and one gateway are started again')
     await Promise.all([...seenJobs, ...gateways.slice(0, 1)].map((role) => role.kill()))
     await Promise.all([...seenJobs, ...gateways.slice(0, 1)].map((role) => role.start()))
@@ -106,11 +124,13 @@ export async function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaos
     progress('slots at rest are empty; looking for what was acknowledged')
     const verification = await verifySeen(gateways, stores.seen, ledger)
     progress(`verified: ${verification.plays} plays of ${verification.viewers} viewers, ${verification.filters} filters`)
+    const migration = await migrating.report()
     const deaths = [...roles.flatMap((role) => role.deaths()), ...figures.failedStarts]
     const acknowledged = ledger.counts()
-    return { faults: figures, tally, acknowledged, verification, wrong, deaths, ...writers.figures(), convergedMs, foldedMs }
+    return { faults: figures, tally, acknowledged, verification, migration, wrong, deaths, ...writers.figures(), convergedMs, foldedMs }
   } finally {
     options.signal?.removeEventListener('abort', abort)
+    await migrating?.stop()
     await stores?.close()
     await deployment.remove()
   }

@@ -2,7 +2,7 @@
  * Which plays were sent, and which were acknowledged, by whom. What the hot store itself has acknowledged is firm: nobody who
  * begins to read afterwards may be shown it. What the log has acknowledged is there when all is quiet.
  */
-export type Way = 'API' | 'API, log' | 'log' | 'late server'
+export type Way = 'API' | 'API, log' | 'log' | 'late server' | 'legacy'
 
 /** `playedAt`: undefined where the server said. */
 export type SentPlay = { viewer: string; oid: string; playedAt: number | undefined }
@@ -20,7 +20,7 @@ export type Ledger = {
 export function makeLedger(): Ledger {
   const firm = new Map<string, string[]>()
   const plays: SentPlay[] = []
-  const counts: Record<Way, number> = { API: 0, 'API, log': 0, log: 0, 'late server': 0 }
+  const counts: Record<Way, number> = { API: 0, 'API, log': 0, log: 0, 'late server': 0, legacy: 0 }
   return {
     acknowledge(play, way) {
       counts[way]++

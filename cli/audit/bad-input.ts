@@ -191,7 +191,7 @@ function badQueryCheck({ id, sentence, code, ask }: BadQuery): Check {
 }
 
 /** The libraries that parse and validate GraphQL word their own messages. */
-function expectSentenceOf(answer: Answer<unknown>): void {
+export function expectSentenceOf(answer: Answer<unknown>): void {
   const [error] = answer.errors
   if (error?.extensions?.code?.startsWith('GRAPHQL_') === true) expectThat(error.message.length > 10, 'a message', error.message)
   else expectSentence(error?.message)

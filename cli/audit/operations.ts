@@ -59,6 +59,23 @@ export const CHANGES = `subscription AuditChanges($since: String) {
   progressChanged(since: $since) { kind business oid token progress ${PROGRESS} }
 }`
 
+export const UNSEEN = `query AuditUnseen($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
+  unseen(business: $business, candidates: $candidates, exclude: $exclude) { ids droppedIssued droppedStaged droppedFiltered }
+}`
+export const SEEN = 'query AuditSeen($business: String!, $ids: [ID!]!) { seen(business: $business, ids: $ids) { id reason } }'
+export const ISSUE = 'mutation AuditIssue($business: String!, $ids: [ID!]!) { recordIssued(business: $business, ids: $ids) { recorded } }'
+export const PLAY = `mutation AuditPlay($business: String!, $ids: [ID!]!, $playedAt: Timestamp) {
+  recordPlayed(business: $business, ids: $ids, playedAt: $playedAt) { recorded visible }
+}`
+export const WHY_HIDDEN = `query AuditWhyHidden($business: String!, $id: ID!, $viewer: ID!) {
+  whyHidden(business: $business, id: $id, viewer: $viewer) { hidden issuedAt stagedAt filters { has } }
+}`
+
+/** The newest entry of a history, with what was seen of it. */
+export function seenEntityQuery(entity: string): string {
+  return `query AuditSeenEntity { viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { viewerSeen } } } } } }`
+}
+
 /** `entity` is the type of the business's subjects; undefined: ask only what they are called. */
 export function historyQuery(entity: string | undefined): string {
   const subject = entity === undefined ? '' : `... on ${entity} { id viewerProgress ${PROGRESS} }`

@@ -3,6 +3,8 @@ import { badInput } from './bad-input.ts'
 import type { Check } from './check.ts'
 import { deleting } from './deleting.ts'
 import { durability } from './durability.ts'
+import { existence, existenceStays } from './existence.ts'
+import { existenceBadInput } from './existence-bad-input.ts'
 import { health } from './health.ts'
 import { order } from './order.ts'
 import { pages } from './pages.ts'
@@ -19,8 +21,10 @@ export const PROMPT_CHECKS: readonly Check[] = [
   ...badInput,
   ...whoAsks,
   ...subscriptions,
+  ...existence,
+  ...existenceBadInput,
   ...health,
 ]
 
 /** These do: they run side by side, after the others. */
-export const PATIENT_CHECKS: readonly Check[] = durability
+export const PATIENT_CHECKS: readonly Check[] = [...durability, ...existenceStays]

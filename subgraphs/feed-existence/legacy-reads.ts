@@ -18,6 +18,8 @@ export type LegacyReadsOptions = {
   businesses: readonly BusinessNumber[]
   /** Milliseconds for which it is remembered that a viewer has no set. */
   absentMs: number
+  /** Viewers of whom that is remembered. */
+  absentMax: number
   isLive(playedAt: number): boolean
 }
 
@@ -29,17 +31,16 @@ export type LegacyReads = {
   figures(): { asked: number; absent: number }
 }
 
-const ABSENT_MAX = 50_000
 const NONE: ReadonlyMap<string, number> = new Map()
 
 export function makeLegacyReads(
   clock: Clock,
   legacy: Pick<LegacyPlays, 'getPlayedAt'>,
   breaker: Pick<Breaker, 'run'>,
-  { businesses, absentMs, isLive }: LegacyReadsOptions,
+  { businesses, absentMs, absentMax, isLive }: LegacyReadsOptions,
   onError: (error: unknown) => void,
 ): LegacyReads {
-  const absent = makeSieveCache<true>(clock, { entriesMax: ABSENT_MAX, bytesMax: Number.MAX_SAFE_INTEGER })
+  const absent = makeSieveCache<true>(clock, { entriesMax: absentMax, bytesMax: Number.MAX_SAFE_INTEGER })
   const having = new Set(businesses)
   const figures = { asked: 0, absent: 0 }
 

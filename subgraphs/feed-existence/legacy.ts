@@ -20,6 +20,9 @@ export type LegacyPart = {
 }
 
 const CHECK_EVERY_MS = 1_000
+/** Without a set: fewer where there is little memory for filters, of which the least takes so much. */
+const ABSENT_MAX = 50_000
+const FILTER_BYTES_MIN = 512
 
 /** Undefined where no legacy store is configured: then nothing here costs anything. */
 export function makeLegacyPart(
@@ -43,10 +46,11 @@ export function makeLegacyPart(
   const [breaker, patience] = [breakerOf(legacy.patienceMs), breakerOf(undefined)]
   const numbers = legacyBusinesses(legacy, businesses).map(({ number }) => number)
   const isLive = liveness(clock, existence)
+  const absentMax = Math.min(ABSENT_MAX, Math.ceil(existence.cacheBytesMax / FILTER_BYTES_MIN))
   const writeBack = legacy.writeBack ? makeWriteBack(clock, plays, patience, numbers, onError) : undefined
   return {
     breakers: [breaker, patience],
-    reads: makeLegacyReads(clock, plays, breaker, { businesses: numbers, absentMs: legacy.absentMs, isLive }, onError),
+    reads: makeLegacyReads(clock, plays, breaker, { businesses: numbers, absentMs: legacy.absentMs, absentMax, isLive }, onError),
     writeBack,
     patient: {
       ...plays,

@@ -3,7 +3,7 @@
  * decides when each part of it happens, when the answer arrives, and whether either does. In the contract suites
  * everything happens at once; in a world the scheduler decides.
  */
-export type StoreName = 'hot' | 'cache' | 'log' | 'records' | 'events' | 'journal'
+export type StoreName = 'hot' | 'cache' | 'log' | 'records' | 'events' | 'journal' | 'legacy'
 
 export interface Gate {
   /**

@@ -58,6 +58,12 @@ const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
   ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],
   ['setting a damaged filter aside before it is made anew', { rebuildsLater: true }, /^(comes back|removal|filters)/],
   ['committing offsets before plays are staged', { commitsFirst: true }, /^log/],
+  ['marking a viewer as migrated before his filters are written', { marksFirst: true }, /^(comes back|migrated)/],
+  ['not staging what a viewer plays while he is listed', { skipsListed: true }, /^(comes back|migrated|way back)/],
+  ['going on behind the viewer who was next when the command died', { resumesPast: true }, /^(listed|comes back|migrated)/],
+  ['reading a legacy set by rank', { pagesByRank: true }, /^(comes back|migrated)/],
+  ['a viewer who stays marked though a filter of his is made anew', { keepsMarks: true }, /^(comes back|migrated)/],
+  ['writing back an older time over a newer one', { overwritesTimes: true }, /^way back/],
 ]
 
 for (const [name, faults, rule] of PLANTED_IN_SEEN) {

@@ -46,6 +46,7 @@ const CODES: Record<StoreName, ErrorCode> = {
   records: 'RECORD_STORE_UNAVAILABLE',
   events: 'LOG_UNAVAILABLE',
   journal: 'HOT_STORE_UNAVAILABLE',
+  legacy: 'LEGACY_UNAVAILABLE',
 }
 
 /** Those whose calls nobody gives up. */
@@ -55,8 +56,16 @@ export type Scheduler = ReturnType<typeof makeScheduler>
 
 export function makeScheduler(random: Random, options: SchedulerOptions, history: History | undefined) {
   const { start } = options
-  const down: Record<StoreName, boolean> = { hot: false, cache: false, log: false, records: false, events: false, journal: false }
-  const lastDown: Record<StoreName, number> = { hot: -1, cache: -1, log: -1, records: -1, events: -1, journal: -1 }
+  const down: Record<StoreName, boolean> = {
+    hot: false,
+    cache: false,
+    log: false,
+    records: false,
+    events: false,
+    journal: false,
+    legacy: false,
+  }
+  const lastDown: Record<StoreName, number> = { hot: -1, cache: -1, log: -1, records: -1, events: -1, journal: -1, legacy: -1 }
   let pending: Call[] = []
   let waiting: Waiting[] = []
   let now = start

@@ -21,14 +21,14 @@ import { makeRecordState, openModelRecordStore } from '../simulation/model-recor
 export type Switch = 'up' | 'down' | 'hangs'
 const CODES = {
   ...{ hot: UNAVAILABLE.hotStore, cache: UNAVAILABLE.hotStore, log: UNAVAILABLE.log, records: UNAVAILABLE.recordStore },
-  ...{ events: UNAVAILABLE.log, journal: UNAVAILABLE.hotStore },
+  ...{ events: UNAVAILABLE.log, journal: UNAVAILABLE.hotStore, legacy: UNAVAILABLE.legacyStore },
 }
 const REGIONS = 4
 
 export type SwitchedStores = ReturnType<typeof makeSwitchedStores>
 
 export function makeSwitchedStores() {
-  const states: Record<StoreName, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up', journal: 'up' }
+  const states: Record<StoreName, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up', journal: 'up', legacy: 'up' }
   const calls: string[] = []
   let refuse: (call: string, args: readonly unknown[]) => ErrorCode | undefined = () => undefined
   const gate: Gate = {

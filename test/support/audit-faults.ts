@@ -12,6 +12,8 @@ import {
   reporting,
   type PlannedFault,
 } from './fault-kinds.ts'
+import { EXISTENCE_FAULTS } from './audit-existence-faults.ts'
+import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
 const HOUR = 3_600_000
@@ -50,25 +52,6 @@ const fakeBatch = pretending('acknowledges batches and loses them', /AuditBatch/
   reportProgressBatch: inputs.map(accepted),
 }))
 const silent: PlannedFault = { name: 'passes no event on', make: () => ({ passes: () => false }) }
-const everybodyIsOne: PlannedFault = {
-  name: 'takes everybody for one viewer',
-  make: () => {
-    const one = `one-${Math.random().toString(36).slice(2)}`
-    const asOne = (asked: Asked): Asked => ({ ...asked, headers: { ...asked.headers, 'x-viewer-id': one } })
-    return { answer: (asked, forward) => forward(asOne(asked)), open: asOne }
-  },
-}
-/** Whoever shows a token, or nothing, is let in. */
-const everybodyIsSomebody: PlannedFault = {
-  name: 'lets everybody in',
-  make: () => {
-    const asSomebody = (asked: Asked): Asked => {
-      const { authorization: _, ...headers } = asked.headers
-      return headers['x-viewer-id'] === undefined ? { ...asked, headers: { ...headers, 'x-viewer-id': 'somebody' } } : asked
-    }
-    return { answer: (asked, forward) => forward(asSomebody(asked)), open: asSomebody }
-  },
-}
 const forgetfulStream: PlannedFault = { name: 'forgets since', make: () => ({ open: (asked) => askedWith(asked, { variables: {} }) }) }
 
 const BAD_REPORTS = [
@@ -320,6 +303,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'metrics-count': [
     answeringAt('counts nothing', '/metrics', (answer) => ({ ...answer, text: 'tidemark_reports_total{outcome="accepted"} 7\n' })),
   ],
+  ...EXISTENCE_FAULTS,
   'write-back-drains': [
     ...['tidemark_dirty_keys', 'tidemark_log_lag_messages'].map((name) =>
       answeringAt(`has ${name} left`, '/metrics', (answer) => ({

@@ -5,6 +5,7 @@
  */
 import type { Degraded } from '../../../core/degraded.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from '../../../core/domain.ts'
+import { MARK_MONTH, decodeMark, isListing, listedBusiness } from '../../../core/migration-mark.ts'
 import { monthOf } from '../../../core/time-ring.ts'
 import type { SeenReason } from '../../../loaders/existence.ts'
 import type { FilterKey, FilterWrite } from '../../../stores/seen-records.ts'
@@ -12,6 +13,7 @@ import type { Unseen } from '../../../subgraphs/feed-existence/unseen.ts'
 import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import { Violation } from '../shown.ts'
 import type { SeenHotObserver, SeenHotState } from './model-hot.ts'
+import { nameOf, type LegacyState, type SimulatedLegacyPlays } from './model-legacy.ts'
 import { isInFilter, type SeenRecordsObserver } from './model-records.ts'
 import { keyText } from './universe.ts'
 
@@ -21,6 +23,7 @@ export type SeenRules = {
   issuedMinAgeMs: number
   issuedHardCap: number
   utcOffsetMinutes: number
+  futureMaxMs: number
   /** How far clocks of servers are from the world's at most. */
   skewMaxMs: number
 }
@@ -28,8 +31,18 @@ export type SeenRules = {
 type Landing = { tick: number; at: number; playedAt: number }
 type Issue = { tick: number; issuedAt: number }
 /** What was known when somebody began to read. */
-export type Reading = { tick: number; at: number; viewer: ViewerId; business: BusinessNumber; staged: ReadonlySet<string> }
-type Stored = { hot: SeenHotState; records: SeenRecordsState }
+export type Reading = {
+  tick: number
+  at: number
+  viewer: ViewerId
+  business: BusinessNumber
+  staged: ReadonlySet<string>
+  /** Must what the legacy store promises be left out? */
+  isLegacyKnown: boolean
+}
+/** Who reads. */
+export type SeenReader = { legacy: Pick<SimulatedLegacyPlays, 'mayThinkAbsent'> | undefined }
+type Stored = { hot: SeenHotState; records: SeenRecordsState; legacy?: LegacyState | undefined }
 
 export type SeenChecker = ReturnType<typeof makeSeenChecker>
 
@@ -41,6 +54,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
   /** By viewer and month: what must be in that filter after quiet. */
   const folded = new Map<string, Set<string>>()
   const writes = new Map<string, number>()
+  /** By viewer and business: who was marked as migrated once. */
+  const moved = new Set<string>()
+  /** Plays that have left staging by a process that says that the legacy store has them. */
+  const back: Play[] = []
   /** Filters that were damaged once: what is made anew has everything since the beginning of its month. */
   const damaged = new Set<string>()
   let stores: Stored | undefined
@@ -61,9 +78,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         landings.set(key, known)
       }
     },
-    removed(viewer, plays) {
+    removed(viewer, plays, by) {
       ticks++
-      const { records } = stores as Stored
+      const { records, legacy } = stores as Stored
+      const isBack = legacy !== undefined && plays.length > 0 ? by.hasWrittenBack() : undefined
       for (const { business, oid, playedAt } of plays) {
         const month = monthOf(playedAt)
         const key = `${month}:${viewer}`
@@ -74,6 +92,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         // A filter may have come to its end: nobody asks for it any more.
         if (!isThere && month > monthOf(now()) - 5)
           fail(`removal: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and is in no filter`, viewer)
+        if (isBack === undefined || legacy?.isOf(viewer, business) !== true) continue
+        if (isBack) back.push({ viewer, business, oid, playedAt })
+        if (isBack ? !legacy.hasPlay({ viewer, business, oid, playedAt }) : !legacy.wasDown)
+          fail(`way back: ${keyText(business, oid)} of ${textOf(playedAt)} has left staging, and the legacy store does not have it`, viewer)
       }
     },
     issued(viewer, business, oids, issuedAt) {
@@ -88,7 +110,9 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
   }
 
   const recordsObserver: SeenRecordsObserver = {
-    written({ viewer, month }: FilterWrite) {
+    written({ viewer, month, filter }: FilterWrite) {
+      ticks++
+      if (month === MARK_MONTH) for (const business of decodeMark(filter).keys()) checkMarked(viewer, business)
       writes.set(`${month}:${viewer}`, (writes.get(`${month}:${viewer}`) ?? 0) + 1)
     },
     purged(keys: readonly FilterKey[]) {
@@ -96,6 +120,38 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
       for (const { viewer, month } of keys)
         if (month > newest) fail(`expiry: the filter of ${nameOfMonth(month)} was purged before its sixth month after`, viewer)
     },
+  }
+
+  /** Whoever is marked now has in his filters what was promised of him. */
+  function checkMarked(viewer: ViewerId, business: BusinessNumber): void {
+    const { records, legacy } = stores as Stored
+    moved.add(nameOf(viewer, business))
+    for (const [oid, { playedAt }] of legacy?.promisesOf(viewer, business) ?? []) {
+      if (!isLiveFor(playedAt)) continue
+      const newest = monthOf(now() + rules.skewMaxMs + rules.futureMaxMs)
+      const months = Array.from({ length: newest - monthOf(playedAt) + 1 }, (_, at) => monthOf(playedAt) + at)
+      if (!months.some((month) => isInFilter(records, viewer, month, business, oid)))
+        fail(`migrated: ${keyText(business, oid)} of ${textOf(playedAt)} is in no filter, and its viewer is marked as migrated`, viewer)
+    }
+  }
+
+  /** Of a month that is live whatever a server's clock says. */
+  function isLiveFor(playedAt: number): boolean {
+    return monthOf(playedAt) >= monthOf(now() + rules.skewMaxMs) - rules.monthsBefore
+  }
+
+  /** A process that knows nothing of the legacy store has to have it from the filters. */
+  function isLegacyKnownTo({ legacy: port }: SeenReader, viewer: ViewerId, business: BusinessNumber): boolean {
+    const { hot, records, legacy } = stores as Stored
+    if (legacy?.isOf(viewer, business) !== true) return false
+    if (port !== undefined) return !port.mayThinkAbsent(viewer, business)
+    const isListed = hot.stagedOf(viewer).some((play) => isListing(play) && listedBusiness(play) === business)
+    const isMarked = decodeMark(records.filters.get(`${MARK_MONTH}:${viewer}`)?.filter).has(business)
+    return isMarked && !isListed && !isDamaged(viewer)
+  }
+
+  function isDamaged(viewer: ViewerId): boolean {
+    return [...damaged].some((key) => key.slice(key.indexOf(':') + 1) === viewer)
   }
 
   /** In which month history has it. */
@@ -122,6 +178,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     return rank < rules.issuedCap || (rank < rules.issuedHardCap && age < rules.issuedMinAgeMs - 2 * rules.skewMaxMs)
   }
 
+  function stoodInLegacy(viewer: ViewerId, business: BusinessNumber, oid: string): boolean {
+    return stores?.legacy?.stoodAnyhow(viewer, keyText(business, oid)) === true
+  }
+
   type Standing = 'seen' | 'unseen' | 'either'
 
   /** `reader`: his clock when he was answered. */
@@ -130,10 +190,13 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     const plays = landed(viewer, business, oid)
     const oldest = monthOf(reader) - rules.monthsBefore
     const isKnown = plays.some((play) => play.tick <= tick && monthOf(play.playedAt) >= oldest)
-    if (isKnown || mustBeIssued(reading, oid)) return 'seen'
+    const promised = reading.isLegacyKnown ? stores?.legacy?.promiseOf(viewer, business, oid) : undefined
+    const isPromised = promised !== undefined && promised.tick <= tick && isLiveFor(promised.playedAt)
+    if (isKnown || isPromised || mustBeIssued(reading, oid)) return 'seen'
     const oldestAtFirst = monthOf(at - rules.skewMaxMs) - rules.monthsBefore
     const mayBe =
       staged.has(oid) ||
+      stoodInLegacy(viewer, business, oid) ||
       issues.get(`${viewer} ${business}`)?.has(oid) === true ||
       plays.some((play) => play.tick > tick || monthOf(play.playedAt) >= oldestAtFirst)
     return mayBe ? 'either' : 'unseen'
@@ -146,9 +209,14 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     fail,
     failure: () => failure,
     tick: () => ticks,
+    nextTick: () => ++ticks,
     writes,
     folded,
     damaged,
+    moved,
+    back,
+    isLiveFor,
+    isDamaged: (viewer: ViewerId) => isDamaged(viewer),
     newestMonthOf,
     landings,
     landedSince: (play: Play, tick: number) =>
@@ -156,9 +224,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     hasLanded: (play: Play) => landed(play.viewer, play.business, play.oid).some(({ playedAt }) => playedAt === play.playedAt),
     hasLandedAnyhow: ({ viewer, business, oid }: Subject & { viewer: ViewerId }, tick: number) =>
       landed(viewer, business, oid).some((each) => each.tick > tick),
-    begin: (viewer: ViewerId, business: BusinessNumber): Reading => ({
+    begin: (viewer: ViewerId, business: BusinessNumber, reader: SeenReader): Reading => ({
       ...{ tick: ticks, at: now(), viewer, business },
       staged: stagedNow(viewer, business),
+      isLegacyKnown: isLegacyKnownTo(reader, viewer, business),
     }),
 
     checkUnseen(
@@ -197,7 +266,8 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         const reason = reasons[place]
         const is = standing(reading, oid, reader)
         const known = (): string => `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
-        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0) fail(`reason: ${known()}`, viewer)
+        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0 && !stoodInLegacy(viewer, business, oid))
+          fail(`reason: ${known()}`, viewer)
         if (reason === 'ISSUED' && issues.get(`${viewer} ${business}`)?.has(oid) !== true) fail(`reason: ${known()}`, viewer)
         if (degraded.size > 0) return
         if (is === 'seen' && reason === null) fail(`comes back: ${known()}`, viewer)
@@ -209,6 +279,8 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
   function knownOf(viewer: ViewerId, business: BusinessNumber, oid: string): string {
     const plays = landed(viewer, business, oid).map(({ at, playedAt }) => `of ${textOf(playedAt)} staged at ${textOf(at)}`)
     const issue = issues.get(`${viewer} ${business}`)?.get(oid)
+    const promised = stores?.legacy?.promiseOf(viewer, business, oid)
+    if (promised !== undefined) plays.push(`of ${textOf(promised.playedAt)} in the legacy store`)
     return `${plays.join(', ') || 'never played'}; ${issue === undefined ? 'never issued' : `issued at ${textOf(issue.issuedAt)}`}`
   }
 }

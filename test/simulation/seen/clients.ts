@@ -125,7 +125,7 @@ export function makeSeenClients(
   }
 
   async function askOf(viewer: Viewer, process: SeenProcess, index: number, asked: readonly string[], exclude: string[]): Promise<string> {
-    const reading = checker.begin(viewer.id, BUSINESSES[index] as number)
+    const reading = checker.begin(viewer.id, BUSINESSES[index] as number, process)
     const degraded: Degraded = new Set()
     const answer = await process.service.unseen(viewer, BUSINESS_NAMES[index] as string, asked, exclude, degraded)
     checker.checkUnseen(reading, asked, exclude, answer, degraded, scheduler.now() + process.life.skewMs)
@@ -135,7 +135,7 @@ export function makeSeenClients(
   async function askReasons({ viewer }: Client, process: SeenProcess): Promise<string> {
     const index = randomBelow(random, 2)
     const oids = candidates()
-    const reading = checker.begin(viewer.id, BUSINESSES[index] as number)
+    const reading = checker.begin(viewer.id, BUSINESSES[index] as number, process)
     const degraded: Degraded = new Set()
     const reasons = await process.service.seen(viewer, BUSINESS_NAMES[index] as string, oids, degraded)
     checker.checkReasons(reading, oids, reasons, degraded, scheduler.now() + process.life.skewMs)

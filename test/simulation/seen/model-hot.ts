@@ -4,6 +4,7 @@
  * often a viewer was folded, once that may be forgotten, is done here.
  */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
+import { isListing } from '../../../core/migration-mark.ts'
 import { slotOf } from '../../../core/time-ring.ts'
 import {
   FOLDS_KEPT_MS,
@@ -30,23 +31,34 @@ export type SeenHotFaults = {
   restartsFolds?: boolean
   /** Stages by the hour of `playedAt`. */
   stagesByPlayedAt?: boolean
+  /** What a viewer plays while he is listed is only written where his migration will read it. */
+  skipsListed?: boolean
 }
 
 export type SeenHotObserver = {
   staged(plays: readonly Play[]): void
   /** These have left staging. */
-  removed(viewer: ViewerId, plays: readonly StagedPlay[]): void
+  removed(viewer: ViewerId, plays: readonly StagedPlay[], by: Remover): void
   issued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], issuedAt: number): void
 }
 
+/** Does the process that removes plays say that the legacy store has them? Undefined: it was told not to write there. */
+export type Remover = { hasWrittenBack(): boolean | undefined }
+
 export type SeenHotState = ReturnType<typeof makeSeenHotState>
 
-export function makeSeenHotState(regions: number, faults: SeenHotFaults, observer: SeenHotObserver, now: () => number) {
+export function makeSeenHotState(
+  regions: number,
+  faults: SeenHotFaults,
+  observer: SeenHotObserver,
+  now: () => number,
+  putLegacy: (play: Play) => void = () => undefined,
+) {
   const state = makeSeenState()
   /** When something of the viewer was staged or folded last. */
   const touchedAt = new Map<ViewerId, number>()
   return {
-    ...{ regions, faults, observer, state, now, touchedAt },
+    ...{ regions, faults, observer, state, now, putLegacy, touchedAt },
     stagedOf: (viewer: ViewerId): StagedPlay[] => [...(state.viewers.get(viewer)?.staged.values() ?? [])],
     countStaged: () => [...state.viewers.values()].reduce((sum, { staged }) => sum + staged.size, 0),
     countRing: () => [...state.ring.values()].reduce((sum, ring) => sum + ring.size, 0),
@@ -61,7 +73,9 @@ export function makeSeenHotState(regions: number, faults: SeenHotFaults, observe
   }
 }
 
-export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate: Gate): SeenStore {
+const NEVER_BACK: Remover = { hasWrittenBack: () => undefined }
+
+export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate: Gate, remover: Remover = NEVER_BACK): SeenStore {
   const { faults, observer, state } = hot
   const model = makeSeenStoreModel(hot.regions, shape, state)
   /** The model does what it is asked before it returns; so each part is one instant. */
@@ -74,7 +88,12 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     (await inParts(name, args, [act]))[0] as R
 
   async function stage(plays: readonly PlayWrite[], now: number, slot: number): Promise<StagedCount[]> {
-    observer.staged(plays)
+    observer.staged(plays.filter((play) => !isListing(play)))
+    if (faults.skipsListed === true) {
+      const isListed = ({ viewer }: Play): boolean => hot.stagedOf(viewer).some(isListing)
+      for (const play of plays) if (isListed(play) && !isListing(play)) hot.putLegacy(play)
+      plays = plays.filter((play) => isListing(play) || !isListed(play))
+    }
     const uncounted = plays.filter(({ viewer }) => !state.viewers.has(viewer))
     for (const { viewer } of plays) hot.touchedAt.set(viewer, hot.now())
     const counts = stageByHour(plays, now, slot)
@@ -104,7 +123,11 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
     const gone = before.flatMap(([key, play]) => (held?.has(key) === true ? [] : [play]))
     if (gone.length > 0) {
       hot.touchedAt.set(viewer, hot.now())
-      observer.removed(viewer, gone)
+      observer.removed(
+        viewer,
+        gone.filter((play) => !isListing(play)),
+        remover,
+      )
     }
     return done
   }

@@ -3,6 +3,7 @@
  * statement, of a write each filter is written by itself, and when, the gate decides.
  */
 import type { ViewerId } from '../../../core/domain.ts'
+import { MARK_MONTH, decodeMark } from '../../../core/migration-mark.ts'
 import { openFilter, type Probe } from '../../../core/seen-filter.ts'
 import type { FilterKey, FilterWrite, SeenRecords } from '../../../stores/seen-records.ts'
 import { openModelSeenRecords, type SeenRecordsState } from '../../contracts/seen-records-model.ts'
@@ -18,6 +19,8 @@ export type SeenRecordsFaults = {
   expiresEarly?: boolean
   /** A damaged filter is set aside first, and what is known of it is written then. */
   rebuildsLater?: boolean
+  /** Who was migrated stays so, although a filter of his is made anew. */
+  keepsMarks?: boolean
 }
 
 export type SeenRecordsObserver = {
@@ -41,6 +44,7 @@ export function openSimulatedSeenRecords(
     (await inParts(name, args, [act]))[0] as R
 
   async function put(asked: FilterWrite): Promise<boolean> {
+    if (faults.keepsMarks === true && asked.month === MARK_MONTH && decodeMark(asked.filter).size === 0) return true
     const stored = state.filters.get(`${asked.month}:${asked.viewer}`)
     const current = stored?.filter === undefined ? 0 : stored.version
     const write = {

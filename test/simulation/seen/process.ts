@@ -3,6 +3,8 @@
  * scheduler.
  */
 import type { Config } from '../../../core/config.ts'
+import type { LegacyConfig } from '../../../core/config-legacy.ts'
+import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
 import type { GuardOptions } from '../../../core/guarded-stores.ts'
 import type { RingShape } from '../../../stores/seen-store.ts'
@@ -16,6 +18,7 @@ import type { Life, Scheduler } from '../scheduler.ts'
 import type { SeenChecker } from './checker.ts'
 import { openSimulatedHistory } from './model-history.ts'
 import { openSimulatedSeenStore, type SeenHotState } from './model-hot.ts'
+import { openSimulatedLegacyPlays, type LegacyState, type SimulatedLegacyPlays } from './model-legacy.ts'
 import { openSimulatedPlayLog } from './model-plays.ts'
 import { openSimulatedSeenRecords, type SeenRecordsFaults, type SeenRecordsObserver } from './model-records.ts'
 
@@ -29,11 +32,26 @@ export type SeenWorldStores = {
   /** Do first plays and issues of a day earn something? */
   isRewarding: boolean
   faults: SeenRecordsFaults
+  legacy: LegacyWorld | undefined
 }
+
+/** The legacy store of a world in which viewers are moved. */
+export type LegacyWorld = {
+  state: LegacyState
+  config: LegacyConfig
+  pageMax: number
+  onWholeRead(viewer: ViewerId, business: BusinessNumber): void
+}
+
+/** What a process is told of the legacy store: nothing, to read it, or to write there as well. */
+export type Setting = 'none' | 'read' | 'both'
 
 export type SeenProcess = Role & {
   life: Life
   shape: RingShape
+  setting: Setting
+  /** Undefined where it is told of none. */
+  legacy: SimulatedLegacyPlays | undefined
   service: ExistenceService
   /** The member of the log's group that this process is, once it joined. */
   member(): Member | undefined
@@ -52,6 +70,7 @@ export function startSeenProcess(
   role: Role,
   config: Config,
   shape: RingShape,
+  setting: Setting,
   guard: GuardOptions,
   onError: (error: unknown) => void,
 ): SeenProcess {
@@ -59,7 +78,7 @@ export function startSeenProcess(
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
   const questions = new Set<Promise<unknown>>()
-  const plainHot = openSimulatedSeenStore(stores.hot, shape, gate)
+  const plainHot = openSimulatedSeenStore(stores.hot, shape, gate, { hasWrittenBack })
   const plainRecords = openSimulatedSeenRecords(stores.records, stores.faults, stores.recordsObserver, gate)
   const plainLog = openSimulatedPlayLog(stores.log, gate, clock, (joined) => {
     member = joined
@@ -67,11 +86,24 @@ export function startSeenProcess(
   const hot = { ...plainHot, check: () => noted(plainHot.check()), getSeenMany: noting(plainHot.getSeenMany) }
   const records = { ...plainRecords, check: () => noted(plainRecords.check()), getFilters: noting(plainRecords.getFilters) }
   const log = { ...plainLog, check: () => noted(plainLog.check()), appendPlays: noting(plainLog.appendPlays) }
-  const own: Config = { ...config, existence: { ...config.existence, ...shape } }
+  const legacy = setting === 'none' ? undefined : openLegacy(stores.legacy as LegacyWorld)
+  const legacyConfig = stores.legacy && { ...stores.legacy.config, writeBack: setting === 'both' }
+  const own: Config = { ...config, existence: { ...config.existence, ...shape, legacy: legacy && legacyConfig } }
   const history = stores.landings && openSimulatedHistory(stores.landings, gate)
   const rewards = stores.isRewarding ? openModelLog(stores.log, gate, clock) : undefined
-  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards }, own, onError, { guard, random })
+  const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards, legacy }, own, onError, { guard, random })
   const job = role.persists ? startJob() : undefined
+
+  function openLegacy({ state, config: { absentMs }, pageMax, onWholeRead }: LegacyWorld): SimulatedLegacyPlays {
+    const plain = openSimulatedLegacyPlays(state, gate, scheduler.now, absentMs, pageMax, onWholeRead)
+    return { ...plain, check: () => noted(plain.check()), getPlayedAt: noting(plain.getPlayedAt) }
+  }
+
+  /** As the operator sees it: by what it says that the legacy store has missed. */
+  function hasWrittenBack(): boolean | undefined {
+    const figures = subgraph.figures().legacy?.writeBack
+    return figures && figures.missed === 0
+  }
 
   /** Whoever stops a process waits also for what it has given up. */
   function noted<T>(question: Promise<T>): Promise<T> {
@@ -100,6 +132,8 @@ export function startSeenProcess(
     ...role,
     life,
     shape,
+    setting,
+    legacy,
     service: subgraph.service,
     member: () => member,
     async stop() {

@@ -3,12 +3,15 @@
  * played, each play in its own month's, and nothing else.
  */
 import type { Play } from '../../../core/domain.ts'
+import { MARK_MONTH, isListing } from '../../../core/migration-mark.ts'
 import { beginningOf, monthOf } from '../../../core/time-ring.ts'
 import { measureFilter } from '../../../core/seen-filter.ts'
+import type { StagedPlay } from '../../../stores/seen-store.ts'
 import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import type { SeenChecker } from './checker.ts'
 import { nameOfMonth, textOf } from './checker.ts'
 import type { SeenHotState } from './model-hot.ts'
+import type { LegacyState } from './model-legacy.ts'
 import { isInFilter, probeOf } from './model-records.ts'
 import { BUSINESSES, OIDS, keyText } from './universe.ts'
 
@@ -16,6 +19,9 @@ export type SeenQuiet = {
   now: number
   hot: SeenHotState
   records: SeenRecordsState
+  legacy: LegacyState | undefined
+  /** Do workers know of no legacy store (any more)? Then who is listed stays so. */
+  keepsListings: boolean
   lag: number
   /** Ids of the rewards that the log has. */
   rewarded: readonly string[]
@@ -33,17 +39,17 @@ const CLOSING_WRITES = 2
 const HOUR_MS = 3_600_000
 
 export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
-  const { now, hot, records, lag, logged } = quiet
+  const { now, hot, records, legacy, lag, logged } = quiet
   const { fail, landings, folded, damaged, writes } = checker
-  if (hot.countStaged() > 0) {
-    const [viewer] = [...hot.state.viewers].find(([, { staged }]) => staged.size > 0) ?? []
-    const [play] = hot.stagedOf(viewer ?? '')
-    fail(`quiet: ${hot.countStaged()} plays are still staged, as ${play && keyText(play.business, play.oid)}`, viewer)
+  const isLeft = (play: StagedPlay): boolean => !(quiet.keepsListings && isListing(play))
+  for (const viewer of hot.state.viewers.keys()) {
+    const play = hot.stagedOf(viewer).find(isLeft)
+    if (play !== undefined) fail(`quiet: ${keyText(play.business, play.oid)} and maybe more is still staged`, viewer)
   }
-  if (hot.countRing() > 0) {
-    const [place, ring] = [...hot.state.ring].find(([, viewers]) => viewers.size > 0) ?? []
-    fail(`quiet: there is still somebody in place ${place} of the ring`, [...(ring ?? [])][0])
-  }
+  for (const [place, ring] of hot.state.ring)
+    for (const viewer of ring)
+      if (!quiet.keepsListings || !hot.stagedOf(viewer).some(isListing))
+        fail(`quiet: there is still somebody in place ${place} of the ring`, viewer)
   if (lag > 0) fail(`quiet: ${lag} messages of the log are not committed`, undefined)
   for (const play of logged) checkLogged(play)
   const rewarded = new Set(quiet.rewarded)
@@ -52,7 +58,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
   if (hot.state.rewards.size > 0) fail(`rewards: ${hot.state.rewards.size} are still waiting`, undefined)
   const played = monthsPlayed()
   for (const { viewer, month, filter, expiresAt } of records.filters.values()) {
-    if (filter === undefined || probeOf(records, viewer, month) === null) continue
+    if (filter === undefined || month === MARK_MONTH || probeOf(records, viewer, month) === null) continue
     const may = played.get(`${month}:${viewer}`) ?? new Map<string, Set<number>>()
     let held = 0
     for (const business of BUSINESSES)
@@ -60,7 +66,7 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
         if (!isInFilter(records, viewer, month, business, oid)) continue
         held++
         const mayBeLater = damaged.has(`${month}:${viewer}`) && checker.newestMonthOf(viewer, keyText(business, oid)) > month
-        if (!may.has(keyText(business, oid)) && !mayBeLater)
+        if (!may.has(keyText(business, oid)) && !mayBeLater && legacy?.stoodIn(viewer, month, keyText(business, oid)) !== true)
           fail(`filters: ${keyText(business, oid)} is in the filter of ${nameOfMonth(month)}, where nobody played it`, viewer)
       }
     const { records: counted } = measureFilter(filter)
@@ -84,6 +90,9 @@ export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
         fail(`filters: ${key} of ${nameOfMonth(Number(month))} was folded, and is not in its filter any more`, viewer)
     }
   }
+  for (const play of checker.back)
+    if (legacy?.hasPlay(play) !== true)
+      fail(`way back: ${keyText(play.business, play.oid)} of ${textOf(play.playedAt)} is not in the legacy store any more`, play.viewer)
 
   /** By viewer and month, then by subject: the hours in which it was staged. */
   function monthsPlayed(): Map<string, Map<string, Set<number>>> {

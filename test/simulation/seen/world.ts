@@ -19,18 +19,25 @@ import { drawConfig, drawGuard, drawShape, drawStart, PATIENCE_MS, REGIONS } fro
 import { makeSeenHotState, type SeenHotFaults } from './model-hot.ts'
 import { openSimulatedPlayLog, type PlayMessage } from './model-plays.ts'
 import { damageFilter, type SeenRecordsFaults } from './model-records.ts'
+import { checkMoved } from './moved-rules.ts'
+import { makeSeenOperator, type OperatorFaults } from './operator.ts'
 import { startSeenProcess, type SeenProcess, type SeenWorldStores } from './process.ts'
 import { checkSeenQuiet } from './quiet-rules.ts'
 
-export type SeenFaults = SeenHotFaults & SeenRecordsFaults & LogFaults
+export type SeenFaults = SeenHotFaults & SeenRecordsFaults & LogFaults & OperatorFaults
 
 const STEPS_MAX = 200_000
 const MINUTE_MS = 60_000
 const DAY_HOURS = 24
 /** What the code under test plans by `setImmediate` has its turn after so many steps. */
 const STEPS_PER_TURN = 6
+const TURNS_OF_READ = 3
+const TURNS_OF_MOVE = 8
 /** How long it takes at most until everybody has the shape of the ring that somebody has. */
 const ROLLOUT_MAX_MS = 10 * HOUR_MS
+
+/** The last ones only where there is such a store. */
+const BROKEN = ['hot', 'log', 'records', 'records', 'legacy', 'legacy'] as const
 
 export async function runSeenWorld(
   seed: number,
@@ -59,11 +66,10 @@ export async function runSeenWorld(
   let slotsMax = shape.slots
 
   const { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, utcOffsetMinutes, futureMaxMs } = existence
-  const rules = { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, utcOffsetMinutes, skewMaxMs }
+  const rules = { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, utcOffsetMinutes, futureMaxMs, skewMaxMs }
   const checker = makeSeenChecker(rules, scheduler.now)
-  const hot = makeSeenHotState(REGIONS, faults, checker.hotObserver, scheduler.now)
+  const hot = makeSeenHotState(REGIONS, faults, checker.hotObserver, scheduler.now, (play) => operator?.legacy.state.put(play))
   const records = makeSeenRecordsState()
-  checker.watch({ hot, records })
   const log = makeLogState(
     { regions: REGIONS, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true, faults },
     {
@@ -74,7 +80,18 @@ export async function runSeenWorld(
   const hasHistory = chance(0.5)
   const landings = hasHistory ? checker.landings : undefined
   const isRewarding = chance(0.5)
-  const stores: SeenWorldStores = { hot, log, records, recordsObserver: checker.recordsObserver, landings, isRewarding, faults }
+  const viewers = ['7', '10', 'ann', 'bob'].slice(0, between(1, 4))
+  const operator = makeSeenOperator(seed, {
+    ...{ scheduler, checker, history, hot, records, faults, viewers, monthsBefore, skewMaxMs },
+    shape: () => shape,
+    processes: () => places.flatMap(({ process }) => process ?? []),
+    serving: () => serving(),
+    damage: () => void (hasHistory && damage()),
+  })
+  const legacy = operator?.legacy
+  checker.watch({ hot, records, legacy: legacy?.state })
+  const { recordsObserver } = checker
+  const stores: SeenWorldStores = { hot, log, records, recordsObserver, landings, isRewarding, faults, legacy }
   const players: Life = { name: 'the players', dead: false, skewMs: 0 }
   const clients = makeSeenClients(
     random,
@@ -82,7 +99,7 @@ export async function runSeenWorld(
     checker,
     openSimulatedPlayLog(log, scheduler.gateOf(players), scheduler.clockOf(players)),
     {
-      viewers: ['7', '10', 'ann', 'bob'].slice(0, between(1, 4)),
+      viewers,
       devices: between(1, 3),
       oids: between(3, 11),
       ...{ monthsBefore, futureMaxMs, skewMaxMs },
@@ -98,13 +115,14 @@ export async function runSeenWorld(
   const { start, startMissing, restartOne, end, drain, breakOrMend, rebalance, serving } = makePlaces<SeenProcess, Place<SeenProcess>>(
     places,
     {
-      ...{ random, scheduler, log, clients, checker, history },
+      ...{ random, scheduler, log, checker, history },
+      clients: { lose: clients.lose, isBusyAt: (process) => clients.isBusyAt(process) || operator?.isBusyAt(process) === true },
       patienceMs: PATIENCE_MS,
       outageMaxMs: 2 * HOUR_MS,
       launch(place, name) {
         const life: Life = { name, dead: false, skewMs: skewMaxMs === 0 ? 0 : between(-skewMaxMs, skewMaxMs) }
         history?.note(scheduler.now(), `--- ${name} starts, ${shape.slots} slots of ${shape.shards} shards`)
-        return startSeenProcess(scheduler, random, stores, life, place.role, config, shape, guard, (error) =>
+        return startSeenProcess(scheduler, random, stores, life, place.role, config, shape, operator?.setting() ?? 'none', guard, (error) =>
           history?.note(scheduler.now(), `${name}: ${String(error)}`),
         )
       },
@@ -120,13 +138,14 @@ export async function runSeenWorld(
     } else if (which < 0.33) {
       if (place.process !== undefined) place.stopping ||= 'asked'
     } else if (which < 0.55) restartOne()
-    else if (which < 0.8) breakOrMend((['hot', 'log', 'records', 'records'] as const)[randomBelow(random, 4)] as StoreName)
+    else if (which < 0.8) breakOrMend(BROKEN[randomBelow(random, operator === undefined ? 4 : 6)] as StoreName)
     else if (which < 0.92) rebalance()
     else if (which < 0.945) {
       history?.note(scheduler.now(), '--- a message nobody can read')
       log.appendUnreadable(randomBelow(random, REGIONS))
     } else if (which < 0.96 || !hasHistory) changeShape()
     else damage()
+    if (legacy !== undefined && scheduler.isDown('legacy')) legacy.state.wasDown = true
   }
 
   /** Where history is kept: without it nobody could make it anew. */
@@ -146,12 +165,17 @@ export async function runSeenWorld(
     history?.note(changedAt, `--- the ring shall have ${shape.slots} slots of ${shape.shards} shards`)
   }
 
+  function isUpToDate({ shape: { slots, shards }, setting }: SeenProcess): boolean {
+    return slots === shape.slots && shards === shape.shards && setting === (operator?.setting() ?? 'none')
+  }
+
   function rollOut(isAtOnce: boolean): void {
+    if (isAtOnce) operator?.killAll()
     for (const [index, place] of places.entries()) {
       const { process } = place
-      if (process === undefined || (process.shape.slots === shape.slots && process.shape.shards === shape.shards)) continue
+      if (process === undefined || isUpToDate(process)) continue
       if (!isAtOnce && !chance(0.02)) continue
-      if (place.stopping !== 'begun') end(place, 'is restarted with another ring')
+      if (place.stopping !== 'begun') end(place, 'is restarted with other settings')
       if (place.process === undefined) start(place, index)
     }
   }
@@ -182,13 +206,14 @@ export async function runSeenWorld(
   function beginQuiet(): void {
     history?.note(scheduler.now(), '--- quiet begins')
     scheduler.calm()
-    for (const store of ['hot', 'log', 'records'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
+    for (const store of ['hot', 'log', 'records', 'legacy'] as const) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     rollOut(true)
     startMissing()
     const { settleMs, foldEveryMs } = existence
     const marginMs = settleMs + 2 * skewMaxMs + 3 * foldEveryMs
     // An hour's plays are folded after it, or in the repetition; what failed, when the ring comes round.
-    const hours = isCalm ? 2 : changedAt === undefined ? shape.slots + 2 : Math.max(slotsMax, DAY_HOURS) + slotsMax + 2
+    const hours =
+      isCalm && operator === undefined ? 2 : changedAt === undefined ? shape.slots + 2 : Math.max(slotsMax, DAY_HOURS) + slotsMax + 2
     quietUntil = scheduler.now() + hours * HOUR_MS + marginMs
   }
 
@@ -208,6 +233,8 @@ export async function runSeenWorld(
     else if (what < faultChance + leapChance + actChance && act()) return true
     else if (!scheduler.advanceOne()) idle()
     if (changedAt !== undefined) rollOut(scheduler.now() > changedAt + ROLLOUT_MAX_MS)
+    else if (operator?.isTold() === false) rollOut(false)
+    operator?.act()
     return true
   }
 
@@ -225,14 +252,16 @@ export async function runSeenWorld(
     if (due !== undefined && due > scheduler.now() && !mayWaitForTurn()) scheduler.pass(due - scheduler.now())
   }
 
-  /** A reader may wait for nothing but his turn; not for long. */
+  /** A reader may wait for nothing but his turn; not for long. Whoever moves a viewer has one for each month. */
   function mayWaitForTurn(): boolean {
-    turnsWaited = clients.isBusy() ? (turnsWaited + 1) % (3 * STEPS_PER_TURN) : 0
+    const turns = operator?.isMoving() === true ? TURNS_OF_MOVE : clients.isBusy() ? TURNS_OF_READ : 0
+    turnsWaited = turns > 0 ? (turnsWaited + 1) % (turns * STEPS_PER_TURN) : 0
     return turnsWaited > 0
   }
 
   function stepQuiet(until: number): boolean {
     startMissing()
+    operator?.finish()
     if (scheduler.advanceOne()) return true
     if (mayWaitForTurn()) return true
     const due = scheduler.nextDue()
@@ -254,6 +283,8 @@ export async function runSeenWorld(
         now: scheduler.now(),
         hot,
         records,
+        legacy: legacy?.state,
+        keepsListings: operator?.setting() === 'none',
         lag: log.lag(),
         rewarded: log.rewards.map(({ id }) => id),
         logged: clients.logged,
@@ -261,8 +292,10 @@ export async function runSeenWorld(
         futureMaxMs,
         skewMaxMs,
       },
-      ...{ purgeEveryMs, isCalm: isCalm && stagedMax > 100 },
+      ...{ purgeEveryMs, isCalm: isCalm && stagedMax > 100 && operator === undefined },
     })
+    if (checker.failure() !== undefined) return
+    if (operator !== undefined) await checkMoved(checker, operator, { now: scheduler.now(), hot, records, regions: REGIONS, shape, config })
     if (checker.failure() !== undefined) return
     let isRead = false
     void clients.readAll(serving()[0] as SeenProcess).then(

@@ -3,7 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../../core/time-ring.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { seededRandom } from '../../../core/random.ts'
-import { legacyConfig } from './legacy-redis.ts'
+import { verifyViewer } from '../../../cli/migration-verify.ts'
+import { liveness } from '../../../subgraphs/feed-existence/legacy.ts'
+import { legacyConfig, openLegacyOf } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
 import { viewerOf, type Opened } from './opened.ts'
 import { until } from '../../support/until.ts'
@@ -59,6 +61,43 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
     expect(looks).toBe(3)
     opened.before('records.getFilters', undefined)
+  })
+
+  test('that is made anew between the fold and the mark of its viewer has him folded in once more', async () => {
+    const { opened, served } = moving.open({ writeBack: false })
+    await moving.redis.fill('7', SET)
+    await list(opened, ['7'])
+    let writes = 0
+    opened.before('records.putFilters', async () => {
+      if (++writes !== 2) return
+      await damage(opened, '7')
+      const { repair } = makeExistenceFold(opened.clock, opened.plain, legacyConfig(moving.redis.url), seededRandom(1))
+      expect(await repair({ viewer: '7', month: MONTH })).toBe(true)
+    })
+    await served.afterHours(await moving.startJob(opened, served))
+    opened.before('records.putFilters', undefined)
+    expect(writes).toBeGreaterThan(2)
+    expect(await isMigrated(opened, '7')).toBe(true)
+    await moving.redis.clear()
+    expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+  })
+
+  test('of one viewer is told by the verification, which looks at the others all the same', async () => {
+    const { opened, served } = moving.open({ absentMs: 0 })
+    for (const viewer of ['7', '8']) await moving.redis.fill(viewer, SET)
+    await list(opened, ['7', '8'])
+    await served.afterHours(await moving.startJob(opened, served))
+    await damage(opened, '7')
+    const config = legacyConfig(moving.redis.url)
+    const legacy = openLegacyOf(opened, config)
+    moving.closing.push(() => legacy.close())
+    const rules = { ...config.existence, isLive: liveness(opened.clock, config.existence) }
+    const sources = { hot: opened.plain.hot, records: opened.plain.records, legacy }
+    expect(await verifyViewer(opened.clock, sources, '7', 1, rules)).toMatchObject({
+      isMigrated: true,
+      mistake: expect.stringMatching(/^DATA_DAMAGED: viewer "7": a filter/),
+    })
+    expect(await verifyViewer(opened.clock, sources, '8', 1, rules)).toMatchObject({ isMigrated: true, missing: [], mistake: undefined })
   })
 
   test('of a viewer who is being moved is made anew, and he is moved', async () => {

@@ -1,0 +1,23 @@
+/** Faults of a service that does not tell viewers apart. */
+import type { PlannedFault } from './fault-kinds.ts'
+import type { Asked } from './faulty-proxy.ts'
+
+export const everybodyIsOne: PlannedFault = {
+  name: 'takes everybody for one viewer',
+  make: () => {
+    const one = `one-${Math.random().toString(36).slice(2)}`
+    const asOne = (asked: Asked): Asked => ({ ...asked, headers: { ...asked.headers, 'x-viewer-id': one } })
+    return { answer: (asked, forward) => forward(asOne(asked)), open: asOne }
+  },
+}
+/** Whoever shows a token, or nothing, is let in. */
+export const everybodyIsSomebody: PlannedFault = {
+  name: 'lets everybody in',
+  make: () => {
+    const asSomebody = (asked: Asked): Asked => {
+      const { authorization: _, ...headers } = asked.headers
+      return headers['x-viewer-id'] === undefined ? { ...asked, headers: { ...headers, 'x-viewer-id': 'somebody' } } : asked
+    }
+    return { answer: (asked, forward) => forward(asSomebody(asked)), open: asSomebody }
+  },
+}
