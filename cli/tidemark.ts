@@ -67,7 +67,9 @@ program
   .option('--print', 'print the schema of the record store as SQL and change nothing')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
-  .action(async (flags) => (await import('./operate.ts')).migrate(flags, console.log))
+  .action(async (flags) => {
+    if (!(await (await import('./operate.ts')).migrate(flags, console.log, console.error))) process.exitCode = 1
+  })
 
 program
   .command('doctor')
