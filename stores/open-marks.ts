@@ -131,7 +131,10 @@ export async function openDistributedMarks(
   }
 }
 
-/** The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked. */
+/**
+ * The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked, and one that does
+ * not take us says so when it is asked.
+ */
 export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
 
 export async function openMarkRecords(config: Config, clock: Clock): Promise<OpenMarkRecords> {
@@ -139,7 +142,7 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
   const opened: { close(): Promise<void> }[] = []
   async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
     if (server !== undefined) {
-      const records = await openMysqlMarkRecords({ ...server, regions }, clock)
+      const records = await openMysqlMarkRecords({ ...server, regions, mayBeUnfit: true }, clock)
       opened.push(records)
       return records
     }

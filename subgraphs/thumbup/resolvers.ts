@@ -71,9 +71,10 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       return { id: userId({ id: args.id ?? viewer.id }) }
     },
     async reconcile(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
-      const { checked, drift, ownerDrift } = await service.reconcile(context.viewer, args.business, args.ids)
+      const { checked, unchecked, drift, ownerDrift } = await service.reconcile(context.viewer, args.business, args.ids, context.degraded)
       return {
         checked,
+        unchecked,
         drift: drift.map(({ oid, counts, rows }) => ({
           id: oid,
           likeCount: counts.likes,

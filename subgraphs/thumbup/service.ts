@@ -7,7 +7,7 @@
  * one of them is told of its inputs only.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { Degraded } from '../../core/degraded.ts'
+import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../core/input-limits.ts'
@@ -49,8 +49,8 @@ export type ThumbupService = {
   mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]>
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of a store that failed all. */
   registerSubjects(viewer: Viewer | undefined, business: string | undefined, inputs: readonly SubjectInput[]): Promise<RegisterAnswer[]>
-  /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, RECORD_STORE_UNAVAILABLE. */
-  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[]): Promise<Reconciliation>
+  /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID; without a collector also RECORD_STORE_UNAVAILABLE. */
+  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded?: Degraded): Promise<Reconciliation>
   figures(): ThumbupFigures
 }
 
@@ -167,12 +167,18 @@ export function makeThumbupService(
   return {
     mark,
     registerSubjects,
-    async reconcile(viewer, business, ids) {
+    async reconcile(viewer, business, ids, degraded) {
       requireScope(viewer, SCOPE_OPERATOR)
       const { number } = businesses.byName(business)
       checkIds(ids)
       const subjects = [...new Set(ids)].map((oid) => ({ business: number, oid }))
-      return reconcile(pipelineOf(number).guarded.records, subjects)
+      try {
+        return await reconcile(pipelineOf(number).guarded.records, subjects)
+      } catch (error) {
+        if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+        degraded.add('recordStore')
+        return { checked: 0, unchecked: subjects.map(({ oid }) => oid), drift: [], ownerDrift: [] }
+      }
     },
     figures: () => ({ ...figures, sources: Object.fromEntries(sources) }),
   }

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { createConnection } from 'mysql2/promise'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { idLiteral } from '../../stores/mysql/literals.ts'
 import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 import { until } from '../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../stores/mysql/databases.ts'
@@ -113,6 +114,26 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     expect(wrong).toContainEqual(expect.stringMatching(/recordStore +article: .* refuses "tenant_\d+"/))
     expect(wrong).toContainEqual(expect.stringMatching(/recordStore +comic: .*version 999/))
     expect(out).not.toMatch(/wrong +\w+ +audio/)
+  })
+
+  test('reconcile counts all others, says which it could not, and ends with a status of its own', async () => {
+    const { status, out } = await run('reconcile')
+    expect(status).toBe(2)
+    expect(out).toContain('video: 0 subjects and 0 owners recounted, 0 differ')
+    expect(out).toMatch(/^article: not recounted, or not to its end: .* refuses "tenant_/m)
+    expect(out).toMatch(/^comic: not recounted, .*version 999/m)
+    expect(out).toContain('audio: 0 subjects and 0 owners recounted, 0 differ')
+    // A count that differs is the graver news.
+    const drifting = databases[3]?.database as TestDatabase['database']
+    await drifting.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES (4, ${idLiteral('planted')}, 3, 0, 1)`)
+    try {
+      const planted = await run('reconcile')
+      expect(planted.status).toBe(1)
+      expect(planted.out).toContain('DRIFT  audio/planted: 3 likes and 0 dislikes are counted, 0 and 0 are stored')
+      expect(planted.out).toContain('comic: not recounted')
+    } finally {
+      await drifting.send('DELETE FROM counts')
+    }
   })
 
   test('a start serves all others, tells of each once and by name, and goes on with it when it is mended', async () => {

@@ -41,6 +41,22 @@ describe('with a store down, thumbup', () => {
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const likers = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
 
+  test('the record store: whoever asks for a recount is told what could not be counted, and gets it afterwards', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    const recount = async () => {
+      const query = '{ reconcile(business: "video", ids: ["a", "b"]) { checked unchecked drift { id } ownerDrift { owner } } }'
+      const { data, errors, degraded } = await served.ask(query, viewerOf('op', 'operator'))
+      expect(errors).toEqual([])
+      return { ...data.reconcile, degraded }
+    }
+    stores.set('records', 'down')
+    expect(await recount()).toEqual({ checked: 0, unchecked: ['a', 'b'], drift: [], ownerDrift: [], degraded: ['recordStore'] })
+    stores.set('records', 'up')
+    await until('it is counted', async () => (await recount()).checked === 2)
+    expect(await recount()).toEqual({ checked: 2, unchecked: [], drift: [], ownerDrift: [], degraded: [] })
+  })
+
   test('the hot tier: reads come from the record store, marks wait in the journal and are applied when it is back', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
