@@ -9,7 +9,7 @@ import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mar
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
-import { isServed, makeThumbupBusinesses } from './businesses.ts'
+import { isShown, makeThumbupBusinesses } from './businesses.ts'
 import { openCountStream } from './count-stream.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './job.ts'
 import { makeLikersRead } from './likers.ts'
@@ -56,9 +56,9 @@ export type ThumbupOptions = {
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
 }
 
-/** Is there a business with likes? Without one there is no subgraph. */
+/** Is there a business with likes, or one that had some? Without one there is no subgraph. */
 export function hasThumbup(config: Config): boolean {
-  return config.businesses.some(isServed)
+  return config.businesses.some(isShown)
 }
 
 type Part = {

@@ -53,15 +53,18 @@ export type ThumbupReads = {
 type PageArgs = { first: number; after?: string | null }
 /** As another subgraph sent it; with what was foreseen of it, if it came in a list. */
 type Entity = { __typename: string; id: unknown; foreseen?: Foreseen }
-type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen: Foreseen }
+/** `gone`: its business, if that is deleted. */
+type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?: Foreseen; gone?: BusinessConfig }
 type User = { id: unknown }
 type Kinds = 'likes' | 'dislikes'
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
   const query = {
     async thumbups(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext, info: GraphQLResolveInfo) {
-      const { name, number } = businesses.byName(args.business)
+      const business = businesses.shownByName(args.business)
+      const { name, number } = business
       checkIds(args.ids)
+      if (businesses.deleted.has(number)) return args.ids.map((id): Thumbup => ({ business: name, id, number, gone: business }))
       const subjects = args.ids.map((oid) => ({ business: number, oid }))
       const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
       return args.ids.map((id, at): Thumbup => ({ business: name, id, number, foreseen: foreseen[at] as Foreseen }))
@@ -240,14 +243,20 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     Query: query,
     Mutation: mutation,
     Subscription: subscription,
-    Thumbup: subjectFields(({ number, id }: Thumbup) => ({ business: number, oid: id })),
+    Thumbup: subjectFields(({ number, id, gone }: Thumbup) => {
+      if (gone !== undefined) businesses.requireServed(gone)
+      return { business: number, oid: id }
+    }),
     User: user,
     MarkPayload: payload,
     ...Object.fromEntries(
-      businesses.all.map((business) => [
+      businesses.shown.map((business) => [
         business.entity,
         // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
-        subjectFields(({ id }: Entity) => ({ business: business.number, oid: checked(String(id)) })),
+        subjectFields(({ id }: Entity) => {
+          businesses.requireServed(business)
+          return { business: business.number, oid: checked(String(id)) }
+        }),
       ]),
     ),
   }
