@@ -133,7 +133,7 @@ async function examineSet(config: Config, clock: Clock, logger: StoreLogger, ser
       ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
       ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
     ]),
-    ...(mysql === undefined ? [] : [examineMysql(mysql, config.stores.regions, clock)]),
+    ...(mysql === undefined ? [] : [examineMysql(mysql, config, clock)]),
   ])
   return examined.flat()
 }
@@ -148,11 +148,11 @@ function examineRedis(redis: Omit<Distributed['redis'], 'second'> & { setting: s
   })
 }
 
-function examineMysql(mysql: Distributed['mysql'], regions: number, clock: Clock): Promise<Finding[]> {
+function examineMysql(mysql: Distributed['mysql'], { stores, thumbup }: Config, clock: Clock): Promise<Finding[]> {
   return examine('recordStore', mysql.tls !== undefined, () =>
     withDatabase(clock, mysql, async (database) => {
-      const findings = await checkMysql(database, clock)
-      await checkSchema(database, regions)
+      const findings = await checkMysql(database, clock, thumbup.changes.feed === 'binlog')
+      await checkSchema(database, stores.regions)
       return findings
     }),
   )

@@ -184,6 +184,10 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     expect(told('article', 'recordStore')).toHaveLength(1)
     expect(told('comic', 'recordStore')).toHaveLength(1)
     expect((await run('reconcile')).status).toBe(0)
+    // Its account may not follow the binary log, which nobody is configured to do.
+    const { out } = await run('doctor')
+    expect(out).toMatch(/recordStore +article: /)
+    expect(out).not.toMatch(/REPLICATION/)
   })
 
   test('topics of a business that nobody made keep no other from starting', async () => {

@@ -199,14 +199,12 @@ describe('thumbup', () => {
       ],
       thumbupUser: { likes: null, likesReceived: null },
     })
-    expect(errors.map(({ code, path }) => [code, (path as unknown[]).join('.')]).toSorted()).toEqual(
-      [
-        ...['thumbups.0.likeCount', 'thumbups.0.dislikeCount', 'thumbups.0.viewerMark', 'thumbups.0.likers'],
-        ...['_entities.0.likeCount', '_entities.0.viewerMark', 'thumbupUser.likes', 'thumbupUser.likesReceived'],
-      ]
-        .map((path) => ['BUSINESS_DELETED', path])
-        .toSorted(),
-    )
+    const told = errors.map(({ code, path }) => `${String(code)} ${(path as unknown[]).join('.')}`)
+    const fields = [
+      ...['thumbups.0.likeCount', 'thumbups.0.dislikeCount', 'thumbups.0.viewerMark', 'thumbups.0.likers'],
+      ...['_entities.0.likeCount', '_entities.0.viewerMark', 'thumbupUser.likes', 'thumbupUser.likesReceived'],
+    ]
+    expect(told.toSorted()).toEqual(fields.map((field) => `BUSINESS_DELETED ${field}`).toSorted())
     expect(await mark('7', 'a', 'LIKE', { business: 'gone' })).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
   })
 
