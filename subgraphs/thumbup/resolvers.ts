@@ -146,14 +146,22 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return shown && withCounted(context, subject, shown, own, kind)
   }
 
-  async function loadCount(context: ThumbupContext, subject: Subject, viewer: ViewerId | undefined, kind: Kinds): Promise<number | null> {
+  /** `journaledMark`: what the viewer's mark is as soon as the hot store is back. */
+  async function loadCount(
+    context: ThumbupContext,
+    subject: Subject,
+    viewer: ViewerId | undefined,
+    kind: Kinds,
+    journaledMark?: Mark,
+  ): Promise<number | null> {
     const { loaders } = context
     const [counts, held] = await Promise.all([
       loaders.counts.load(subject),
       // Counts are for everybody: that a viewer's own mark cannot be read is no reason to have none.
       viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
     ])
-    return counts === null ? null : withCounted(context, subject, counts, held, kind)
+    const own = held === null || journaledMark === undefined ? held : { ...held, mark: journaledMark }
+    return counts === null ? null : withCounted(context, subject, counts, own, kind)
   }
 
   /** Counts from before a mark of his was counted, which this process may still serve, would take back what he has seen. */
@@ -222,6 +230,12 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   }
 
   type Payload = ReturnType<typeof payloadOf>
+
+  function countAfter(context: ThumbupContext, { key, journaledMark }: Payload, kind: Kinds): number | null | Promise<number | null> {
+    if (key === undefined) return null
+    return loadCount(context, subjectOf(key), key.viewer, kind, journaledMark)
+  }
+
   /** Read only if asked for. */
   const payload = {
     async state({ key, changed, outcome }: Payload, _: unknown, context: ThumbupContext) {
@@ -231,10 +245,8 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       // A repetition waits to be persisted as well, but everybody sees what it says already.
       return held && (held.pending && held.counted !== held.mark ? 'PENDING' : 'SETTLED')
     },
-    likeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
-      key ? shownCount(context, subjectOf(key), key.viewer, 'likes') : null,
-    dislikeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
-      key ? shownCount(context, subjectOf(key), key.viewer, 'dislikes') : null,
+    likeCount: (payload: Payload, _: unknown, context: ThumbupContext) => countAfter(context, payload, 'likes'),
+    dislikeCount: (payload: Payload, _: unknown, context: ThumbupContext) => countAfter(context, payload, 'dislikes'),
   }
 
   return {
@@ -263,11 +275,19 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
 }
 
 function payloadOf(answer: MarkAnswer) {
-  if (answer.outcome === 'REJECTED') return { ...answer, key: undefined, changed: false }
+  if (answer.outcome === 'REJECTED') return { ...answer, key: undefined, changed: false, journaledMark: undefined }
   if (answer.outcome === 'STALE')
-    return { outcome: answer.outcome, key: answer.key, oldMark: answer.mark, newMark: answer.mark, changed: false }
-  const { outcome, key, old, mark } = answer
-  return { outcome, key, oldMark: old ?? null, newMark: mark, changed: old === undefined ? null : old !== mark }
+    return {
+      outcome: answer.outcome,
+      key: answer.key,
+      oldMark: answer.mark,
+      newMark: answer.mark,
+      changed: false,
+      journaledMark: undefined,
+    }
+  const { outcome, key, old, mark, journaled } = answer
+  const journaledMark = journaled === true ? mark : undefined
+  return { outcome, key, oldMark: old ?? null, newMark: mark, changed: old === undefined ? null : old !== mark, journaledMark }
 }
 
 function withOwn(

@@ -32,6 +32,8 @@ export type MarkAnswer =
       /** Undefined if no store could say. */
       old: Mark | undefined
       mark: Mark
+      /** No store that answers has it yet: what they say is to be read as if they had. */
+      journaled?: true
     }
   /** Something newer is stored, or exactly this. */
   | { outcome: 'STALE'; key: MarkKey; mark: Mark }
@@ -90,7 +92,7 @@ export function makeThumbupService(
     const key: MarkKey = { viewer, business, oid }
     if (outcome.status === 'journaled') {
       figures.journaled++
-      return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark }
+      return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark, journaled: true }
     }
     if (outcome.status === 'stale') return { outcome: 'STALE', key, mark: outcome.record.mark }
     pipeline.aggregate(key)
