@@ -36,7 +36,8 @@ export function makeLog(options: LogOptions = {}): Logger {
         logMethod(args, method, levelNumber) {
           const [fields, message] = args as unknown as [unknown, string | undefined]
           if (levelNumber < WARN || typeof fields !== 'object' || fields === null) return method.apply(this, args)
-          const repeated = countRepeated(`${message ?? ''} ${sentenceOf((fields as { err?: unknown }).err)}`)
+          const { err, business } = fields as { err?: unknown; business?: unknown }
+          const repeated = countRepeated(`${message ?? ''} ${String(business)} ${sentenceOf(err)}`)
           if (repeated === 'not yet') return undefined
           return method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message])
         },

@@ -4,12 +4,20 @@ import { examineStores, migrateStores, printSchema } from '../stores/operate.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
-export async function migrate(flags: Flags & { print?: boolean }, print: (line: string) => void): Promise<void> {
+/** Resolves to false if the stores of a business could not be prepared; what, is told to `complain`. */
+export async function migrate(
+  flags: Flags & { print?: boolean },
+  print: (line: string) => void,
+  complain: (line: string) => void,
+): Promise<boolean> {
   if (flags.print === true) {
     print(printSchema())
-    return
+    return true
   }
-  for (const sentence of await migrateStores(readSettings(flags), systemClock, makeLog())) print(sentence)
+  const { done, refused } = await migrateStores(readSettings(flags), systemClock, makeLog())
+  for (const sentence of done) print(sentence)
+  for (const { code, message } of refused) complain(`${code}: ${message}`)
+  return refused.length === 0
 }
 
 /** Resolves to false if something is wrong. */

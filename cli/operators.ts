@@ -9,11 +9,17 @@ import type { OpenStores } from '../stores/open.ts'
 import { readiness } from './readiness.ts'
 
 /** After `drain` the process says that it is not ready. */
-export function addOperatorRoutes(app: FastifyInstance, stores: OpenStores, registry: Registry, log: Logger): { drain(): void } {
+export function addOperatorRoutes(
+  app: FastifyInstance,
+  { businesses }: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+): { drain(): void } {
   let draining = false
   addHealthRoutes(
     app,
-    () => readiness(stores, systemClock),
+    () => readiness(stores, systemClock, businesses),
     () => draining,
     log,
   )
@@ -32,7 +38,7 @@ export function serveOperators(
   log: Logger,
 ): { listen(): Promise<string>; close(): Promise<void> } {
   const app = Fastify({ logger: false, forceCloseConnections: true })
-  const operators = addOperatorRoutes(app, stores, registry, log)
+  const operators = addOperatorRoutes(app, config, stores, registry, log)
   return {
     listen: () => app.listen({ host: config.server.host, port: config.server.port }),
     async close() {

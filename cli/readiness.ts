@@ -1,26 +1,55 @@
 /**
  * Asks the stores, for `/health/ready`. A process with one store down is ready: it answers everything, and a load balancer
  * that took all processes away would make an outage of a nuisance. The words say which store it is. Without hot store and
- * record store nothing can be read, and it is not ready.
+ * record store nothing can be read, and it is not ready. A business with stores of its own has a word for each of them, and
+ * makes nobody unready: all others are served as ever, and it is as far as its stores allow.
  *
  * Anybody may ask, so a store's word is "ok" or a code and a few words of ours, never an address or what a driver said. Why
  * it fails the log says, once by the breaker and by `tidemark doctor` on demand.
  */
 import { sleep, type Clock } from '../core/clock.ts'
 import type { StoreName } from '../core/degraded.ts'
+import type { BusinessNumber } from '../core/domain.ts'
 import { isTidemarkError, publicMessage } from '../core/errors.ts'
+import type { Readiness } from '../gateway/health.ts'
 import type { OpenStores } from '../stores/open.ts'
 
 /** Those who ask wait a second or two. A store that takes longer is down for them. */
 const PATIENCE_MS = 2_000
 
 /** The stores that are asked. */
-export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'>
+export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'> & {
+  /** Of businesses that have their own. */
+  tenants?: ReadonlyMap<BusinessNumber, Asked>
+}
+type Asked = Record<'hot' | 'log' | 'records', { check(): Promise<void> }>
+type Words = Record<StoreName, string>
 
-export async function readiness(stores: AskedStores, clock: Clock): Promise<{ ok: boolean; stores: Record<StoreName, string> }> {
-  const [hotStore, log, recordStore] = await Promise.all([stores.hot, stores.log, stores.records].map((store) => wordOf(store, clock)))
-  const words = { hotStore, log, recordStore } as Record<StoreName, string>
-  return { ok: hotStore === 'ok' || recordStore === 'ok', stores: words }
+/** `businesses`: their names. */
+export async function readiness(
+  stores: AskedStores,
+  clock: Clock,
+  businesses: readonly { number: BusinessNumber; name: string }[] = [],
+): Promise<Readiness> {
+  const [words, tenants] = await Promise.all([
+    wordsOf(stores, clock),
+    Promise.all(
+      businesses.flatMap(({ number, name }) => {
+        const own = stores.tenants?.get(number)
+        return own === undefined ? [] : [wordsOf(own, clock).then((ofTenant) => [name, ofTenant] as const)]
+      }),
+    ),
+  ])
+  return {
+    ok: words.hotStore === 'ok' || words.recordStore === 'ok',
+    stores: words,
+    ...(tenants.length > 0 && { tenants: Object.fromEntries(tenants) }),
+  }
+}
+
+async function wordsOf({ hot, log, records }: Asked, clock: Clock): Promise<Words> {
+  const [hotStore, logWord, recordStore] = await Promise.all([wordOf(hot, clock), wordOf(log, clock), wordOf(records, clock)])
+  return { hotStore, log: logWord, recordStore }
 }
 
 async function wordOf(store: { check(): Promise<void> }, clock: Clock): Promise<string> {

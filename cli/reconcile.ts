@@ -3,7 +3,9 @@
  * deployment need run. What differs is printed, and there is a bug: `count = number of rows in that state` always holds.
  */
 import { systemClock } from '../core/clock.ts'
-import { openMarkRecords } from '../stores/open-marks.ts'
+import type { BusinessConfig } from '../core/config.ts'
+import { saysDown } from '../core/degraded.ts'
+import { openMarkRecords, type OpenMarkRecords } from '../stores/open-marks.ts'
 import { reconcileWhole } from '../subgraphs/thumbup/whole-reconciliation.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './data-folder.ts'
@@ -12,38 +14,67 @@ import { readSettings, type Flags } from './settings.ts'
 /** Drifting subjects and owners that are printed, of each business; all are counted. */
 const PRINTED_MAX = 100
 
-/** Resolves to false if there is drift. */
-export async function reconcile(flags: Flags & { business?: string }, print: (line: string) => void): Promise<boolean> {
+/** What a recount ends with. */
+export type Reconciled = {
+  /** Subjects and owners whose counts differ. */
+  drifting: number
+  /** Businesses whose record store does not answer. */
+  unchecked: number
+}
+
+/** The command's: that nobody knows is not that it differs. */
+export function exitStatus({ drifting, unchecked }: Reconciled): 0 | 1 | 2 {
+  if (drifting > 0) return 1
+  return unchecked > 0 ? 2 : 0
+}
+
+/** A business that cannot be recounted keeps no other from being. */
+export async function reconcile(flags: Flags & { business?: string }, print: (line: string) => void): Promise<Reconciled> {
   const config = readSettings(flags)
   const businesses =
     flags.business === undefined ? config.businesses.filter(({ thumbup }) => thumbup.enabled) : [businessOf(config, flags.business)]
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
-  let total = 0
+  const total: Reconciled = { drifting: 0, unchecked: 0 }
   try {
-    for (const { name, number } of businesses) {
-      let [subjects, owners, drifting] = [0, 0, 0]
-      for await (const page of reconcileWhole(stores.of(number), number)) {
-        subjects += page.subjects
-        owners += page.owners
-        const lines = [
-          ...page.drift.map(
-            ({ oid, counts, rows }) =>
-              `DRIFT  ${name}/${oid}: ${counts.likes} likes and ${counts.dislikes} dislikes are counted, ${rows.likes} and ${rows.dislikes} are stored`,
-          ),
-          ...page.ownerDrift.map(
-            ({ owner, likes, summed }) =>
-              `DRIFT  ${name}, owner ${owner}: ${likes} likes received are counted, the subjects have ${summed}`,
-          ),
-        ]
-        for (const line of lines.slice(0, Math.max(0, PRINTED_MAX - drifting))) print(line)
-        drifting += lines.length
+    for (const business of businesses) {
+      try {
+        await reconcileOne(stores, business, total, print)
+      } catch (error) {
+        if (!saysDown(error, 'recordStore')) throw error
+        total.unchecked++
+        print(`${business.name}: not recounted, or not to its end: ${(error as Error).message}`)
       }
-      print(`${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ`)
-      total += drifting
     }
   } finally {
     await stores.close()
   }
-  return total === 0
+  return total
+}
+
+/** Adds what differs as it is found, since the store may go away on the way. */
+async function reconcileOne(
+  stores: OpenMarkRecords,
+  { name, number }: BusinessConfig,
+  total: Reconciled,
+  print: (line: string) => void,
+): Promise<void> {
+  let [subjects, owners, drifting] = [0, 0, 0]
+  for await (const page of reconcileWhole(stores.of(number), number)) {
+    subjects += page.subjects
+    owners += page.owners
+    const lines = [
+      ...page.drift.map(
+        ({ oid, counts, rows }) =>
+          `DRIFT  ${name}/${oid}: ${counts.likes} likes and ${counts.dislikes} dislikes are counted, ${rows.likes} and ${rows.dislikes} are stored`,
+      ),
+      ...page.ownerDrift.map(
+        ({ owner, likes, summed }) => `DRIFT  ${name}, owner ${owner}: ${likes} likes received are counted, the subjects have ${summed}`,
+      ),
+    ]
+    for (const line of lines.slice(0, Math.max(0, PRINTED_MAX - drifting))) print(line)
+    drifting += lines.length
+    total.drifting += lines.length
+  }
+  print(`${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ`)
 }

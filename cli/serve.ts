@@ -102,7 +102,7 @@ export async function serve(
           loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders,
         }
       },
-      ready: () => readiness(stores, systemClock),
+      ready: () => readiness(stores, systemClock, config.businesses),
       log,
       registry,
       persisted,

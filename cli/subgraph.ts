@@ -44,7 +44,7 @@ export async function subgraph(name: string, flags: Flags): Promise<void> {
       production: mode === 'production',
       judge: makeJudge(config.server),
       addRoutes(app) {
-        sayNotReady = addOperatorRoutes(app, stores, registry, log).drain
+        sayNotReady = addOperatorRoutes(app, config, stores, registry, log).drain
       },
     },
     (err) => log.error({ err }, 'internal error'),

@@ -119,6 +119,7 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
     }),
   )
   const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
+  void subgraph.lookAtTenants()
   const job = purpose.persists ? await subgraph.startJob() : undefined
   const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
   if (purpose.serves) addMarkMetrics(registry, subgraph, opened)

@@ -67,7 +67,9 @@ program
   .option('--print', 'print the schema of the record store as SQL and change nothing')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
-  .action(async (flags) => (await import('./operate.ts')).migrate(flags, console.log))
+  .action(async (flags) => {
+    if (!(await (await import('./operate.ts')).migrate(flags, console.log, console.error))) process.exitCode = 1
+  })
 
 program
   .command('doctor')
@@ -179,12 +181,15 @@ program
 
 program
   .command('reconcile')
-  .description('Count all stored marks again and compare; ends with status 1 if any count differs. No service need run')
+  .description(
+    'Count all stored marks again and compare; ends with status 1 if any count differs, else with 2 if a record store does not answer',
+  )
   .option('--business <name>', 'only this one (default all that have likes)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
-    if (!(await (await import('./reconcile.ts')).reconcile(flags, console.log))) process.exitCode = 1
+    const { exitStatus, reconcile } = await import('./reconcile.ts')
+    process.exitCode = exitStatus(await reconcile(flags, console.log))
   })
 
 program

@@ -2,7 +2,8 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { feedSchema } from './config-feed.ts'
-import { mysqlSchema, redisSchema } from './config-stores.ts'
+import { sharedPlaces } from './config-places.ts'
+import { mysqlSchema, redisSchema, type storesSchema } from './config-stores.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
 /** Under `thumbup` of a business. */
@@ -118,9 +119,10 @@ export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
 type Tenant = { name: string; thumbup: BusinessThumbup }
 
 /** Of businesses with stores of their own: do they fit the shape, and are they their own? */
-export function tenantMistakes(businesses: readonly Tenant[], data: string, isDistributed: boolean): string[] {
+export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<typeof storesSchema>): string[] {
   const mistakes: string[] = []
-  const folders = new Map([[resolve(data), 'stores.data']])
+  const isDistributed = stores.redis !== undefined
+  const folders = new Map([[resolve(stores.data), 'stores.data']])
   for (const { name, thumbup } of businesses) {
     const own = thumbup.stores
     if (own === undefined) continue
@@ -138,5 +140,6 @@ export function tenantMistakes(businesses: readonly Tenant[], data: string, isDi
     if (holder !== undefined) mistakes.push(`${place}.data is that of ${holder}: give it a folder of its own`)
     folders.set(resolve(own.data), name)
   }
-  return mistakes
+  const tenants = businesses.flatMap(({ name, thumbup: { stores: own } }) => (own === undefined ? [] : [{ name, own }]))
+  return isDistributed ? [...mistakes, ...sharedPlaces(stores, tenants)] : mistakes
 }

@@ -31,6 +31,8 @@ export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
   /** Queries that reads of the record store were let cost, and reads that were refused for their number. */
   recordReads(): { queries: number; refused: number }
+  /** Asks each store once, through its breaker: one that is down opens it. Never rejects. */
+  look(): Promise<void>
   /** Ends the asking; the stores stay open. */
   stop(): void
 }
@@ -57,6 +59,14 @@ export function guardMarkStores(
     records: guardRecords(clock, records, breakers.recordStore, options, reads),
     breakers,
     recordReads: () => ({ ...reads }),
+    async look() {
+      await Promise.allSettled([
+        breakers.hotStore.run([], () => hot.check()),
+        breakers.countCache.run(() => cache.check()),
+        breakers.log.run(() => log.check()),
+        breakers.recordStore.run(() => records.check()),
+      ])
+    },
     stop() {
       for (const breaker of Object.values(breakers)) breaker.stop()
     },

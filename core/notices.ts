@@ -16,6 +16,8 @@ export type Notices = {
   replayed(entries: number, tookMs: number): void
   /** A message of the log cannot be decoded and was set aside; where it stood, and where it is. */
   parked(reason: string, where?: Record<string, string | number>): void
+  /** The same of a business that has stores of its own. */
+  ofBusiness?(name: string): Notices
 }
 
 /** Of those who want no more than errors, everything that is wrong is one. */

@@ -6,8 +6,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Log } from './error-format.ts'
 
-/** `stores`: a word per store: "ok", or what is wrong. */
-export type Readiness = { readonly ok: boolean; readonly stores: Readonly<Record<string, string>> }
+type Words = Readonly<Record<string, string>>
+/** `stores`: a word per store: "ok", or what is wrong. `tenants`: the same of each business that has stores of its own. */
+export type Readiness = { readonly ok: boolean; readonly stores: Words; readonly tenants?: Readonly<Record<string, Words>> }
 
 export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean, log: Log): void {
   app.get('/health/live', (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))

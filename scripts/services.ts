@@ -4,6 +4,9 @@
  * Everything they keep stands in `.services/` (git ignores it; removing it while they are down starts them afresh). `up`
  * may be repeated: what runs is left running, what was killed is started on its data. Servers of other folders, and
  * those of the machine, are never touched: a port that one of them holds is a complaint that names it.
+ *
+ * What `up` starts keeps what it acknowledged, as `tidemark doctor` asks for. `up --for-tests` leaves it to the kernel when Redis'
+ * bytes reach the disk: tests kill processes, not machines, and would wait for a disk twenty times as long.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,17 +20,20 @@ import { lastOutput, listenerOf, runningPid } from './servers/processes.ts'
 import { makeRedis, makeRedisCluster } from './servers/redis.ts'
 import type { Server } from './servers/server.ts'
 
-const USAGE = 'usage: scripts/services up|down|status [redis] [cluster] [kafka] [mariadb]'
+const USAGE = 'usage: scripts/services up|down|status [--for-tests] [redis] [cluster] [kafka] [mariadb]'
 const READY_MS = 60_000
 const HOME = join(import.meta.dirname, '..', '.services')
 /** The base of the ports of the last `up`. */
 const PORTS = join(HOME, 'ports')
 
-function makeServers(names: readonly ServerName[]): Server[] {
+const FOR_TESTS = '--for-tests'
+const DURABLE = ['appendfsync always']
+
+function makeServers(names: readonly ServerName[], redisSettings: readonly string[] = []): Server[] {
   const ports = portsFrom(portBase(process.env))
   const make: Record<ServerName, () => Server> = {
-    redis: () => makeRedis(join(HOME, 'redis'), ports.redis),
-    cluster: () => makeRedisCluster(join(HOME, 'cluster'), ports.cluster),
+    redis: () => makeRedis(join(HOME, 'redis'), ports.redis, redisSettings),
+    cluster: () => makeRedisCluster(join(HOME, 'cluster'), ports.cluster, redisSettings),
     kafka: () => makeKafka(join(HOME, 'kafka'), ports.kafka),
     mariadb: () => makeMariadb(join(HOME, 'mariadb'), ports.mariadb),
   }
@@ -117,7 +123,8 @@ function runsInPart(server: Server): boolean {
 }
 
 async function main(args: readonly string[]): Promise<number> {
-  const [command, ...names] = args
+  const [command, ...rest] = args
+  const names = rest.filter((name) => name !== FOR_TESTS)
   const unknown = names.filter((name) => !SERVER_NAMES.some((known) => known === name))
   if (command === undefined || !['up', 'down', 'status'].includes(command) || unknown.length > 0) {
     process.stderr.write(`${unknown.length > 0 ? `unknown server ${unknown.join(', ')}; ` : ''}${USAGE}\n`)
@@ -126,7 +133,10 @@ async function main(args: readonly string[]): Promise<number> {
   const sentence = otherPorts()
   if (sentence !== undefined) process.stderr.write(`${sentence}\n`)
   if (sentence !== undefined && command === 'up') return 1
-  const servers = makeServers(names.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => names.includes(name)))
+  const servers = makeServers(
+    names.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => names.includes(name)),
+    rest.includes(FOR_TESTS) ? [] : DURABLE,
+  )
   mkdirSync(HOME, { recursive: true })
   const work = () => {
     if (command === 'up') writeFileSync(PORTS, String(portBase(process.env)))

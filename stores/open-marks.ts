@@ -25,7 +25,7 @@ import { openMysqlMarkRecords } from './mysql/mark-records.ts'
 import { openRedisCountCache } from './redis/count-cache.ts'
 import { openRedisMarkStore } from './redis/mark-store.ts'
 import { withSecondCache } from './second-cache.ts'
-import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { closeAll, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenMarks = {
   /** Of all businesses that have none of their own. */
@@ -85,12 +85,15 @@ export async function openDistributedMarks(
     opened.push(kept)
     return kept
   }
-  async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents): Promise<MarkStores> {
-    const cacheOptions = { ...servers.redis, regions, retryMaxMs: COUNTS_RETRY_MAX_MS }
+  /** What is wrong with the servers of a tenant is his trouble: to all others, and at a start, they are down. */
+  async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
+    const mayBeUnfit = tenant !== undefined
+    const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
+    const cacheOptions = { ...redis, retryMaxMs: COUNTS_RETRY_MAX_MS }
     const first = openRedisCountCache(cacheOptions)
     const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
-      hot: await keep(openRedisMarkStore({ ...servers.redis, regions, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
+      hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
       cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
       log: await keep(
         openKafkaLog(
@@ -100,13 +103,14 @@ export async function openDistributedMarks(
             topicPrefix,
             stream: 'marks',
             mayBeDown: true,
+            mayBeUnfit,
             batchKeysMax: WINDOW_KEYS_MAX,
             partitionsAtOnce: PARTITIONS_AT_ONCE,
           },
-          { clock, logger },
+          { clock, logger: tenant === undefined ? logger : loggerOf(logger, tenant.name) },
         ),
       ),
-      records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions }, clock)),
+      records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions, mayBeUnfit }, clock)),
       events,
     }
   }
@@ -118,7 +122,7 @@ export async function openDistributedMarks(
     const tenants = new Map<BusinessNumber, MarkStores>()
     for (const business of tenantsOf(config)) {
       const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
-      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events))
+      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events, business))
     }
     return { marks, tenants, close: () => closeAll(opened) }
   } catch (error) {
@@ -127,7 +131,10 @@ export async function openDistributedMarks(
   }
 }
 
-/** The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked. */
+/**
+ * The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked, and one that does
+ * not take us says so when it is asked.
+ */
 export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
 
 export async function openMarkRecords(config: Config, clock: Clock): Promise<OpenMarkRecords> {
@@ -135,7 +142,7 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
   const opened: { close(): Promise<void> }[] = []
   async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
     if (server !== undefined) {
-      const records = await openMysqlMarkRecords({ ...server, regions }, clock)
+      const records = await openMysqlMarkRecords({ ...server, regions, mayBeUnfit: true }, clock)
       opened.push(records)
       return records
     }
@@ -172,6 +179,11 @@ export function markJournalsFolder(data: string, tenant: BusinessConfig | undefi
 /** What is read again has no undone marks: so viewers stay for as long as those are remembered. */
 function idleMsOf({ thumbup: { idleMs, tombstoneMs } }: Config): number {
   return Math.max(idleMs, tombstoneMs + DAY_MS)
+}
+
+/** Where the Redis of a business is configured. */
+export function redisSettingOf(tenant: string | undefined): string {
+  return tenant === undefined ? 'stores.redis' : `businesses: ${tenant}: thumbup.stores.redis`
 }
 
 /** Businesses with stores of their own. */

@@ -11,7 +11,7 @@ import { UNAVAILABLE, type AnyStoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { examineKafka } from './kafka/examine.ts'
 import { migrateKafka } from './kafka/topics.ts'
-import { tenantTopicPrefix, tenantsOf } from './open-marks.ts'
+import { redisSettingOf, tenantTopicPrefix, tenantsOf } from './open-marks.ts'
 import { openLegacy } from './open-seen.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
@@ -35,37 +35,51 @@ type ServersOf = {
   mysql: Distributed['mysql'] | undefined
 }
 
-/** Creates tables and topics; may be repeated. Returns a sentence per thing done or found. */
-export async function migrateStores(config: Config, clock: Clock, logger: StoreLogger): Promise<string[]> {
-  const [common, ...tenants] = allServersOf(config)
-  const sentences = await migrateSet(config, clock, logger, common as ServersOf)
-  const refused: unknown[] = []
-  for (const servers of tenants) {
-    try {
-      sentences.push(...(await migrateSet(config, clock, logger, servers)).map((sentence) => `${servers.business}: ${sentence}`))
-    } catch (error) {
-      if (!isTidemarkError(error)) throw error
-      refused.push(new TidemarkError(error.code, `the stores of business "${servers.business}": ${error.message}`, { cause: error }))
-    }
-  }
-  if (refused.length > 0) throw refused[0]
-  return sentences
+export type Migration = {
+  /** A sentence per thing done or found. */
+  done: string[]
+  /** What could not be prepared, of businesses with stores of their own. */
+  refused: TidemarkError[]
 }
 
-async function migrateSet(config: Config, clock: Clock, logger: StoreLogger, { business, kafka, mysql }: ServersOf): Promise<string[]> {
-  const applied =
-    mysql &&
-    (await withDatabase(clock, mysql, async (database) => {
-      const names = await migrateMysql(database, clock)
-      await checkSchema(database, config.stores.regions)
-      return names
-    }))
-  const { created, findings } = await migrateKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)
-  return [
-    ...(applied?.length === 0 ? ['the schema of the record store is up to date'] : (applied ?? []).map((name) => `applied ${name}`)),
-    ...(created.length === 0 ? ['all topics exist'] : created.map((topic) => `created topic ${topic}`)),
-    ...findings,
-  ]
+/**
+ * Creates tables and topics; may be repeated. Rejects if the common ones cannot be prepared; what is wrong with those of a
+ * business keeps no other from being prepared.
+ */
+export async function migrateStores(config: Config, clock: Clock, logger: StoreLogger): Promise<Migration> {
+  const { regions } = config.stores
+  const [common, ...tenants] = allServersOf(config)
+  const { mysql, kafka } = common as ServersOf
+  const migration: Migration = {
+    done: [...(await migrateRecords(regions, clock, mysql)), ...(await migrateLog(logger, kafka))],
+    refused: [],
+  }
+  for (const { business, mysql: own, kafka: ownTopics } of tenants) {
+    for (const migrate of [() => migrateRecords(regions, clock, own), () => migrateLog(logger, ownTopics, 'marks')]) {
+      try {
+        migration.done.push(...(await migrate()).map((sentence) => `${business}: ${sentence}`))
+      } catch (error) {
+        if (!isTidemarkError(error)) throw error
+        migration.refused.push(new TidemarkError(error.code, `the stores of business "${business}": ${error.message}`, { cause: error }))
+      }
+    }
+  }
+  return migration
+}
+
+async function migrateRecords(regions: number, clock: Clock, mysql: Distributed['mysql'] | undefined): Promise<string[]> {
+  if (mysql === undefined) return []
+  const applied = await withDatabase(clock, mysql, async (database) => {
+    const names = await migrateMysql(database, clock)
+    await checkSchema(database, regions)
+    return names
+  })
+  return applied.length === 0 ? ['the schema of the record store is up to date'] : applied.map((name) => `applied ${name}`)
+}
+
+async function migrateLog(logger: StoreLogger, kafka: Distributed['kafka'], only?: 'marks'): Promise<string[]> {
+  const { created, findings } = await migrateKafka(kafkaConnection(kafka), { ...kafka, ...(only && { only }) }, logger)
+  return [...(created.length === 0 ? ['all topics exist'] : created.map((topic) => `created topic ${topic}`)), ...findings]
 }
 
 /** A tenant's marks have a stream of their own; events of all go to the common topics. */
@@ -112,17 +126,19 @@ async function examineLegacy(config: Config, clock: Clock): Promise<Finding[]> {
 async function examineSet(config: Config, clock: Clock, logger: StoreLogger, servers: ServersOf): Promise<Finding[]> {
   const { business, redis, kafka, mysql } = servers
   const examined = await Promise.all([
-    ...[redis, redis?.second].filter((each) => each !== undefined).map((each) => examineRedis(each, clock)),
+    ...[redis, redis?.second]
+      .filter((each) => each !== undefined)
+      .map((each) => examineRedis({ ...each, setting: redisSettingOf(business) }, clock)),
     examine('log', kafka.tls !== undefined, async () => [
       ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
       ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
     ]),
-    ...(mysql === undefined ? [] : [examineMysql(mysql, config.stores.regions, clock)]),
+    ...(mysql === undefined ? [] : [examineMysql(mysql, config, clock)]),
   ])
   return examined.flat()
 }
 
-function examineRedis(redis: Omit<Distributed['redis'], 'second'>, clock: Clock): Promise<Finding[]> {
+function examineRedis(redis: Omit<Distributed['redis'], 'second'> & { setting: string }, clock: Clock): Promise<Finding[]> {
   return examine('hotStore', redis.tls !== undefined || redis.urls.some((url) => url.startsWith('rediss:')), async () => {
     const findings = await checkRedis(redis, () => clock.now())
     return findings.map(({ severity, node, sentence }) => ({
@@ -132,11 +148,11 @@ function examineRedis(redis: Omit<Distributed['redis'], 'second'>, clock: Clock)
   })
 }
 
-function examineMysql(mysql: Distributed['mysql'], regions: number, clock: Clock): Promise<Finding[]> {
+function examineMysql(mysql: Distributed['mysql'], { stores, thumbup }: Config, clock: Clock): Promise<Finding[]> {
   return examine('recordStore', mysql.tls !== undefined, () =>
     withDatabase(clock, mysql, async (database) => {
-      const findings = await checkMysql(database, clock)
-      await checkSchema(database, regions)
+      const findings = await checkMysql(database, clock, thumbup.changes.feed === 'binlog')
+      await checkSchema(database, stores.regions)
       return findings
     }),
   )

@@ -6,6 +6,12 @@ export type Distributed = Required<Pick<Config['stores'], 'redis' | 'kafka' | 'm
 /** Where adapters say what they do by themselves, such as connecting again. pino's fits. */
 export type StoreLogger = Record<'debug' | 'info' | 'warn' | 'error', (fields: object, message: string) => void>
 
+/** The same; each line names the business. */
+export function loggerOf(logger: StoreLogger, business: string): StoreLogger {
+  const say = (level: keyof StoreLogger) => (fields: object, message: string) => logger[level]({ business, ...fields }, message)
+  return { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') }
+}
+
 export function kafkaConnection({ brokers, tls, sasl }: Distributed['kafka']) {
   return { brokers, ...(tls && { tls }), ...(sasl && { sasl }) }
 }

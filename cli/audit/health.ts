@@ -36,13 +36,17 @@ export const health: readonly Check[] = [
     sentence: '/health/ready says that every store answers.',
     async check(audit) {
       const { status, body } = await askHealth(audit.url, '/health/ready')
-      const { ok, stores } = body as { ok?: unknown; stores?: Record<string, unknown> }
+      type Words = Record<string, unknown>
+      const { ok, stores, tenants = {} } = body as { ok?: unknown; stores?: Words; tenants?: Record<string, Words> }
       expectEqual('status and ok', [status, ok], [200, true])
-      expectEqual(
-        'the stores',
-        STORES.map((name) => `${name}: ${String(stores?.[name])}`),
-        STORES.map((name) => `${name}: ok`),
-      )
+      const own = Object.entries(tenants).map(([business, words]) => [`the stores of business ${business}`, words] as const)
+      for (const [whose, words] of [['the stores', stores] as const, ...own]) {
+        expectEqual(
+          whose,
+          STORES.map((name) => `${name}: ${String(words?.[name])}`),
+          STORES.map((name) => `${name}: ok`),
+        )
+      }
     },
   },
   {

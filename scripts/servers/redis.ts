@@ -4,7 +4,8 @@
  * What was acknowledged survives `kill -9` of the process: the append-only file is written before the answer goes out.
  * That is so with `appendfsync no` and `always`, but not with `everysec`, which puts the write off for up to two seconds
  * while an fsync is under way (`flushAppendOnlyFile` in Redis' aof.c). `no` leaves the fsync to the kernel: these servers
- * are for tests, and need not survive a power cut. Real ones want `always`.
+ * are for tests, and need not survive a power cut. Real ones want `always`, and so do those that somebody tries Tidemark on: then
+ * it is among the settings, of which the last of a name counts.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -28,6 +28,8 @@ export type SupervisorOptions<M> = MemberOptions<M> & {
   startMaxMs: number
   /** Begin although no broker answers: the consumer joins when one does. */
   mayBeDown: boolean
+  /** Begin although the topic is missing: the consumer joins when there is one. */
+  mayBeMissing?: boolean
 }
 
 export type Collaborators = {
@@ -91,7 +93,9 @@ export async function superviseConsumer<M>(
       if (stopped || giveUp(reason)) break
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
       restarts++
-      logger.warn({ err: reason, restarts }, 'the consumer of the log ended; starting another')
+      // Whoever waits for a topic has been told once.
+      const level = options.mayBeMissing === true && isMissing(reason) ? 'debug' : 'warn'
+      logger[level]({ err: reason, restarts }, 'the consumer of the log ended; starting another')
       await Promise.race([sleep(clock, delayAfter(failures)), stopping])
     }
     begunOnce.reject(new TidemarkError('LOG_UNAVAILABLE', 'the consumer was stopped before it had begun'))
@@ -99,6 +103,8 @@ export async function superviseConsumer<M>(
 
   /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
   function giveUp(reason: unknown): boolean {
+    if (hasBegun) return false
+    if (options.mayBeMissing === true && isMissing(reason)) begin()
     if (hasBegun) return false
     const patienceMs = isMissing(reason) ? MISSING_MAX_MS : options.startMaxMs
     const isPatient = clock.now() - began < patienceMs

@@ -33,6 +33,8 @@ export type KafkaLogOptions = {
   groupId?: string
   /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
+  /** With `mayBeDown`: topics that are missing count as a log that is down, until somebody has made them. Default false. */
+  mayBeUnfit?: boolean
   /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
   appendMaxMs?: number
   /** Bytes that may wait to be sent. Default 64 MiB. */
@@ -94,7 +96,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
     const outgoing = messages.flatMap((message) =>
       encodePieces(message, FLUSH_BYTES_MAX).map((value): Outgoing => ({ topic: names.flushes, region: message.region, value })),
     )
-    if (outgoing.length > 0) await appender.append(outgoing)
+    if (outgoing.length > 0) await appender.append(outgoing).catch(asDown)
   }
 
   async function appendRewards(events: Parameters<Log['appendRewards']>[0]): Promise<void> {
@@ -127,6 +129,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
       hungAfterMs: options.hungAfterMs ?? 60_000,
       startMaxMs: START_MAX_MS,
       mayBeDown: options.mayBeDown ?? false,
+      mayBeMissing: options.mayBeUnfit ?? false,
     })
     consumers.add(consumer)
     return {
@@ -147,7 +150,12 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   }
 
   async function check(): Promise<void> {
-    await withAdmin((connected) => countPartitions(connection, connected, names))
+    await withAdmin((connected) => countPartitions(connection, connected, names)).catch(asDown)
+  }
+
+  function asDown(error: unknown): never {
+    if (options.mayBeUnfit !== true || !isTidemarkError(error) || error.code !== 'TOPIC_MISSING') throw error
+    throw new TidemarkError('LOG_UNAVAILABLE', error.message, { cause: error })
   }
 
   async function checkAtFirst(): Promise<void> {
@@ -156,7 +164,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
         await check()
         return
       } catch (error) {
-        if (!isMissing(error) || clock.now() - began >= MISSING_MAX_MS) throw error
+        if (!isMissing(error) || options.mayBeUnfit === true || clock.now() - began >= MISSING_MAX_MS) throw error
       }
     }
   }

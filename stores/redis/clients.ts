@@ -27,6 +27,8 @@ export type RedisConnectionOptions = {
   commandTimeoutMs?: number
   /** Milliseconds during which a call is tried again. Minimum 0. Default 5000, which outlasts a failover only if cluster-node-timeout is below about 3 s. */
   retryMaxMs?: number
+  /** Where it is configured, for sentences. Default "stores.redis". */
+  setting?: string
 }
 
 export type RedisClient = Redis | Cluster
@@ -80,7 +82,7 @@ function credentialsOf(options: RedisConnectionOptions, first: Place): Credentia
 export function accountOf(options: RedisConnectionOptions): Account {
   const [first] = options.urls.map(placeOf)
   const { username, password } = first === undefined ? { username: undefined, password: undefined } : credentialsOf(options, first)
-  return { username: username ?? 'default', hasPassword: password !== undefined }
+  return { username: username ?? 'default', hasPassword: password !== undefined, setting: options.setting ?? 'stores.redis' }
 }
 
 /** What a single server's connection and each node's of a Cluster have in common. */

@@ -30,6 +30,8 @@ export type RedisCountCacheOptions = RedisConnectionOptions & {
   countTtlMs?: number
   /** The same for counts of zero. Minimum 1. Default ten minutes. */
   zeroTtlMs?: number
+  /** As of the mark store. Default false. */
+  mayBeUnfit?: boolean
 }
 
 const PER_COMMAND = 500
@@ -39,7 +41,7 @@ export function openRedisCountCache(options: RedisCountCacheOptions): CountCache
   checkKeyOptions({ prefix, expireMs: 0 })
   const layout = makeMarkLayout(prefix, regions)
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
-  const verify = makeVerification(connection, layout, MARK_FORMAT)
+  const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const following = makeCountFollowing(connection, layout)
   const counts = makeCounts(connection, layout, { countTtlMs, zeroTtlMs })
   const likers = makeLikers(connection, layout, countTtlMs)

@@ -22,7 +22,8 @@ const FULL = /^OOM |No space left on device/
 /** The server wants other credentials, or gives these fewer rights: no use in trying again before somebody changes them. */
 export class RedisRefusal extends TidemarkError {}
 
-export type Account = { username: string; hasPassword: boolean }
+/** `setting`: where it is configured. */
+export type Account = { username: string; hasPassword: boolean; setting: string }
 
 export function isMissingScript(error: unknown): boolean {
   return messageOf(error).startsWith('NOSCRIPT')
@@ -55,10 +56,10 @@ export function toTidemarkError(error: unknown, address: string, account: Accoun
 }
 
 /** After a password was refused, a connection goes on without one: then commands fail with NOAUTH. */
-function refusalOf(said: string, { username, hasPassword }: Account): string {
+function refusalOf(said: string, { username, hasPassword, setting }: Account): string {
   if (/\b(NOPERM|DENIED)\b/.test(said)) return `does not allow user "${username}" what we do (${said}): see its ACL, and its protected mode`
-  if (hasPassword) return `refuses the password of user "${username}" (${said}): correct stores.redis.username and password`
-  return `wants a password, and none is set (${said}): set stores.redis.password, and username unless it is "default"`
+  if (hasPassword) return `refuses the password of user "${username}" (${said}): correct ${setting}.username and password`
+  return `wants a password, and none is set (${said}): set ${setting}.password, and username unless it is "default"`
 }
 
 function messageOf(error: unknown): string {

@@ -25,6 +25,8 @@ export type RedisMarkStoreOptions = RedisConnectionOptions & {
    * and filled again. Default 0: never. Minimum otherwise one day, within which everything must have been persisted.
    */
   expireMs?: number
+  /** True: data of another deployment there makes it count as down; calls reject with HOT_STORE_UNAVAILABLE. Default false. */
+  mayBeUnfit?: boolean
 }
 
 export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
@@ -32,7 +34,7 @@ export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
   checkKeyOptions({ prefix, expireMs })
   const layout = makeMarkLayout(prefix, regions)
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
-  const verify = makeVerification(connection, layout, MARK_FORMAT)
+  const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const port = {
     ...makeMarkReading(connection, layout),
     ...makeMarkWriting(connection, layout, expireMs),

@@ -49,8 +49,11 @@ export async function checkRedisAtStart(store: { check(): Promise<void> }): Prom
   }
 }
 
-/** Wraps a method so that nothing is read or written before the stored region count is known to be ours. */
-export function makeVerification(connection: Connection, { meta, regions }: VerifiedLayout, ourFormat: string) {
+/**
+ * Wraps a method so that nothing is read or written before the stored region count is known to be ours. One that `mayBeUnfit`
+ * counts as down while it holds what is not ours.
+ */
+export function makeVerification(connection: Connection, { meta, regions }: VerifiedLayout, ourFormat: string, mayBeUnfit = false) {
   let verified = false
   let underway: Promise<void> | undefined
 
@@ -76,12 +79,19 @@ export function makeVerification(connection: Connection, { meta, regions }: Veri
     verified = true
   }
 
+  function refuse(error: unknown): never {
+    if (!mayBeUnfit || !isTidemarkError(error) || error.code !== 'DATA_INCOMPATIBLE') throw error
+    throw new TidemarkError('HOT_STORE_UNAVAILABLE', error.message, { cause: error })
+  }
+
   return function verify<A extends unknown[], T>(method: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
     return async (...args) => {
       if (!verified) {
-        underway ??= verifyOnce().finally(() => {
-          underway = undefined
-        })
+        underway ??= verifyOnce()
+          .catch(refuse)
+          .finally(() => {
+            underway = undefined
+          })
         await underway
       }
       return method(...args)

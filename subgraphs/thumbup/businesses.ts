@@ -1,4 +1,7 @@
-/** The businesses as thumbup sees them: some have none, some are deleted and must say so. */
+/**
+ * The businesses as thumbup sees them: some have none, some are deleted and must say so. What is deleted stays in the graph:
+ * its fields are null with BUSINESS_DELETED, so that no client's operations break because of what they ask for beside it.
+ */
 import { makeBusinesses } from '../../core/businesses.ts'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
@@ -7,8 +10,14 @@ import { TidemarkError } from '../../core/errors.ts'
 export type ThumbupBusinesses = {
   /** Those that are served. */
   readonly all: readonly BusinessConfig[]
+  /** Those that are in the graph: they are served, or deleted. */
+  readonly shown: readonly BusinessConfig[]
   /** Throws BUSINESS_UNKNOWN, BUSINESS_DELETED. */
   byName(name: string): BusinessConfig
+  /** Of those in the graph. Throws BUSINESS_UNKNOWN. */
+  shownByName(name: string): BusinessConfig
+  /** Throws BUSINESS_DELETED if this one of the graph is. */
+  requireServed(business: BusinessConfig): void
   /** Undefined for what is not served. */
   byNumber(number: BusinessNumber): BusinessConfig | undefined
   /** Numbers of those whose data is to be removed. */
@@ -19,18 +28,36 @@ export function isServed({ thumbup }: BusinessConfig): boolean {
   return thumbup.enabled && !thumbup.deleted
 }
 
+export function isShown({ thumbup }: BusinessConfig): boolean {
+  return thumbup.enabled || thumbup.deleted
+}
+
 export function makeThumbupBusinesses(configured: readonly BusinessConfig[]): ThumbupBusinesses {
   const served = makeBusinesses(configured.filter(isServed))
   const others = new Map(configured.filter((business) => !isServed(business)).map((business) => [business.name, business]))
+
+  function shownByName(name: string): BusinessConfig {
+    const other = others.get(name)
+    if (other === undefined) return served.byName(name)
+    if (other.thumbup.deleted) return other
+    throw new TidemarkError('BUSINESS_UNKNOWN', `business "${name}" has no likes: set its thumbup.enabled in tidemark.yaml`)
+  }
+
+  function requireServed({ name, thumbup }: BusinessConfig): void {
+    if (!thumbup.deleted) return
+    throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: nothing of it can be marked or read any more`)
+  }
+
   return {
     all: served.all,
+    shown: configured.filter(isShown),
     byName(name) {
-      const other = others.get(name)
-      if (other === undefined) return served.byName(name)
-      if (other.thumbup.deleted)
-        throw new TidemarkError('BUSINESS_DELETED', `business "${name}" was deleted: nothing of it can be marked or read any more`)
-      throw new TidemarkError('BUSINESS_UNKNOWN', `business "${name}" has no likes: set its thumbup.enabled in tidemark.yaml`)
+      const business = shownByName(name)
+      requireServed(business)
+      return business
     },
+    shownByName,
+    requireServed,
     byNumber: served.byNumber,
     deleted: new Set(configured.filter(({ thumbup }) => thumbup.deleted).map(({ number }) => number)),
   }

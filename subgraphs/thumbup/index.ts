@@ -9,7 +9,7 @@ import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mar
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
-import { isServed, makeThumbupBusinesses } from './businesses.ts'
+import { isShown, makeThumbupBusinesses } from './businesses.ts'
 import { openCountStream } from './count-stream.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './job.ts'
 import { makeLikersRead } from './likers.ts'
@@ -30,6 +30,8 @@ export type ThumbupSubgraph = {
   service: ThumbupService
   /** The loaders of one request. What they had to do without goes into its collector. */
   makeLoaders(degraded?: Degraded, lasting?: boolean): ThumbupLoaders
+  /** Asks the stores of businesses that have their own, so that one that is down is told of before anybody needs it. */
+  lookAtTenants(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ThumbupJob>
   /** What a tail of changes is applied to, of the stores of this business. */
@@ -54,12 +56,18 @@ export type ThumbupOptions = {
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
 }
 
-/** Is there a business with likes? Without one there is no subgraph. */
+/** Is there a business with likes, or one that had some? Without one there is no subgraph. */
 export function hasThumbup(config: Config): boolean {
-  return config.businesses.some(isServed)
+  return config.businesses.some(isShown)
 }
 
-type Part = { pipeline: Pipeline; refresh: CountRefresh; likers: ReturnType<typeof makeLikersRead>; name: string | undefined }
+type Part = {
+  pipeline: Pipeline
+  refresh: CountRefresh
+  likers: ReturnType<typeof makeLikersRead>
+  name: string | undefined
+  notices: Notices
+}
 
 /** The service works on guarded stores, the job on the stores as they are: it may wait, and retries without limit. */
 export function makeThumbupSubgraph(
@@ -83,8 +91,9 @@ export function makeThumbupSubgraph(
   const all = [common, ...own.values()]
 
   function makePart(partStores: ThumbupStores, tenant: { number: BusinessNumber; name: string } | undefined): Part {
-    const outages = makeOutageNotices(clock, notices)
-    const journals = partStores.journals === undefined ? undefined : noticeReplays(clock, partStores.journals, notices)
+    const ours = tenant === undefined ? notices : (notices.ofBusiness?.(tenant.name) ?? notices)
+    const outages = makeOutageNotices(clock, ours)
+    const journals = partStores.journals === undefined ? undefined : noticeReplays(clock, partStores.journals, ours)
     const isOurs = (number: BusinessNumber): boolean => (tenant === undefined ? !tenants.has(number) : number === tenant.number)
     const pipeline = makePipeline(
       clock,
@@ -101,10 +110,16 @@ export function makeThumbupSubgraph(
       refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
       likers: makeLikersRead(clock, { ...guarded, counts }),
       name: tenant?.name,
+      notices: { ...ours, failed: outages.failed },
     }
   }
 
-  const quotas = startQuotas(clock, businesses.all, (business) => partOf(business).pipeline.guarded.records, notices.failed)
+  const quotas = startQuotas(
+    clock,
+    businesses.all,
+    (business) => partOf(business).pipeline.guarded.records,
+    (business, error) => partOf(business).notices.failed(error),
+  )
   const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
   const resolvers = makeThumbupResolvers(businesses, service, {
     likers: (subject, viewer, before, first, degraded) => partOf(subject.business).likers(subject, viewer, before, first, degraded),
@@ -128,8 +143,11 @@ export function makeThumbupSubgraph(
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
     makeLoaders: makeThumbupLoaders((business) => sources.get(partOf(business)) as NonNullable<ReturnType<typeof sources.get>>),
+    async lookAtTenants() {
+      await Promise.all([...own.values()].map(({ pipeline }) => pipeline.guarded.look()))
+    },
     async startJob() {
-      const jobs = await Promise.all(all.map(({ pipeline }) => pipeline.startJob(notices.parked)))
+      const jobs = await Promise.all(all.map((part) => part.pipeline.startJob(part.notices.parked)))
       return {
         figures: () => jobs.map((job) => job.figures()).reduce(summed),
         async stop() {

@@ -27,7 +27,7 @@ export function startQuotas(
   clock: Clock,
   businesses: readonly BusinessConfig[],
   recordsOf: (business: BusinessNumber) => Pick<MarkRecords, 'listSubjects'>,
-  onError: (error: unknown) => void,
+  onError: (business: BusinessNumber, error: unknown) => void,
 ): Quotas {
   const buckets = new Map<BusinessNumber, { bucket: TokenBucket; perSecond: number }>()
   const stored = new Map<BusinessNumber, { marks: number; max: number; name: string }>()
@@ -55,7 +55,7 @@ export function startQuotas(
         after = undefined
         sum = 0
       },
-      onError,
+      (error) => onError(business, error),
     )
   })
 

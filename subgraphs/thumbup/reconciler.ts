@@ -136,13 +136,15 @@ export function startReconciler(
 
 export type Reconciliation = {
   checked: number
+  /** Ids of those that could not be: the record store does not answer, or has been asked enough. */
+  unchecked: string[]
   drift: Drift[]
   ownerDrift: Awaited<ReturnType<MarkRecords['recountOwners']>>
 }
 
 /** On demand: these subjects, and their owners. */
 export async function reconcile(records: MarkRecords, subjects: readonly Subject[]): Promise<Reconciliation> {
-  if (subjects.length === 0) return { checked: 0, drift: [], ownerDrift: [] }
+  if (subjects.length === 0) return { checked: 0, unchecked: [], drift: [], ownerDrift: [] }
   const drift = await records.recount(subjects)
   const owners = await records.getOwners(subjects)
   const distinct = new Map<string, { business: BusinessNumber; owner: string }>()
@@ -151,5 +153,5 @@ export async function reconcile(records: MarkRecords, subjects: readonly Subject
     if (owner !== undefined) distinct.set(`${business}:${owner}`, { business, owner })
   })
   const ownerDrift = distinct.size === 0 ? [] : await records.recountOwners([...distinct.values()])
-  return { checked: subjects.length, drift, ownerDrift }
+  return { checked: subjects.length, unchecked: [], drift, ownerDrift }
 }

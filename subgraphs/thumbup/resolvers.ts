@@ -53,15 +53,18 @@ export type ThumbupReads = {
 type PageArgs = { first: number; after?: string | null }
 /** As another subgraph sent it; with what was foreseen of it, if it came in a list. */
 type Entity = { __typename: string; id: unknown; foreseen?: Foreseen }
-type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen: Foreseen }
+/** `gone`: its business, if that is deleted. */
+type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?: Foreseen; gone?: BusinessConfig }
 type User = { id: unknown }
 type Kinds = 'likes' | 'dislikes'
 
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
   const query = {
     async thumbups(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext, info: GraphQLResolveInfo) {
-      const { name, number } = businesses.byName(args.business)
+      const business = businesses.shownByName(args.business)
+      const { name, number } = business
       checkIds(args.ids)
+      if (businesses.deleted.has(number)) return args.ids.map((id): Thumbup => ({ business: name, id, number, gone: business }))
       const subjects = args.ids.map((oid) => ({ business: number, oid }))
       const foreseen = await foresee(context.loaders, context.viewer?.id, subjects, info)
       return args.ids.map((id, at): Thumbup => ({ business: name, id, number, foreseen: foreseen[at] as Foreseen }))
@@ -71,9 +74,10 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       return { id: userId({ id: args.id ?? viewer.id }) }
     },
     async reconcile(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext) {
-      const { checked, drift, ownerDrift } = await service.reconcile(context.viewer, args.business, args.ids)
+      const { checked, unchecked, drift, ownerDrift } = await service.reconcile(context.viewer, args.business, args.ids, context.degraded)
       return {
         checked,
+        unchecked,
         drift: drift.map(({ oid, counts, rows }) => ({
           id: oid,
           likeCount: counts.likes,
@@ -142,14 +146,22 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return shown && withCounted(context, subject, shown, own, kind)
   }
 
-  async function loadCount(context: ThumbupContext, subject: Subject, viewer: ViewerId | undefined, kind: Kinds): Promise<number | null> {
+  /** `journaledMark`: what the viewer's mark is as soon as the hot store is back. */
+  async function loadCount(
+    context: ThumbupContext,
+    subject: Subject,
+    viewer: ViewerId | undefined,
+    kind: Kinds,
+    journaledMark?: Mark,
+  ): Promise<number | null> {
     const { loaders } = context
     const [counts, held] = await Promise.all([
       loaders.counts.load(subject),
       // Counts are for everybody: that a viewer's own mark cannot be read is no reason to have none.
       viewer === undefined ? null : loaders.marks.load({ viewer, ...subject }),
     ])
-    return counts === null ? null : withCounted(context, subject, counts, held, kind)
+    const own = held === null || journaledMark === undefined ? held : { ...held, mark: journaledMark }
+    return counts === null ? null : withCounted(context, subject, counts, own, kind)
   }
 
   /** Counts from before a mark of his was counted, which this process may still serve, would take back what he has seen. */
@@ -218,6 +230,12 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   }
 
   type Payload = ReturnType<typeof payloadOf>
+
+  function countAfter(context: ThumbupContext, { key, journaledMark }: Payload, kind: Kinds): number | null | Promise<number | null> {
+    if (key === undefined) return null
+    return loadCount(context, subjectOf(key), key.viewer, kind, journaledMark)
+  }
+
   /** Read only if asked for. */
   const payload = {
     async state({ key, changed, outcome }: Payload, _: unknown, context: ThumbupContext) {
@@ -227,10 +245,8 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       // A repetition waits to be persisted as well, but everybody sees what it says already.
       return held && (held.pending && held.counted !== held.mark ? 'PENDING' : 'SETTLED')
     },
-    likeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
-      key ? shownCount(context, subjectOf(key), key.viewer, 'likes') : null,
-    dislikeCount: ({ key }: Payload, _: unknown, context: ThumbupContext) =>
-      key ? shownCount(context, subjectOf(key), key.viewer, 'dislikes') : null,
+    likeCount: (payload: Payload, _: unknown, context: ThumbupContext) => countAfter(context, payload, 'likes'),
+    dislikeCount: (payload: Payload, _: unknown, context: ThumbupContext) => countAfter(context, payload, 'dislikes'),
   }
 
   return {
@@ -239,25 +255,39 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     Query: query,
     Mutation: mutation,
     Subscription: subscription,
-    Thumbup: subjectFields(({ number, id }: Thumbup) => ({ business: number, oid: id })),
+    Thumbup: subjectFields(({ number, id, gone }: Thumbup) => {
+      if (gone !== undefined) businesses.requireServed(gone)
+      return { business: number, oid: id }
+    }),
     User: user,
     MarkPayload: payload,
     ...Object.fromEntries(
-      businesses.all.map((business) => [
+      businesses.shown.map((business) => [
         business.entity,
         // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
-        subjectFields(({ id }: Entity) => ({ business: business.number, oid: checked(String(id)) })),
+        subjectFields(({ id }: Entity) => {
+          businesses.requireServed(business)
+          return { business: business.number, oid: checked(String(id)) }
+        }),
       ]),
     ),
   }
 }
 
 function payloadOf(answer: MarkAnswer) {
-  if (answer.outcome === 'REJECTED') return { ...answer, key: undefined, changed: false }
+  if (answer.outcome === 'REJECTED') return { ...answer, key: undefined, changed: false, journaledMark: undefined }
   if (answer.outcome === 'STALE')
-    return { outcome: answer.outcome, key: answer.key, oldMark: answer.mark, newMark: answer.mark, changed: false }
-  const { outcome, key, old, mark } = answer
-  return { outcome, key, oldMark: old ?? null, newMark: mark, changed: old === undefined ? null : old !== mark }
+    return {
+      outcome: answer.outcome,
+      key: answer.key,
+      oldMark: answer.mark,
+      newMark: answer.mark,
+      changed: false,
+      journaledMark: undefined,
+    }
+  const { outcome, key, old, mark, journaled } = answer
+  const journaledMark = journaled === true ? mark : undefined
+  return { outcome, key, oldMark: old ?? null, newMark: mark, changed: old === undefined ? null : old !== mark, journaledMark }
 }
 
 function withOwn(

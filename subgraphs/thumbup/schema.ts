@@ -4,13 +4,13 @@
  */
 import { readFileSync } from 'node:fs'
 import type { BusinessConfig } from '../../core/config.ts'
-import { isServed } from './businesses.ts'
+import { isShown } from './businesses.ts'
 
 const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.url), 'utf8')
 
-/** At least one of them must have thumbup on. */
+/** At least one of them must have thumbup on, or be deleted. */
 export function thumbupSdl(businesses: readonly BusinessConfig[]): string {
-  const entities = businesses.filter(isServed).map((business) => business.entity)
+  const entities = businesses.filter(isShown).map((business) => business.entity)
   return `${base}
 "A thing a viewer can think something of."
 union Subject = ${entities.join(' | ')}
@@ -21,13 +21,13 @@ function entitySdl(entity: string): string {
   return `
 type ${entity} @key(fields: "id") {
   id: ID!
-  "As the viewer who asks expects it: his own like counts at once. Null if no store answers."
+  "As the viewer who asks expects it: his own like counts at once. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID."
   likeCount: BigCount
   "As likeCount."
   dislikeCount: BigCount
-  "What the viewer who asks thinks; null if no store answers."
+  "What the viewer who asks thinks; null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED."
   viewerMark: Mark @authenticated
-  "Who likes it, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: FIRST_INVALID, CURSOR_INVALID."
+  "Who likes it, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED, FIRST_INVALID, CURSOR_INVALID."
   likers(first: Int! = 20, after: String): LikerConnection @authenticated
 }
 `

@@ -7,7 +7,7 @@
  * one of them is told of its inputs only.
  */
 import type { Clock } from '../../core/clock.ts'
-import type { Degraded } from '../../core/degraded.ts'
+import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../core/input-limits.ts'
@@ -32,6 +32,8 @@ export type MarkAnswer =
       /** Undefined if no store could say. */
       old: Mark | undefined
       mark: Mark
+      /** No store that answers has it yet: what they say is to be read as if they had. */
+      journaled?: true
     }
   /** Something newer is stored, or exactly this. */
   | { outcome: 'STALE'; key: MarkKey; mark: Mark }
@@ -49,8 +51,8 @@ export type ThumbupService = {
   mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]>
   /** In the order of `inputs`. Throws INPUTS_TOO_MANY, FORBIDDEN, UNAUTHENTICATED, or the code of a store that failed all. */
   registerSubjects(viewer: Viewer | undefined, business: string | undefined, inputs: readonly SubjectInput[]): Promise<RegisterAnswer[]>
-  /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, RECORD_STORE_UNAVAILABLE. */
-  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[]): Promise<Reconciliation>
+  /** Throws FORBIDDEN, UNAUTHENTICATED, BUSINESS_UNKNOWN, BUSINESS_DELETED, IDS_TOO_MANY, ID_INVALID; without a collector also RECORD_STORE_UNAVAILABLE. */
+  reconcile(viewer: Viewer | undefined, business: string, ids: readonly string[], degraded?: Degraded): Promise<Reconciliation>
   figures(): ThumbupFigures
 }
 
@@ -90,7 +92,7 @@ export function makeThumbupService(
     const key: MarkKey = { viewer, business, oid }
     if (outcome.status === 'journaled') {
       figures.journaled++
-      return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark }
+      return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark, journaled: true }
     }
     if (outcome.status === 'stale') return { outcome: 'STALE', key, mark: outcome.record.mark }
     pipeline.aggregate(key)
@@ -167,12 +169,18 @@ export function makeThumbupService(
   return {
     mark,
     registerSubjects,
-    async reconcile(viewer, business, ids) {
+    async reconcile(viewer, business, ids, degraded) {
       requireScope(viewer, SCOPE_OPERATOR)
       const { number } = businesses.byName(business)
       checkIds(ids)
       const subjects = [...new Set(ids)].map((oid) => ({ business: number, oid }))
-      return reconcile(pipelineOf(number).guarded.records, subjects)
+      try {
+        return await reconcile(pipelineOf(number).guarded.records, subjects)
+      } catch (error) {
+        if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+        degraded.add('recordStore')
+        return { checked: 0, unchecked: subjects.map(({ oid }) => oid), drift: [], ownerDrift: [] }
+      }
     },
     figures: () => ({ ...figures, sources: Object.fromEntries(sources) }),
   }

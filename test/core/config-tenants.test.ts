@@ -1,6 +1,14 @@
 import { expect, test } from 'vitest'
+import { makeConfig } from '../../core/config.ts'
 import { tenantMistakes } from '../../core/config-thumbup.ts'
 
+const storesOf = (stores: object) => makeConfig([{ name: 'test', values: { stores } }]).stores
+const common = storesOf({ data: '/data/main' })
+const distributed = storesOf({
+  redis: { urls: ['redis://cache:6379'] },
+  kafka: { brokers: ['broker:9092'] },
+  mysql: { url: 'mysql://tidemark:secret@records/tidemark' },
+})
 const tenant = (name: string, stores: { data?: string }) => ({
   name,
   thumbup: { enabled: true, dislikes: true, likesCap: 1_000, deleted: false, stores },
@@ -11,22 +19,70 @@ test.each([
   ['with a dot', '/data/main/.'],
   ['by a way round', '/data/x/../main/'],
 ])('a tenant cannot have the folder of all, %s', (_, data) => {
-  expect(tenantMistakes([tenant('article', { data })], '/data/main', false)).toEqual([
+  expect(tenantMistakes([tenant('article', { data })], common)).toEqual([
     'businesses: article: thumbup.stores.data is that of stores.data: give it a folder of its own',
   ])
 })
 
 test('two tenants cannot share a folder', () => {
-  expect(tenantMistakes([tenant('article', { data: '/data/own' }), tenant('comic', { data: '/data/./own' })], '/data/main', false)).toEqual(
-    ['businesses: comic: thumbup.stores.data is that of article: give it a folder of its own'],
-  )
+  expect(tenantMistakes([tenant('article', { data: '/data/own' }), tenant('comic', { data: '/data/./own' })], common)).toEqual([
+    'businesses: comic: thumbup.stores.data is that of article: give it a folder of its own',
+  ])
 })
 
 test('what is of the other shape is refused', () => {
-  expect(tenantMistakes([tenant('article', { data: '/data/own' })], '/data/main', true)).toEqual([
+  expect(tenantMistakes([tenant('article', { data: '/data/own' })], distributed)).toEqual([
     'businesses: article: thumbup.stores.data is for the embedded shape: give redis, mysql or both',
   ])
-  expect(tenantMistakes([tenant('article', {})], '/data/main', true)).toEqual([
+  expect(tenantMistakes([tenant('article', {})], distributed)).toEqual([
     'businesses: article: thumbup.stores is empty: give redis, mysql or both, or leave it out',
   ])
+})
+
+/** What is wrong with these own stores of the businesses `article` and `comic`. */
+function mistakesOf(...own: object[]): string[] {
+  const businesses = own.map((stores, at) => ({
+    ...{ number: 1 + at, name: ['article', 'comic'][at], entity: ['Article', 'Comic'][at] },
+    thumbup: { stores },
+  }))
+  try {
+    makeConfig([{ name: 'test', values: { businesses, stores: distributed } }])
+    return []
+  } catch (error) {
+    return (error as Error).message.split('\n')
+  }
+}
+
+test.each([
+  ['as it stands', 'redis://cache:6379'],
+  ['without its port', 'redis://cache'],
+  ['with its database number', 'redis://CACHE/0'],
+  ['with an account', 'redis://article:secret@cache:6379'],
+])('the Redis of all is no Redis of its own, %s', (_, url) => {
+  expect(mistakesOf({ redis: { urls: [url] } })).toEqual([
+    'businesses: article: thumbup.stores.redis is that of stores.redis: give it another server, prefix or database number, or leave it out to share',
+  ])
+})
+
+test.each(['mysql://tidemark@records/tidemark', 'mysql://other:secret@records:3306/tidemark'])(
+  'the schema of all is no schema of its own: %s',
+  (url) => {
+    expect(mistakesOf({ mysql: { url } })).toEqual([
+      'businesses: article: thumbup.stores.mysql is that of stores.mysql: give it another server, schema, or leave it out to share',
+    ])
+  },
+)
+
+test('two businesses cannot each have the same Redis or schema of their own', () => {
+  const own = { redis: { urls: ['redis://127.0.0.1:7000'] }, mysql: { url: 'mysql://a@localhost/own' } }
+  const other = { redis: { urls: ['redis://far:1', 'redis://localhost:7000'] }, mysql: { url: 'mysql://b@127.0.0.1/own' } }
+  expect(mistakesOf(own, other)).toEqual([
+    expect.stringMatching(/^businesses: comic: thumbup.stores.redis is that of article:/),
+    expect.stringMatching(/^businesses: comic: thumbup.stores.mysql is that of article:/),
+  ])
+})
+
+test('another database number, prefix or schema of the same server is its own', () => {
+  expect(mistakesOf({ redis: { urls: ['redis://cache/1'] }, mysql: { url: 'mysql://tidemark@records/article' } })).toEqual([])
+  expect(mistakesOf({ redis: { urls: ['redis://cache'], prefix: 'article' } })).toEqual([])
 })

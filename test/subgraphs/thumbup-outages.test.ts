@@ -41,6 +41,22 @@ describe('with a store down, thumbup', () => {
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const likers = (...ids: string[]) => ({ edges: ids.map((id) => ({ node: { id } })) })
 
+  test('the record store: whoever asks for a recount is told what could not be counted, and gets it afterwards', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    const recount = async () => {
+      const query = '{ reconcile(business: "video", ids: ["a", "b"]) { checked unchecked drift { id } ownerDrift { owner } } }'
+      const { data, errors, degraded } = await served.ask(query, viewerOf('op', 'operator'))
+      expect(errors).toEqual([])
+      return { ...data.reconcile, degraded }
+    }
+    stores.set('records', 'down')
+    expect(await recount()).toEqual({ checked: 0, unchecked: ['a', 'b'], drift: [], ownerDrift: [], degraded: ['recordStore'] })
+    stores.set('records', 'up')
+    await until('it is counted', async () => (await recount()).checked === 2)
+    expect(await recount()).toEqual({ checked: 2, unchecked: [], drift: [], ownerDrift: [], degraded: [] })
+  })
+
   test('the hot tier: reads come from the record store, marks wait in the journal and are applied when it is back', async () => {
     await mark('7', 'a', 'LIKE')
     await settled()
@@ -72,6 +88,31 @@ describe('with a store down, thumbup', () => {
         JSON.stringify((await read('8', 'a')).subjects) === JSON.stringify([{ likeCount: 1, viewerMark: 'LIKE', likers: likers('8') }]),
     )
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
+  })
+
+  test('the hot tier: who undoes, changes or gives a mark meanwhile sees its effect on the counts in the answer', async () => {
+    for (const id of ['a', 'b', 'c']) await mark('7', id, 'LIKE')
+    await mark('8', 'a', 'LIKE')
+    await settled()
+    stores.set('redis', 'down')
+    const counts = async (id: string, kind: string) => {
+      const query = `mutation ($id: ID!, $mark: Mark!) {
+        mark(business: "video", id: $id, mark: $mark) { outcome newMark state likeCount dislikeCount }
+      }`
+      const { data, degraded } = await served.ask(query, viewerOf('7'), { id, mark: kind })
+      expect([data.mark.outcome, data.mark.newMark, data.mark.state, degraded]).toEqual(['ACCEPTED', kind, 'PENDING', ['hotStore']])
+      return [data.mark.likeCount, data.mark.dislikeCount]
+    }
+    expect(await counts('a', 'NONE')).toEqual([1, 0])
+    expect(await counts('b', 'DISLIKE')).toEqual([0, 1])
+    expect(await counts('c', 'LIKE')).toEqual([1, 0])
+    expect(await counts('d', 'LIKE')).toEqual([1, 0])
+    expect(await counts('d', 'NONE')).toEqual([0, 0])
+    stores.set('redis', 'up')
+    await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 5)
+    await settled()
+    const shown = async () => (await served.ask(READ, viewerOf('9'), { ids: ['a', 'b', 'c', 'd'] })).data.thumbups
+    await until('everybody sees it', async () => (await shown()).map((each: any) => each.likeCount).join() === '1,0,1,0')
   })
 
   test('the hot tier, many readers: the record store gets what its limit allows, and no answer is an error', async () => {

@@ -26,9 +26,9 @@ describe('the schema of thumbup', () => {
     expect(schema.getMutationType()?.getFields()).toHaveProperty('reportProgress')
   })
 
-  test('has the businesses whose thumbup is on, and no others', () => {
+  test('has the businesses whose thumbup is on, or that are deleted, and no others', () => {
     const { businesses } = thumbupConfig()
-    expect(thumbupSdl(businesses)).toContain('union Subject = Video | Article\n')
+    expect(thumbupSdl(businesses)).toContain('union Subject = Video | Article | Gone\n')
     composeSupergraph([
       { name: 'history', sdl: historySdl(businesses) },
       { name: 'thumbup', sdl: thumbupSdl(businesses) },
@@ -37,6 +37,9 @@ describe('the schema of thumbup', () => {
       { name: 'test', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }] } },
     ])
     expect([hasThumbup(off), hasThumbup(thumbupConfig())]).toEqual([false, true])
+    // The last one to go: its fields stay, and somebody must remove what is stored of it.
+    const gone = thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { deleted: true } }] })
+    expect([hasThumbup(gone), thumbupSdl(gone.businesses).includes('union Subject = Video\n')]).toEqual([true, true])
   })
 
   test('settings that would persist every mark twice, or never fill a flush, are refused with the reason', () => {

@@ -168,7 +168,6 @@ describe('thumbup', () => {
       (await served.ask(source, viewer, variables)).errors.map(({ code }) => code)
     const ids = Array.from({ length: 201 }, (_, at) => `${at}`)
     expect(await codes(READ, viewerOf('7'), { ids })).toEqual(['IDS_TOO_MANY'])
-    expect(await codes(READ, viewerOf('7'), { ids: ['a'], business: 'gone' })).toEqual(['BUSINESS_DELETED'])
     const inputs = Array.from({ length: 501 }, () => ({ business: 'video', id: 'a', mark: 'LIKE' }))
     const batch = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
     expect(await codes(batch, viewerOf('7'), { inputs })).toEqual(['INPUTS_TOO_MANY'])
@@ -178,6 +177,35 @@ describe('thumbup', () => {
     const register = 'mutation { registerSubjects(business: "video", inputs: [{id: "a", owner: "9"}]) { registered } }'
     expect(await codes(register, viewerOf('7'))).toEqual(['FORBIDDEN'])
     expect(await codes(register)).toEqual(['UNAUTHENTICATED'])
+  })
+
+  test('what asks for a deleted business beside others goes on: its fields are null and say why, writes are refused', async () => {
+    const query = `{
+      thumbups(business: "gone", ids: ["a"]) { id likeCount dislikeCount viewerMark likers { edges { cursor } } }
+      others: thumbups(business: "video", ids: ["a"]) { likeCount }
+      _entities(representations: [{ __typename: "Gone", id: "a" }, { __typename: "Video", id: "a" }]) {
+        ... on Gone { id likeCount viewerMark }
+        ... on Video { id likeCount viewerMark }
+      }
+      thumbupUser { likes(business: "gone") { edges { cursor } } likesReceived(business: "gone") }
+    }`
+    const { data, errors } = await served.ask(query, viewerOf('7'))
+    expect(data).toEqual({
+      thumbups: [{ id: 'a', likeCount: null, dislikeCount: null, viewerMark: null, likers: null }],
+      others: [{ likeCount: 0 }],
+      _entities: [
+        { id: 'a', likeCount: null, viewerMark: null },
+        { id: 'a', likeCount: 0, viewerMark: 'NONE' },
+      ],
+      thumbupUser: { likes: null, likesReceived: null },
+    })
+    const told = errors.map(({ code, path }) => `${String(code)} ${(path as unknown[]).join('.')}`)
+    const fields = [
+      ...['thumbups.0.likeCount', 'thumbups.0.dislikeCount', 'thumbups.0.viewerMark', 'thumbups.0.likers'],
+      ...['_entities.0.likeCount', '_entities.0.viewerMark', 'thumbupUser.likes', 'thumbupUser.likesReceived'],
+    ]
+    expect(told.toSorted()).toEqual(fields.map((field) => `BUSINESS_DELETED ${field}`).toSorted())
+    expect(await mark('7', 'a', 'LIKE', { business: 'gone' })).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
   })
 
   test('without a viewer counts are there, and nothing of a viewer', async () => {

@@ -26,7 +26,7 @@ export const MARIADB_SOCKET = mariadbSocket(join(HOME, 'mariadb'))
 
 /** The address of a running server, or undefined where it cannot be had. Of the cluster: its nodes', parted by commas. */
 export async function service(name: ServerName): Promise<string | undefined> {
-  const { status, complaint } = await runServices('up', name)
+  const { status, complaint } = await runServices('up', '--for-tests', name)
   if (status === 0) return addressesOf(portsFrom(portBase(process.env)))[name]
   if (process.env['CI'] === 'true') throw new Error(`${name} is not up, and with CI=true nothing is skipped: ${complaint}`)
   mkdirSync(HOME, { recursive: true })

@@ -36,6 +36,8 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', () => {
     expect((await checkMysql(test.database)).find(({ subject }) => subject === 'change feed')?.sentence).toBe(
       'the binary log can be followed',
     )
+    const unfollowed = await checkMysql(test.database, systemClock, false)
+    expect(unfollowed.map(({ subject }) => subject)).not.toContain('change feed')
   })
 
   it('says what loses data and what to set', async () => {

@@ -1,0 +1,218 @@
+/**
+ * Businesses whose own stores do not take us: a database that refuses the account, one with the schema of a newer program, a
+ * Redis that wants another password, topics that nobody made. To all others nothing has happened; they themselves are served
+ * as with a store that is down; and all of it mends itself once somebody has put the servers right.
+ */
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { createConnection } from 'mysql2/promise'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { idLiteral } from '../../stores/mysql/literals.ts'
+import { migrateMysql } from '../../stores/mysql/schema-version.ts'
+import { makeDatabase, mariadb, type TestDatabase } from '../stores/mysql/databases.ts'
+import { startRedis, type TestServers } from '../stores/redis/servers.ts'
+import { MARIADB_SOCKET, service } from '../support/services.ts'
+import { until } from '../support/until.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const kafka = await service('kafka')
+const PATIENCE_MS = 90_000
+const MARK = `mutation ($business: String!, $id: ID!) {
+  mark(business: $business, id: $id, mark: LIKE) { outcome code state likeCount }
+}`
+const READ = '{ thumbups(business: "article", ids: ["1"]) { likeCount viewerMark } }'
+
+describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose stores do not take us', { timeout: 240_000 }, () => {
+  const { folder, remove } = makeServiceFolder()
+  const account = `tenant_${process.pid}`
+  let [common, locked]: TestServers[] = []
+  let databases: TestDatabase[] = []
+  let root: Awaited<ReturnType<typeof createConnection>>
+  let running: Service | undefined
+  let settings: Record<string, unknown> = {}
+  const lines = (service: Service) => {
+    const whole = service.log().slice(0, service.log().lastIndexOf('\n') + 1)
+    return whole.split('\n').flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Record<string, any>] : []))
+  }
+
+  beforeAll(async () => {
+    ;[common, locked] = await Promise.all([startRedis(), startRedis()])
+    databases = await Promise.all(Array.from({ length: 4 }, () => makeDatabase()))
+    root = await createConnection({ socketPath: MARIADB_SOCKET, user: 'root' })
+    const [, refusing, newer, good] = databases as [TestDatabase, TestDatabase, TestDatabase, TestDatabase]
+    await root.query(`CREATE USER '${account}'@'127.0.0.1' IDENTIFIED BY 'another'`)
+    await root.query(`GRANT ALL PRIVILEGES ON \`${new URL(refusing.url).pathname.slice(1)}\`.* TO '${account}'@'127.0.0.1'`)
+    await migrateMysql(newer.database)
+    await newer.database.send('INSERT INTO schema_version (version, applied_at) VALUES (999, 0)')
+    const admin = new Redis(locked.urls[0] as string)
+    await admin.config('SET', 'requirepass', 'another')
+    admin.disconnect()
+    const refusingUrl = refusing.url.replace('tidemark:tidemark@', `${account}:right@`)
+    settings = {
+      thumbup: { flushAgeMaxMs: 20, windowMs: 50, sweepAfterMs: 500, sweepEveryMs: 100 },
+      businesses: [
+        { number: 1, name: 'video', entity: 'Video' },
+        {
+          ...{ number: 2, name: 'article', entity: 'Article' },
+          thumbup: { stores: { redis: { urls: locked.urls, password: 'right' }, mysql: { url: refusingUrl } } },
+        },
+        { number: 3, name: 'comic', entity: 'Comic', thumbup: { stores: { mysql: { url: newer.url } } } },
+        { number: 4, name: 'audio', entity: 'Audio', thumbup: { stores: { mysql: { url: good.url } } } },
+      ],
+      stores: {
+        regions: 4,
+        redis: { urls: common.urls },
+        kafka: { brokers: [kafka], topicPrefix: `unfit-${process.pid}-${Date.now()}`, partitions: 2, replicationFactor: 1 },
+        mysql: { url: databases[0]?.url },
+      },
+    }
+    writeFileSync(join(folder, 'tidemark.yaml'), JSON.stringify(settings))
+  }, PATIENCE_MS)
+  afterAll(async () => {
+    await running?.stop()
+    for (const database of databases) await database.drop()
+    await root.query(`DROP USER '${account}'@'127.0.0.1'`)
+    await root.end()
+    await Promise.all([common?.stop(), locked?.stop()])
+    remove()
+  }, PATIENCE_MS)
+
+  function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
+    return new Promise((resolve) => {
+      const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
+      execFile(process.execPath, [COMMAND, ...args, ...flags], { cwd: folder }, (failure, out, error) =>
+        resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+      )
+    })
+  }
+  const mark = (id: string, business: string, viewer = '7') => ask((running as Service).url, viewer, MARK, { business, id })
+  const readiness = async () => {
+    const answer = await fetch(new URL('/health/ready', (running as Service).url))
+    return { status: answer.status, ...((await answer.json()) as { tenants: Record<string, Record<string, string>> }) }
+  }
+
+  test('migrate prepares all others, says of each in a sentence what is wrong, and ends with status 1', async () => {
+    const { status, out, error } = await run('migrate')
+    expect(status).toBe(1)
+    expect(out).toMatch(/^applied 0001/m)
+    expect(out).toMatch(/^audio: applied 0001/m)
+    for (const business of ['article', 'comic', 'audio']) expect(out).toMatch(new RegExp(`^${business}: created topic .*mark-flushes`, 'm'))
+    expect(error.trim().split('\n')).toEqual([
+      expect.stringMatching(/^CONFIG_INVALID: the stores of business "article": .* refuses "tenant_\d+" .*: check user, password/),
+      expect.stringMatching(/^DATA_INCOMPATIBLE: the stores of business "comic": .* has version 999/),
+    ])
+  })
+
+  test('doctor calls them wrong, by name', async () => {
+    const { status, out } = await run('doctor')
+    expect(status).toBe(1)
+    const wrong = out.split('\n').filter((line) => line.startsWith('wrong') && /: (article|comic|audio)?:? ?/.test(line))
+    expect(wrong).toContainEqual(expect.stringMatching(/hotStore +article: .*refuses the password.*: correct businesses: article: thumbup/))
+    expect(wrong).toContainEqual(expect.stringMatching(/recordStore +article: .* refuses "tenant_\d+"/))
+    expect(wrong).toContainEqual(expect.stringMatching(/recordStore +comic: .*version 999/))
+    expect(out).not.toMatch(/wrong +\w+ +audio/)
+  })
+
+  test('reconcile counts all others, says which it could not, and ends with a status of its own', async () => {
+    const { status, out } = await run('reconcile')
+    expect(status).toBe(2)
+    expect(out).toContain('video: 0 subjects and 0 owners recounted, 0 differ')
+    expect(out).toMatch(/^article: not recounted, or not to its end: .* refuses "tenant_/m)
+    expect(out).toMatch(/^comic: not recounted, .*version 999/m)
+    expect(out).toContain('audio: 0 subjects and 0 owners recounted, 0 differ')
+    // A count that differs is the graver news.
+    const drifting = databases[3]?.database as TestDatabase['database']
+    await drifting.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES (4, ${idLiteral('planted')}, 3, 0, 1)`)
+    try {
+      const planted = await run('reconcile')
+      expect(planted.status).toBe(1)
+      expect(planted.out).toContain('DRIFT  audio/planted: 3 likes and 0 dislikes are counted, 0 and 0 are stored')
+      expect(planted.out).toContain('comic: not recounted')
+    } finally {
+      await drifting.send('DELETE FROM counts')
+    }
+  })
+
+  test.each([[['gateway']], [['job', 'thumbup']], [['job', 'history']]])('%s starts', async (command) => {
+    const started = await startService({ folder, settings, command })
+    try {
+      expect((await fetch(new URL('/health/ready', started.url))).status).toBe(200)
+      const told = () => lines(started).filter(({ business, msg }) => business === 'article' && / is down; going on without it/.test(msg))
+      if (command.at(-1) !== 'history') await until('it tells of both stores', () => told().length === 2, PATIENCE_MS)
+    } finally {
+      await started.stop()
+    }
+  })
+
+  test('a start serves all others, tells of each once and by name, and goes on with it when it is mended', async () => {
+    running = await startService({ folder, settings })
+    const started = running
+    for (const business of ['video', 'audio']) {
+      expect(await mark('1', business)).toEqual({ data: { mark: expect.objectContaining({ outcome: 'ACCEPTED', likeCount: 1 }) } })
+    }
+    const journaled = await mark('1', 'article')
+    expect(journaled.data.mark).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
+    expect(journaled).toMatchObject({ extensions: { degraded: expect.arrayContaining(['hotStore']) } })
+    expect(await ask(started.url, '7', READ)).toMatchObject({
+      data: { thumbups: [{ likeCount: null, viewerMark: null }] },
+      extensions: { degraded: expect.arrayContaining(['hotStore', 'recordStore']) },
+    })
+    // Its hot store is the common one, which has it.
+    expect((await mark('1', 'comic')).data.mark).toMatchObject({ outcome: 'ACCEPTED' })
+
+    const told = (business: string, store: string) =>
+      lines(started).filter((line) => line['business'] === business && line['store'] === store && /is down/.test(line['msg']))
+    await until('all are told of', () => told('article', 'recordStore').length > 0 && told('comic', 'recordStore').length > 0, PATIENCE_MS)
+    await until('the hot store is told of', () => told('article', 'hotStore').length > 0, PATIENCE_MS)
+    expect(told('article', 'recordStore')[0]?.['err'].message).toMatch(/refuses "tenant_\d+" .*: check user, password, rights and tls/)
+    expect(told('article', 'hotStore')[0]?.['err'].message).toMatch(/businesses: article: thumbup.stores.redis.username and password/)
+    expect(told('comic', 'recordStore')[0]?.['err'].message).toMatch(/version 999/)
+    for (const business of ['article', 'comic']) expect(told(business, 'recordStore')).toHaveLength(1)
+    const { status, tenants } = await readiness()
+    expect(status).toBe(200)
+    expect(tenants).toEqual({
+      article: { hotStore: expect.stringMatching(/^HOT_STORE/), log: 'ok', recordStore: expect.stringMatching(/^RECORD_STORE/) },
+      comic: { hotStore: 'ok', log: 'ok', recordStore: expect.stringMatching(/^RECORD_STORE/) },
+      audio: { hotStore: 'ok', log: 'ok', recordStore: 'ok' },
+    })
+
+    await root.query(`ALTER USER '${account}'@'127.0.0.1' IDENTIFIED BY 'right'`)
+    await databases[2]?.database.send('DELETE FROM schema_version WHERE version = 999')
+    expect(await run('migrate')).toMatchObject({ status: 0, error: '' })
+    const admin = new Redis(locked?.urls[0] as string, { password: 'another' })
+    await admin.config('SET', 'requirepass', 'right')
+    admin.disconnect()
+    const isWell = async () =>
+      Object.values((await readiness()).tenants).every((words) => Object.values(words).every((word) => word === 'ok'))
+    await until('all are back', isWell, PATIENCE_MS)
+    // What was journaled meanwhile is there, and is counted.
+    const count = async () => (await ask(started.url, undefined, '{ thumbups(business: "article", ids: ["1"]) { likeCount } }')).data
+    await until('the mark is counted', async () => (await count()).thumbups[0].likeCount === 1, PATIENCE_MS)
+    const back = () => lines(started).filter(({ msg }) => msg.startsWith('a store of business "article" is back'))
+    await until('both stores of article are back', () => new Set(back().map(({ store }) => store)).size === 2, PATIENCE_MS)
+    expect((await run('reconcile')).status).toBe(0)
+    // Its account may not follow the binary log, which nobody is configured to do.
+    const { out } = await run('doctor')
+    expect(out).toMatch(/recordStore +article: /)
+    expect(out).not.toMatch(/REPLICATION/)
+  })
+
+  test('topics of a business that nobody made keep no other from starting', async () => {
+    await running?.stop()
+    const businesses = [...(settings['businesses'] as object[])]
+    businesses.push({
+      ...{ number: 5, name: 'radio', entity: 'Radio' },
+      thumbup: { stores: { mysql: { url: databases[3]?.url.replace(/tidemark_test_/, 'tidemark_none_') } } },
+    })
+    running = await startService({ folder, settings: { ...settings, businesses } })
+    const started = running
+    expect((await mark('2', 'video')).data.mark).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
+    const told = () => lines(started).filter(({ business, store }) => business === 'radio' && store === 'log')
+    await until('it is told of', () => told().length > 0, PATIENCE_MS)
+    expect(told()[0]?.['err'].message).toMatch(/topics? .*radio.mark-flushes.*run `tidemark migrate`/)
+    expect(told()).toHaveLength(1)
+  })
+})
