@@ -1,45 +1,29 @@
 /**
- * Writers of plays, viewers who are moved from a legacy Redis, and faults side by side; then quiet: the moves come to their end, and the workers are started once more, as slots at rest are folded by
- * whoever starts; then everything that was acknowledged is looked for. Two gateways and two workers on Redis, Kafka and
- * MariaDB of the run's own, with proxies in between.
+ * Chaos under plays, while viewers are moved from a legacy Redis. When it is quiet the moves come to their end, and the workers
+ * are started once more, as slots at rest are folded by whoever starts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { seededRandom } from '../../core/random.ts'
 import { HOUR_MS, slotOf } from '../../core/time-ring.ts'
 import type { OpenStores } from '../../stores/open.ts'
-import { startDeployment, waitUntilConverged } from '../../test/support/deployment.ts'
 import type { Role } from '../../test/support/role.ts'
-import { makeFaults, type FaultFigures, type FaultOptions } from '../chaos/faults.ts'
-import { makeTally, type Tally } from '../chaos/tally.ts'
+import { runUnderFaults, type RunOptions, type RunReport } from '../chaos/run.ts'
 import { makeLedger, type Way } from './ledger.ts'
 import { startMigration, type ChaosMigration, type Migrating } from './migration.ts'
 import { verifySeen, type SeenVerification } from './verify.ts'
 import { startSeenWriters } from './writers.ts'
 
-export type SeenChaosOptions = Omit<FaultOptions, 'cutMinMs'> & {
-  seed: number
-  viewers: number
+export type SeenChaosOptions = RunOptions & {
   /** Of the command that moves the viewers' legacy sets. */
   commandKills: number
-  /** Ends everything, whatever is under way. */
-  signal?: AbortSignal
-  progress(text: string): void
 }
 
-export type SeenChaosReport = {
-  faults: FaultFigures
-  tally: Tally
+export type SeenChaosReport = RunReport & {
   acknowledged: Readonly<Record<Way, number>>
   verification: SeenVerification
   migration: ChaosMigration
-  /** Sentences: answers that were wrong when they were given. */
-  wrong: string[]
-  /** Sentences: roles that ended by themselves. */
-  deaths: string[]
   /** Ids nobody has played that were asked for, and those hidden. */
   strange: number
   strangeHidden: number
-  convergedMs: number
   /** From the last start of the workers until slots at rest have nobody left. */
   foldedMs: number
 }
@@ -59,7 +43,6 @@ export const EXISTENCE = {
 const BUSINESSES = [{ number: 1, name: 'video', entity: 'Video' }]
 /** A set may come at any moment, and a request may wait for it. */
 const LEGACY = { absentMs: 0, patienceMs: 20_000 }
-const CUT_MIN_MS = 500
 const LANES = 8
 const WRITE_PAUSE_MAX_MS = 20
 const QUIET_MAX_MS = 120_000
@@ -67,73 +50,57 @@ const QUIET_MAX_MS = 120_000
 /** Partitions of a worker that died go to another one when its session has ended; then all slots are walked. */
 export const SEEN_CONVERGED_MAX_MS = 25_000
 
-export async function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport> {
+export function runSeenChaos(options: SeenChaosOptions): Promise<SeenChaosReport> {
   const { seed, viewers } = options
-  const begun = performance.now()
-  const progress = (text: string) => options.progress(`${((performance.now() - begun) / 1_000).toFixed(1).padStart(6)} s  ${text}`)
-  progress(`seed ${seed}; starting Redis, Kafka, MariaDB, a legacy Redis, two gateways and two workers`)
-  const deployment = await startDeployment({
-    gateways: 2,
-    jobs: 0,
-    seenJobs: 2,
-    proxies: true,
-    moreServers: ['redis2'],
-    settings: ({ redis2 }) => ({
-      existence: { ...EXISTENCE, legacy: { ...LEGACY, urls: [`redis://127.0.0.1:${redis2.port}`] } },
-      businesses: BUSINESSES,
-      stores: { regions: REGIONS },
-    }),
-  })
-  const abort = () => void deployment.remove()
-  options.signal?.addEventListener('abort', abort)
-  let stores: OpenStores | undefined
-  let migrating: Migrating | undefined
-  try {
-    const { gateways, seenJobs, roles } = deployment
-    stores = await deployment.openStores()
-    const ledger = makeLedger()
-    const faults = makeFaults({ ...deployment, jobs: seenJobs }, seededRandom(seed), { ...options, cutMinMs: CUT_MIN_MS })
-    const tally = makeTally(faults.outSince)
-    const wrong: string[] = []
-    migrating = await startMigration(deployment, stores, ledger, {
-      ...{ seed, viewers, kills: options.commandKills, slots: SLOTS, stagedMax: EXISTENCE.stagedMax, progress },
-    })
-    const writers = startSeenWriters(gateways, stores.seen, ledger, {
-      ...{ seed, lanes: LANES, viewers, slots: SLOTS, pauseMaxMs: WRITE_PAUSE_MAX_MS, onCall: tally.add },
-      onWrong(sentence) {
-        wrong.push(sentence)
-        progress(sentence)
-      },
-    })
-    let figures: FaultFigures
-    try {
-      figures = await faults.run((text) =>
-        progress(`${text}; ${ledger.plays().length} plays acknowledged, ${tally.errorCount()} errors, ${wrong.length} wrong answers`),
-      )
-      await migrating.killed
-    } finally {
-      await writers.stop()
-    }
-    progress('quiet')
-    const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
-    await migrating.finish(gateways[0] as Role)
-    progress('everything is staged; the workers and one gateway are started again')
-    await Promise.all([...seenJobs, ...gateways.slice(0, 1)].map((role) => role.kill()))
-    await Promise.all([...seenJobs, ...gateways.slice(0, 1)].map((role) => role.start()))
-    const foldedMs = await waitUntilFolded(stores, QUIET_MAX_MS)
-    progress('slots at rest are empty; looking for what was acknowledged')
-    const verification = await verifySeen(gateways, stores.seen, ledger)
-    progress(`verified: ${verification.plays} plays of ${verification.viewers} viewers, ${verification.filters} filters`)
-    const migration = await migrating.report()
-    const deaths = [...roles.flatMap((role) => role.deaths()), ...figures.failedStarts]
-    const acknowledged = ledger.counts()
-    return { faults: figures, tally, acknowledged, verification, migration, wrong, deaths, ...writers.figures(), convergedMs, foldedMs }
-  } finally {
-    options.signal?.removeEventListener('abort', abort)
-    await migrating?.stop()
-    await stores?.close()
-    await deployment.remove()
-  }
+  return runUnderFaults(
+    options,
+    {
+      ...{ jobs: 0, seenJobs: 2, moreServers: ['redis2'] },
+      settings: ({ redis2 }) => ({
+        existence: { ...EXISTENCE, legacy: { ...LEGACY, urls: [`redis://127.0.0.1:${redis2.port}`] } },
+        businesses: BUSINESSES,
+        stores: { regions: REGIONS },
+      }),
+    },
+    ({ seenJobs }) => seenJobs,
+    async ({ deployment, tally, onWrong, progress }) => {
+      const { gateways, seenJobs } = deployment
+      const stores = await deployment.openStores()
+      const ledger = makeLedger()
+      let migrating: Migrating | undefined
+      const end = async (): Promise<void> => {
+        await migrating?.stop()
+        await stores.close()
+      }
+      try {
+        migrating = await startMigration(deployment, stores, ledger, {
+          ...{ seed, viewers, kills: options.commandKills, slots: SLOTS, stagedMax: EXISTENCE.stagedMax, progress },
+        })
+      } catch (error) {
+        await end()
+        throw error
+      }
+      const { killed, finish, report } = migrating
+      const writers = startSeenWriters(gateways, stores.seen, ledger, {
+        ...{ seed, lanes: LANES, viewers, slots: SLOTS, pauseMaxMs: WRITE_PAUSE_MAX_MS, onCall: tally.add, onWrong },
+      })
+
+      async function look() {
+        await finish(gateways[0] as Role)
+        progress('everything is staged; the workers and one gateway are started again')
+        const again = [...seenJobs, ...gateways.slice(0, 1)]
+        await Promise.all(again.map((role) => role.kill()))
+        await Promise.all(again.map((role) => role.start()))
+        const foldedMs = await waitUntilFolded(stores, QUIET_MAX_MS)
+        progress('slots at rest are empty; looking for what was acknowledged')
+        const verification = await verifySeen(gateways, stores.seen, ledger)
+        progress(`verified: ${verification.plays} plays of ${verification.viewers} viewers, ${verification.filters} filters`)
+        return { acknowledged: ledger.counts(), verification, migration: await report(), ...writers.figures(), foldedMs }
+      }
+
+      return { writers, last: killed, acknowledged: () => `${ledger.plays().length} plays`, look, end }
+    },
+  )
 }
 
 /** Milliseconds until nobody is left in any slot but this hour's, and that of the hour before, if it has just ended. */
