@@ -7,7 +7,7 @@ import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
-import { startHistoryJob, type HistoryJob, type HistoryJobOptions } from '../../subgraphs/history/job.ts'
+import { startHistoryJob, type HistoryJobOptions } from '../../subgraphs/history/job.ts'
 import type { HistoryService } from '../../subgraphs/history/service.ts'
 import { readTimeline, type TimelinePage } from '../../subgraphs/history/timeline.ts'
 import { makeWritePath, type WritePathOptions } from '../../subgraphs/history/write-path.ts'
@@ -17,6 +17,7 @@ import { openModelJournals, type Machine } from './model-journals.ts'
 import { openModelLog, type LogState, type Member } from './model-log.ts'
 import { openModelRecordStore, type RecordState } from './model-record-store.ts'
 import type { Life, Scheduler } from './scheduler.ts'
+import { makeQuestions, startUntilJoined } from './processes.ts'
 
 export type Stores = { hot: HotState; log: LogState; records: RecordState }
 
@@ -54,7 +55,7 @@ export function startProcess(
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
-  const questions = new Set<Promise<unknown>>()
+  const { noted, checked, settled } = makeQuestions()
   const hot = checked(openModelHotStore(stores.hot, gate))
   const allRecords = checked(openModelRecordStore(stores.records, gate))
   const records: RecordStore = {
@@ -70,34 +71,9 @@ export function startProcess(
   )
   const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
   const { guarded, service, persist, drain } = makeWritePath(clock, businesses, { hot, log, records, journals }, options, onError)
-  const job = role.persists ? startJob() : undefined
-
-  /**
-   * A question whose answer nobody waits for any more: a breaker that was stopped leaves its check behind, and a read that
-   * failed its other half. Whoever stops a process waits for these.
-   */
-  function noted<T>(question: Promise<T>): Promise<T> {
-    questions.add(question)
-    const forget = (): void => void questions.delete(question)
-    question.then(forget, forget)
-    return question
-  }
-
-  function checked<T extends { check(): Promise<void> }>(store: T): T {
-    return { ...store, check: () => noted(store.check()) }
-  }
-
-  /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
-  async function startJob(): Promise<HistoryJob> {
-    for (;;) {
-      try {
-        return await startHistoryJob(clock, hot, log, records, persist, options, onError)
-      } catch (error) {
-        onError(error)
-        await new Promise<void>((resolve) => clock.after(200, resolve))
-      }
-    }
-  }
+  const job = role.persists
+    ? startUntilJoined(clock, () => startHistoryJob(clock, hot, log, records, persist, options, onError), onError)
+    : undefined
 
   return {
     ...role,
@@ -111,7 +87,7 @@ export function startProcess(
       await drain()
       await (await job)?.stop().catch(onError)
       await journals?.close()
-      await Promise.allSettled(questions)
+      await settled()
     },
   }
 }

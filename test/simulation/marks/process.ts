@@ -10,7 +10,6 @@ import { getOwnerLikes, type OwnerKey } from '../../../loaders/counts.ts'
 import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
 import type { MarkRecords } from '../../../stores/mark-records.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
-import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
 import { makeLikersRead, type LikersRead } from '../../../subgraphs/thumbup/likers.ts'
 import { readLikes, type MarkPage } from '../../../subgraphs/thumbup/likes.ts'
 import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/pipeline.ts'
@@ -25,6 +24,7 @@ import { openModelCountCache, type CountCacheState } from './model-count-cache.t
 import { openModelMarkEvents, type MarkEventsState } from './model-mark-events.ts'
 import { openSimulatedMarkRecords, type MarkTransactionFaults } from './model-mark-records.ts'
 import { openModelMarkStore } from './model-mark-store.ts'
+import { makeQuestions, startUntilJoined } from '../processes.ts'
 
 export type MarkWorldStores = {
   hot: MarkStoreState
@@ -71,7 +71,7 @@ export function startMarkProcess(
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
-  const questions = new Set<Promise<unknown>>()
+  const { noted, checked, settled } = makeQuestions()
   const hot = checked(openModelMarkStore(stores.hot, gate))
   const cache = checked(openModelCountCache(stores.cache, gate))
   const records = withQuestionsNoted(checked(openSimulatedMarkRecords(stores.records, gate, stores.faults, stores.changed)))
@@ -86,19 +86,7 @@ export function startMarkProcess(
   const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS, options.thumbup)
   const { guarded, fills, counts } = pipeline
   const sources = { ...guarded, fills }
-  const job = role.persists ? startJob() : undefined
-
-  /** A question whose answer nobody waits for any more, because it took too long: whoever stops a process waits for it. */
-  function noted<T>(question: Promise<T>): Promise<T> {
-    questions.add(question)
-    const forget = (): void => void questions.delete(question)
-    question.then(forget, forget)
-    return question
-  }
-
-  function checked<T extends { check(): Promise<void> }>(store: T): T {
-    return { ...store, check: () => noted(store.check()) }
-  }
+  const job = role.persists ? startUntilJoined(clock, () => pipeline.startJob(), onError) : undefined
 
   function withQuestionsNoted(all: MarkRecords): MarkRecords {
     return {
@@ -109,18 +97,6 @@ export function startMarkProcess(
       getCountsMany: (subjects) => noted(all.getCountsMany(subjects)),
       getOwnerSums: (owners) => noted(all.getOwnerSums(owners)),
       registerSubjects: (registrations) => noted(all.registerSubjects(registrations)),
-    }
-  }
-
-  /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
-  async function startJob(): Promise<ThumbupJob> {
-    for (;;) {
-      try {
-        return await pipeline.startJob()
-      } catch (error) {
-        onError(error)
-        await new Promise<void>((resolve) => clock.after(200, resolve))
-      }
     }
   }
 
@@ -138,7 +114,7 @@ export function startMarkProcess(
       await pipeline.drain()
       await (await job)?.stop().catch(onError)
       await journals?.close()
-      await Promise.allSettled(questions)
+      await settled()
     },
   }
 }

@@ -9,7 +9,6 @@ import type { Random } from '../../../core/random.ts'
 import type { GuardOptions } from '../../../core/guarded-stores.ts'
 import type { RingShape } from '../../../stores/seen-store.ts'
 import { makeExistenceSubgraph } from '../../../subgraphs/feed-existence/index.ts'
-import type { ExistenceJob } from '../../../subgraphs/feed-existence/job.ts'
 import type { ExistenceService } from '../../../subgraphs/feed-existence/service.ts'
 import type { SeenRecordsState } from '../../contracts/seen-records-model.ts'
 import { openModelLog, type LogState, type Member } from '../model-log.ts'
@@ -21,6 +20,7 @@ import { openSimulatedSeenStore, type SeenHotState } from './model-hot.ts'
 import { openSimulatedLegacyPlays, type LegacyState, type SimulatedLegacyPlays } from './model-legacy.ts'
 import { openSimulatedPlayLog } from './model-plays.ts'
 import { openSimulatedSeenRecords, type SeenRecordsFaults, type SeenRecordsObserver } from './model-records.ts'
+import { makeQuestions, startUntilJoined } from '../processes.ts'
 
 export type SeenWorldStores = {
   hot: SeenHotState
@@ -59,9 +59,6 @@ export type SeenProcess = Role & {
   stop(): Promise<void>
 }
 
-/** Milliseconds before a job that could not join the group tries again. */
-const JOIN_RETRY_MS = 200
-
 export function startSeenProcess(
   scheduler: Scheduler,
   random: Random,
@@ -77,7 +74,7 @@ export function startSeenProcess(
   const gate = scheduler.gateOf(life)
   const clock = scheduler.clockOf(life)
   let member: Member | undefined
-  const questions = new Set<Promise<unknown>>()
+  const { noted, noting, settled } = makeQuestions()
   const plainHot = openSimulatedSeenStore(stores.hot, shape, gate, { hasWrittenBack })
   const plainRecords = openSimulatedSeenRecords(stores.records, stores.faults, stores.recordsObserver, gate)
   const plainLog = openSimulatedPlayLog(stores.log, gate, clock, (joined) => {
@@ -92,7 +89,7 @@ export function startSeenProcess(
   const history = stores.landings && openSimulatedHistory(stores.landings, gate)
   const rewards = stores.isRewarding ? openModelLog(stores.log, gate, clock) : undefined
   const subgraph = makeExistenceSubgraph(clock, { hot, log, records, history, rewards, legacy }, own, onError, { guard, random })
-  const job = role.persists ? startJob() : undefined
+  const job = role.persists ? startUntilJoined(clock, () => subgraph.startJob(), onError) : undefined
 
   function openLegacy({ state, config: { absentMs }, pageMax, onWholeRead }: LegacyWorld): SimulatedLegacyPlays {
     const plain = openSimulatedLegacyPlays(state, gate, scheduler.now, absentMs, pageMax, onWholeRead)
@@ -104,30 +101,6 @@ export function startSeenProcess(
     const figures = subgraph.figures().legacy?.writeBack
     return figures && figures.missed === 0
   }
-
-  /** Whoever stops a process waits also for what it has given up. */
-  function noted<T>(question: Promise<T>): Promise<T> {
-    questions.add(question)
-    const forget = (): void => void questions.delete(question)
-    question.then(forget, forget)
-    return question
-  }
-  function noting<A extends unknown[], T>(call: (...args: A) => Promise<T>): (...args: A) => Promise<T> {
-    return (...args) => noted(call(...args))
-  }
-
-  /** A job that cannot join the group yet tries again, as its supervisor would have it do. */
-  async function startJob(): Promise<ExistenceJob> {
-    for (;;) {
-      try {
-        return await subgraph.startJob()
-      } catch (error) {
-        onError(error)
-        await new Promise<void>((resolve) => clock.after(JOIN_RETRY_MS, resolve))
-      }
-    }
-  }
-
   return {
     ...role,
     life,
@@ -141,7 +114,7 @@ export function startSeenProcess(
       await (await job)?.stop().catch(onError)
       // As the shutdown does it: what the job's last plays earned is still under way.
       await subgraph.drain()
-      await Promise.allSettled(questions)
+      await settled()
     },
   }
 }
