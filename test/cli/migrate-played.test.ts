@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { redisIsHere } from '../stores/redis/servers.ts'
 import { startLegacy, type LegacyRedis } from '../subgraphs/existence/legacy-redis.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
-import { freePorts } from '../support/services.ts'
+import { freePorts } from '../support/ports.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const isHere = await redisIsHere()

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../core/config.ts'
 import { openStores } from '../../stores/open.ts'
-import { freePorts } from '../support/services.ts'
 import { redisIsHere, startRedis } from './redis/servers.ts'
 import type { TestServers } from './redis/servers.ts'
+import { freePorts } from '../support/ports.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 

@@ -4,9 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { examineStores, migrateStores } from '../../stores/operate.ts'
-import { freePorts, service } from '../support/services.ts'
+import { service } from '../support/services.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './mysql/databases.ts'
 import { startRedis, type TestServers } from './redis/servers.ts'
+import { freePorts } from '../support/ports.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const kafka = await service('kafka')

@@ -6,6 +6,7 @@ import {
   changing,
   halfDoing,
   inSecond,
+  dropping,
   losing,
   pretending,
   refusing,
@@ -116,7 +117,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
       askedWith(asked, { variables: { inputs: [...new Map(asked.variables.inputs.map((input: any) => [input.oid, input])).values()] } }),
     ),
   ],
-  'last-write-wins-at-once': [losing('loses the newest of many', (input) => input.position >= REAL_POSITION + 39), fakeReport],
+  'last-write-wins-at-once': [dropping('loses the newest of many', (input) => input.position >= REAL_POSITION + 39), fakeReport],
   'last-write-wins-across-processes': [inSecond(fakeReport), inSecond(olderLookup)],
   'repeats-change-nothing': [
     asking('counts repetitions', /AuditBatch/, (asked) =>

@@ -8,17 +8,10 @@ import { systemClock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { openStores, type OpenStores } from '../../stores/open.ts'
 import { migrateStores } from '../../stores/operate.ts'
-import {
-  OWN_SERVERS,
-  lowPorts,
-  makeOwnServers,
-  startOwnServers,
-  type MORE_SERVERS,
-  type OwnServerName,
-  type OwnServers,
-} from './own-servers.ts'
+import { OWN_SERVERS, makeOwnServers, startOwnServers, type MORE_SERVERS, type OwnServerName, type OwnServers } from './own-servers.ts'
 import { makeRole, metricsOf, type Role } from './role.ts'
 import { makeTcpProxy, type TcpProxy } from './tcp-proxy.ts'
+import { freePorts } from './ports.ts'
 
 export type DeploymentOptions = {
   /** Default 1. */
@@ -104,7 +97,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   }
 
   async function makeRoles(command: readonly string[], count: number): Promise<Role[]> {
-    const ports = await lowPorts(count)
+    const ports = await freePorts(count)
     return Promise.all(
       ports.map(async (port, index) => {
         const name = `${command.join('-')}-${index + 1}`

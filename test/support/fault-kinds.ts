@@ -83,6 +83,20 @@ export function accepted(input: any) {
   return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
 }
 
+/** Drops every report that `drops` picks. */
+export function dropping(name: string, drops: (input: any) => boolean): PlannedFault {
+  return {
+    name,
+    make: () => ({
+      async answer(asked, forward) {
+        const { input } = asked.variables
+        const isDropped = /AuditReport/.test(asked.query) && drops(input)
+        return isDropped ? told({ data: { reportProgress: accepted(input) } }) : forward(asked)
+      },
+    }),
+  }
+}
+
 /** Drops every report but the first of a viewer's subject that `drops` picks. */
 export function losing(name: string, drops: (input: any, earlier: any) => boolean): PlannedFault {
   return {

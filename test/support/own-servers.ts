@@ -5,7 +5,7 @@
  * A second Redis and a second MariaDB are there for those who start them: for counts, or for a tenant of its own.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -15,6 +15,7 @@ import { lastOutput, runningPid } from '../../scripts/servers/processes.ts'
 import { makeRedis } from '../../scripts/servers/redis.ts'
 import type { Server } from '../../scripts/servers/server.ts'
 import { KAFKA_ARTIFACTS } from './services.ts'
+import { freePorts } from './ports.ts'
 
 export const OWN_SERVERS = ['redis', 'kafka', 'mariadb'] as const
 export const MORE_SERVERS = ['redis2', 'mariadb2'] as const
@@ -52,7 +53,7 @@ const exitOnSignal = () => process.exit(1)
 /** None of them runs until it is started. */
 export async function makeOwnServers(options: OwnServersOptions = {}): Promise<OwnServers> {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-servers-'))
-  const [redisPort, kafkaPort, controllerPort, mariadbPort, redis2Port, mariadb2Port] = (await lowPorts(6)) as [
+  const [redisPort, kafkaPort, controllerPort, mariadbPort, redis2Port, mariadb2Port] = (await freePorts(6)) as [
     ...[number, number, number],
     ...[number, number, number],
   ]
@@ -131,25 +132,4 @@ function ownServer(name: OwnServerName, server: Server, folder: string, port: nu
     freeze: () => signal('SIGSTOP'),
     thaw: () => signal('SIGCONT'),
   }
-}
-
-/**
- * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
- * taken by any client while its server is killed, and the server would not come back.
- */
-export async function lowPorts(count: number): Promise<number[]> {
-  const ports = new Set<number>()
-  while (ports.size < count) {
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
-    if (!ports.has(port) && (await isFree(port))) ports.add(port)
-  }
-  return [...ports]
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

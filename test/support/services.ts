@@ -9,7 +9,6 @@
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { mariadbSocket } from '../../scripts/servers/mariadb.ts'
 import { addressesOf, portBase, portsFrom, type ServerName } from '../../scripts/servers/ports.ts'
@@ -59,18 +58,4 @@ function runServices(...args: readonly string[]): Promise<{ status: number | nul
     child.on('error', reject)
     child.on('close', (status) => resolve({ status, complaint: complaint.trim() }))
   })
-}
-
-/** Ports that are free now, for servers that a test starts itself. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

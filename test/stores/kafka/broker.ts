@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KafkaPorts, makeKafka } from '../../../scripts/servers/kafka.ts'
 import { runningPid } from '../../../scripts/servers/processes.ts'
-import { KAFKA_ARTIFACTS, freePorts } from '../../support/services.ts'
+import { KAFKA_ARTIFACTS } from '../../support/services.ts'
+import { freePorts } from '../../support/ports.ts'
 
 export async function makeBroker(settings: readonly string[] = [], ports?: KafkaPorts) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-kafka-'))

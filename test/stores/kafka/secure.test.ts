@@ -7,10 +7,11 @@ import { systemClock } from '../../../core/clock.ts'
 import type { KafkaConnection } from '../../../stores/kafka/client.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import { migrateKafka } from '../../../stores/kafka/topics.ts'
-import { freePorts, service } from '../../support/services.ts'
+import { service } from '../../support/services.ts'
 import { makeBroker } from './broker.ts'
 import { makeLogger } from './setup.ts'
 import { until } from '../../support/until.ts'
+import { freePorts } from '../../support/ports.ts'
 
 const address = await service('kafka')
 const PASSWORD = 'a-secret-of-this-test'

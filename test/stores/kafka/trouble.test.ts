@@ -3,11 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
 import type { FlushMessage } from '../../../stores/log.ts'
-import { freePorts, service } from '../../support/services.ts'
+import { service } from '../../support/services.ts'
 import { makeBroker } from './broker.ts'
 import { makeProxy } from './proxy.ts'
 import { REGIONS, makeLogger, makeTopics } from './setup.ts'
 import { until } from '../../support/until.ts'
+import { freePorts } from '../../support/ports.ts'
 
 const address = await service('kafka')
 

@@ -7,7 +7,8 @@ import { systemClock } from '../../../core/clock.ts'
 import { makeMariadb, mariadbSocket } from '../../../scripts/servers/mariadb.ts'
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
-import { freePorts, service } from '../../support/services.ts'
+import { service } from '../../support/services.ts'
+import { freePorts } from '../../support/ports.ts'
 
 /** The url of the server's own database, or undefined where MariaDB cannot be had. */
 export const mariadb = await service('mariadb')

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findProgram } from '../../../scripts/servers/packages.ts'
 import { checkRedis } from '../../../stores/redis/check.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
-import { freePorts } from '../../support/services.ts'
 import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { freePorts } from '../../support/ports.ts'
 
 const GOOD = ['maxmemory 100mb', 'appendfsync always']
 

@@ -7,11 +7,11 @@ import type { RedisHotStoreOptions } from '../../../stores/redis/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { checkRedisAtStart } from '../../../stores/redis/verification.ts'
 import { freshViewer, keyOf, later, report, write, writtenRecord } from '../../contracts/reports.ts'
-import { freePorts } from '../../support/services.ts'
 import { expectNothingLost, startLoad } from './load.ts'
 import { redisIsHere, startCluster, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 import { until } from '../../support/until.ts'
+import { freePorts } from '../../support/ports.ts'
 
 const regions = 16
 const timelineCap = 100

@@ -8,11 +8,11 @@ import { guardStores } from '../../../core/guarded-stores.ts'
 import type { HotStore } from '../../../stores/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { report, write } from '../../contracts/reports.ts'
-import { freePorts } from '../../support/services.ts'
 import { makeSwitchedStores } from '../../subgraphs/switched-stores.ts'
 import { redisIsHere, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 import { until } from '../../support/until.ts'
+import { freePorts } from '../../support/ports.ts'
 
 const timelineCap = 100
 

@@ -7,7 +7,7 @@ import { ensurePrograms, findProgram } from '../../../scripts/servers/packages.t
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { makeRedis, makeRedisCluster } from '../../../scripts/servers/redis.ts'
 import type { Server } from '../../../scripts/servers/server.ts'
-import { lowPorts } from '../../support/own-servers.ts'
+import { freePorts } from '../../support/ports.ts'
 
 export type TestServers = {
   urls: string[]
@@ -29,14 +29,14 @@ export async function redisIsHere(): Promise<boolean> {
 }
 
 export async function startRedis(settings: readonly string[] = []): Promise<TestServers> {
-  const [port] = (await lowPorts(1)) as [number]
+  const [port] = (await freePorts(1)) as [number]
   return run((folder) => makeRedis(folder, port, settings), [port])
 }
 
 /** Three masters, and a replica of each. */
 export async function startCluster(settings: readonly string[] = []): Promise<TestServers> {
   const nodes = 6
-  const ports = await lowPorts(nodes * 2)
+  const ports = await freePorts(nodes * 2)
   const places = ports.slice(0, nodes).map((port, index) => ({ port, busPort: ports[nodes + index] as number }))
   return run((folder) => makeRedisCluster(folder, places, settings), ports.slice(0, nodes))
 }

@@ -1,0 +1,31 @@
+import { createServer } from 'node:net'
+
+/** Workers of the tests run beside each other and start servers that take seconds to listen: each has ports of its own. */
+const FIRST = 20_000
+const PER_WORKER = 3_000
+const WORKERS = 4
+const worker = Number(process.env['VITEST_POOL_ID'] ?? process.pid) % WORKERS
+const given = new Set<number>()
+
+/**
+ * Free ports below those that the system hands to outgoing connections (32768 and up, on Linux): one of these could be
+ * taken by any client before its server listens, or while it is killed, and the server would not come back.
+ */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = FIRST + worker * PER_WORKER + Math.floor(Math.random() * PER_WORKER)
+    if (given.has(port) || !(await isFree(port))) continue
+    given.add(port)
+    ports.push(port)
+  }
+  return ports
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
