@@ -3,6 +3,9 @@
  * `core/seen-filter.ts`. Written by read, fold, and write under a version check, so that two workers cannot lose each
  * other's work; read by the service, which keeps them in memory.
  *
+ * What a disk has made of a row is not the store's to judge: a row that cannot be read any more is a filter whose bytes are what is
+ * left of it, with a version like any other, and so it can be set aside, or written over. It holds up nothing else.
+ *
  * Every adapter passes `test/contracts/seen-records.ts`. Failures surface as `RECORD_STORE_UNAVAILABLE` (retryable) or
  * `STORE_FULL`; every call may be repeated.
  */
@@ -47,9 +50,9 @@ export interface SeenRecords {
    * Sets a filter aside that cannot be read: it is kept for operators until it expires, with the reason (its first 250
    * characters). In its place comes `rebuilt`, in the same step, so that no reader finds less than is known of it, whoever dies
    * meanwhile; without one it is gone for readers, who find none and write with expected 0. Does nothing if another version
-   * is stored now.
+   * is stored now. True if it was set aside.
    */
-  quarantineFilter(key: FilterKey, version: number, reason: string, rebuilt?: Buffer): Promise<void>
+  quarantineFilter(key: FilterKey, version: number, reason: string, rebuilt?: Buffer): Promise<boolean>
   /** Up to `limit` that were set aside, in any order. */
   listQuarantined(limit: number): Promise<QuarantinedFilter[]>
   /**
@@ -59,7 +62,7 @@ export interface SeenRecords {
   purgeExpired(expiredBefore: number, limit: number): Promise<number>
   /**
    * How many filters expire per day (days since the epoch), by day, for operators and tests; and the bytes of all. Month 0 is left
-   * out. May be slow.
+   * out, and so may be rows that cannot be read. May be slow.
    */
   measureFilters(): Promise<{ filters: number; bytes: number; expiring: { day: number; filters: number }[] }>
   check(): Promise<void>

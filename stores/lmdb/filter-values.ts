@@ -7,9 +7,14 @@
  *
  * A filter that was set aside leaves its place with the next version and no bytes, so that no version comes twice; one that
  * exists has a byte at least.
+ *
+ * A value that a disk has damaged before the filter begins has no version that can be believed. Its bytes are a filter all the same,
+ * which its reader finds out to be none, or even whole; its version is one that no filter of this key ever had: the next multiple
+ * of 2^32, above what was set aside of it before.
  */
 import type { FilterKey, QuarantinedFilter } from '../seen-records.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
+import { beginningOf } from '../../core/time-ring.ts'
 
 export const FILTER = 0
 export const QUARANTINED = 1
@@ -18,9 +23,15 @@ const TIME_BYTES = 6
 const TIME_MAX = 2 ** 48 - 1
 const HEADER_BYTES = TIME_BYTES + 8
 const NOTHING = Buffer.alloc(0)
+/** Nobody writes a filter as often as that. */
+const DAMAGED_STEP = 2 ** 32
+const VERSION_MAX = 2 ** 50
+/** A filter expires in the sixth month after its own. */
+const MONTHS_KEPT_MAX = 7
 
-/** `filter` is empty where it was set aside. */
-export type HeldFilter = { filter: Buffer; version: number; expiresAt: number }
+export type WrittenFilter = { filter: Buffer; version: number; expiresAt: number }
+/** `filter` is empty where it was set aside, and may be where it is damaged. */
+export type HeldFilter = WrittenFilter & { isThere: boolean }
 
 export function filterKeyBytes({ viewer, month }: FilterKey): Buffer {
   const bytes = Buffer.allocUnsafe(PACKED_ID_BYTES_MAX + 2)
@@ -37,23 +48,34 @@ export function viewerRange(viewer: string): { start: Buffer; end: Buffer } {
   return { start: filterKeyBytes({ viewer, month: 0 }), end }
 }
 
-export function encodeFilter({ filter, version, expiresAt }: HeldFilter): Buffer {
+export function encodeFilter({ filter, version, expiresAt }: WrittenFilter): Buffer {
   const header = Buffer.allocUnsafe(HEADER_BYTES)
   header.writeUIntBE(expiresAt, 0, TIME_BYTES)
   header.writeDoubleBE(version, TIME_BYTES)
   return Buffer.concat([header, filter])
 }
 
-export function encodeSetAside({ version, expiresAt }: HeldFilter, rebuilt: Buffer = NOTHING): Buffer {
+export function encodeSetAside({ version, expiresAt }: WrittenFilter, rebuilt: Buffer = NOTHING): Buffer {
   return encodeFilter({ filter: rebuilt, version: version + 1, expiresAt })
 }
 
-/** Shares the bytes of the value. */
-export function decodeFilter(value: Buffer): HeldFilter {
+/** Shares the bytes of the value. Undefined if what stands before the filter is not as it was written. */
+export function decodeFilter(value: Buffer): HeldFilter | undefined {
+  if (value.length < HEADER_BYTES) return undefined
+  const version = value.readDoubleBE(TIME_BYTES)
+  if (!Number.isInteger(version) || version < 1 || version > VERSION_MAX) return undefined
+  const filter = value.subarray(HEADER_BYTES)
+  return { filter, version, expiresAt: value.readUIntBE(0, TIME_BYTES), isThere: filter.length > 0 }
+}
+
+/** Of a value that `decodeFilter` cannot read. `versionAside`: the last one that was set aside of this key, 0 if none was. */
+export function decodeDamaged(value: Buffer, { month }: FilterKey, versionAside: number): HeldFilter {
   return {
-    filter: value.subarray(HEADER_BYTES),
-    version: value.readDoubleBE(TIME_BYTES),
-    expiresAt: value.readUIntBE(0, TIME_BYTES),
+    filter: value.length > HEADER_BYTES ? value.subarray(HEADER_BYTES) : value,
+    version: (Math.floor(versionAside / DAMAGED_STEP) + 1) * DAMAGED_STEP,
+    // By then it has expired, whatever was written.
+    expiresAt: beginningOf(month + MONTHS_KEPT_MAX),
+    isThere: true,
   }
 }
 
@@ -63,7 +85,16 @@ export function quarantineKey(key: Buffer, version: number): Buffer {
   return bytes
 }
 
-export function encodeQuarantined({ filter, expiresAt }: HeldFilter, reason: string): Buffer {
+/** Keys of what was set aside of this one, between these two, the newest first. */
+export function asideRange(key: Buffer): { start: Buffer; end: Buffer; reverse: true } {
+  return { start: quarantineKey(key, Infinity), end: quarantineKey(key, 0), reverse: true }
+}
+
+export function versionOfAside(key: Buffer): number {
+  return key.readDoubleBE(key.length - 8)
+}
+
+export function encodeQuarantined({ filter, expiresAt }: WrittenFilter, reason: string): Buffer {
   const text = Buffer.from(reason)
   const header = Buffer.allocUnsafe(TIME_BYTES + 2)
   header.writeUIntBE(expiresAt, 0, TIME_BYTES)
@@ -73,13 +104,11 @@ export function encodeQuarantined({ filter, expiresAt }: HeldFilter, reason: str
 
 export function decodeQuarantined(key: Buffer, value: Buffer): QuarantinedFilter {
   const reasonAt = TIME_BYTES + 2
-  const filterAt = reasonAt + value.readUInt16BE(TIME_BYTES)
-  return {
-    ...readFilterKey(key),
-    version: key.readDoubleBE(key.length - 8),
-    filter: value.subarray(filterAt),
-    reason: value.toString('utf8', reasonAt, filterAt),
-  }
+  const filterAt = value.length < reasonAt ? Infinity : reasonAt + value.readUInt16BE(TIME_BYTES)
+  const aside = { ...readFilterKey(key), version: versionOfAside(key) }
+  // Damaged where it lay.
+  if (filterAt > value.length) return { ...aside, filter: value, reason: '' }
+  return { ...aside, filter: value.subarray(filterAt), reason: value.toString('utf8', reasonAt, filterAt) }
 }
 
 export function expiringKey(expiresAt: number, table: number, key: Buffer): Buffer {

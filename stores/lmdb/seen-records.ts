@@ -15,6 +15,8 @@ import { failingAs } from './failures.ts'
 import {
   FILTER,
   QUARANTINED,
+  asideRange,
+  decodeDamaged,
   decodeFilter,
   decodeQuarantined,
   encodeFilter,
@@ -26,6 +28,7 @@ import {
   quarantineKey,
   readExpiringKey,
   readFilterKey,
+  versionOfAside,
   viewerRange,
   type HeldFilter,
 } from './filter-values.ts'
@@ -65,16 +68,23 @@ export function openLmdbSeenRecords(environment: Environment): SeenRecords {
 
 function readHeld(tables: SeenTables, key: Buffer): HeldFilter | undefined {
   const value = tables.filters.getBinary(key)
-  return value === undefined ? undefined : decodeFilter(value)
+  return value === undefined ? undefined : heldOf(tables, key, value)
+}
+
+function heldOf(tables: SeenTables, key: Buffer, value: Buffer): HeldFilter {
+  const held = decodeFilter(value)
+  if (held !== undefined) return held
+  const [aside] = [...tables.quarantined.getKeys({ ...asideRange(key), limit: 1 })]
+  return decodeDamaged(value, readFilterKey(key), aside === undefined ? 0 : versionOfAside(aside))
 }
 
 function storedOf(held: HeldFilter | undefined): StoredFilter | undefined {
-  return held === undefined || held.filter.length === 0 ? undefined : { filter: held.filter, version: held.version }
+  return held?.isThere === true ? { filter: held.filter, version: held.version } : undefined
 }
 
 function listOf(tables: SeenTables, viewer: string): (StoredFilter & { month: number })[] {
   return [...tables.filters.getRange(viewerRange(viewer))].flatMap(({ key, value }) => {
-    const stored = storedOf(decodeFilter(value))
+    const stored = storedOf(heldOf(tables, key, value))
     return stored === undefined ? [] : [{ month: readFilterKey(key).month, ...stored }]
   })
 }
@@ -90,14 +100,15 @@ function putOne(tables: SeenTables, { viewer, month, filter, expected, expiresAt
   return true
 }
 
-function setAside(tables: SeenTables, { viewer, month }: FilterKey, version: number, reason: string, rebuilt?: Buffer): void {
+function setAside(tables: SeenTables, { viewer, month }: FilterKey, version: number, reason: string, rebuilt?: Buffer): boolean {
   const key = filterKeyBytes({ viewer, month })
   const before = readHeld(tables, key)
-  if (before === undefined || before.filter.length === 0 || before.version !== version) return
+  if (before?.isThere !== true || before.version !== version) return false
   const aside = quarantineKey(key, version)
   void tables.quarantined.put(aside, encodeQuarantined(before, cutReason(reason)))
   void tables.expiring.put(expiringKey(before.expiresAt, QUARANTINED, aside), PRESENT)
   void tables.filters.put(key, encodeSetAside(before, rebuilt))
+  return true
 }
 
 function listAside(tables: SeenTables, limit: number): QuarantinedFilter[] {
@@ -123,11 +134,11 @@ async function measure(environment: Environment, { filters }: SeenTables) {
   const step = (start: Buffer | undefined): Buffer | undefined => {
     const keys = [...filters.getKeys({ ...(start === undefined ? {} : { start }), limit: MEASURED_PER_STEP })]
     for (const key of keys) {
-      const { filter, expiresAt } = decodeFilter(filters.getBinary(key) as Buffer)
-      if (filter.length === 0 || readFilterKey(key).month === 0) continue
+      const held = decodeFilter(filters.getBinary(key) as Buffer)
+      if (held?.isThere !== true || readFilterKey(key).month === 0) continue
       measured.filters += 1
-      measured.bytes += filter.length
-      const day = Math.floor(expiresAt / DAY_MS)
+      measured.bytes += held.filter.length
+      const day = Math.floor(held.expiresAt / DAY_MS)
       perDay.set(day, (perDay.get(day) ?? 0) + 1)
     }
     const last = keys.at(-1)

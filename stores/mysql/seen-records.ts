@@ -125,9 +125,10 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
       const text = bytesLiteral(Buffer.from(cutReason(reason)))
       return transactions.change(async (session) => {
         const [row] = (await session.send(lockFilters([['0', viewer, month]]))).rows
-        if (row === undefined || Number(row[1]) !== version || Number(row[2]) === 1) return
+        if (row === undefined || Number(row[1]) !== version || Number(row[2]) === 1) return false
         await session.send(copyToQuarantine(viewer, month, text))
         await session.send(setFilterAside(viewer, month, placeOf(rebuilt)))
+        return true
       })
     },
 

@@ -25,7 +25,7 @@ STRAIGHT_JOIN seen_filters f ON f.viewer = k.v WHERE f.filter IS NOT NULL`
 
 /** `keys`: as above, in the order of the primary key, in which they are locked. Columns: place, version, set aside (1) or not (0). */
 export function lockFilters(keys: readonly Tuple[]): string {
-  return `SELECT ${HINT} k.i, f.version, f.bytes = 0 FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN seen_filters f ON ${KEY_JOIN} FOR UPDATE`
+  return `SELECT ${HINT} k.i, f.version, f.filter IS NULL FROM (${tupleTable(KEYS, keys)}) k STRAIGHT_JOIN seen_filters f ON ${KEY_JOIN} FOR UPDATE`
 }
 
 const NOTHING = { bytes: '0', filter: 'NULL' }

@@ -1,4 +1,4 @@
-import { makeSeenRecordsState, openModelSeenRecords } from './seen-records-model.ts'
+import { damageModel, makeSeenRecordsState, openModelSeenRecords } from './seen-records-model.ts'
 import { seenRecordsContract } from './seen-records.ts'
 
 seenRecordsContract('the model', () => {
@@ -7,6 +7,7 @@ seenRecordsContract('the model', () => {
     store: openModelSeenRecords(state),
     second: openModelSeenRecords(state),
     reopen: () => Promise.resolve(openModelSeenRecords(state)),
+    damage: (key, bytes) => Promise.resolve(damageModel(state, key, bytes)),
     dispose: () => Promise.resolve(),
   })
 })

@@ -20,6 +20,12 @@ export function makeSeenRecordsState(): SeenRecordsState {
   return { filters: new Map(), quarantined: [] }
 }
 
+/** As by a disk: nobody has written it, and the version does not change. */
+export function damageModel(state: SeenRecordsState, key: FilterKey, bytes: Buffer): void {
+  const before = state.filters.get(textOf(key))
+  if (before?.filter !== undefined) state.filters.set(textOf(key), { ...before, filter: Buffer.from(bytes) })
+}
+
 export type RunSeenAtOnce = <T>(name: keyof SeenRecords, args: readonly unknown[], act: () => T) => Promise<T>
 
 // oxlint-disable-next-line typescript/require-await -- what the action throws must reject
@@ -54,9 +60,9 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
     return true
   }
 
-  function quarantine({ viewer, month }: FilterKey, version: number, reason: string, rebuilt: Buffer | undefined): void {
+  function quarantine({ viewer, month }: FilterKey, version: number, reason: string, rebuilt: Buffer | undefined): boolean {
     const before = held({ viewer, month })
-    if (before?.filter === undefined || before.version !== version) return
+    if (before?.filter === undefined || before.version !== version) return false
     const { filter, expiresAt } = before
     state.quarantined.push({ viewer, month, filter, version, expiresAt, reason: cutReason(reason) })
     state.filters.set(textOf({ viewer, month }), {
@@ -66,6 +72,7 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
       version: version + 1,
       expiresAt,
     })
+    return true
   }
 
   function purge(expiredBefore: number, limit: number): number {

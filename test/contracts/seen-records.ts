@@ -7,7 +7,8 @@
  * all viewers, so that its totals are compared only by tests that purged what was before them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { SeenRecords } from '../../stores/seen-records.ts'
+import type { FilterKey, SeenRecords } from '../../stores/seen-records.ts'
+import { seenDamageContract } from './seen-records-damage.ts'
 import { seenExpiryContract } from './seen-records-expiry.ts'
 import { seenFoldingContract } from './seen-records-folding.ts'
 import { seenModelContract } from './seen-records-sequences.ts'
@@ -19,6 +20,8 @@ export type OpenedSeenRecords = {
   second: SeenRecords
   /** Closes `store` and opens the same data again. */
   reopen(): Promise<SeenRecords>
+  /** As by a disk, past the store: these come in the place of all bytes that are stored of a filter, which is there. */
+  damage(key: FilterKey, bytes: Buffer): Promise<void>
   /** Closes what is open and removes what was made for the suite. */
   dispose(): Promise<void>
 }
@@ -28,6 +31,7 @@ export type SeenRecordsSubject = {
   store: () => SeenRecords
   second: () => SeenRecords
   reopen: () => Promise<SeenRecords>
+  damage: OpenedSeenRecords['damage']
 }
 
 export function seenRecordsContract(name: string, open: () => Promise<OpenedSeenRecords>): void {
@@ -50,10 +54,12 @@ export function seenRecordsContract(name: string, open: () => Promise<OpenedSeen
         current().store = store
         return store
       },
+      damage: (key, bytes) => current().damage(key, bytes),
     }
     describe('writing and reading', () => seenWritingContract(subject))
     describe('folding', () => seenFoldingContract(subject))
     describe('quarantine and expiry', () => seenExpiryContract(subject))
+    describe('damage', () => seenDamageContract(subject))
     describe('against a model', () => seenModelContract(subject))
 
     it('an answering store passes its check, and calls about nothing answer nothing', async () => {

@@ -69,10 +69,12 @@ export function openSimulatedSeenRecords(
       ),
     async quarantineFilter(key, version, reason, rebuilt) {
       const isLater = faults.rebuildsLater === true
-      await once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason, isLater ? undefined : rebuilt))
-      if (!isLater || rebuilt === undefined) return
+      const known = isLater ? undefined : rebuilt
+      const isAside = await once('quarantineFilter', [key, version], () => model.quarantineFilter(key, version, reason, known))
+      if (!isLater || rebuilt === undefined) return isAside
       const write = { ...key, filter: rebuilt, expected: 0, expiresAt: 0 }
       await once('putFilters', [key], () => model.putFilters([write]))
+      return isAside
     },
     listQuarantined: (limit) => once('listQuarantined', [limit], () => model.listQuarantined(limit)),
     purgeExpired: (before, limit) =>

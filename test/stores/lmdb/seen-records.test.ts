@@ -1,5 +1,7 @@
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'
+import { filterKeyBytes } from '../../../stores/lmdb/filter-values.ts'
 import { openLmdbSeenRecords } from '../../../stores/lmdb/seen-records.ts'
+import type { FilterKey } from '../../../stores/seen-records.ts'
 import { seenRecordsContract } from '../../contracts/seen-records.ts'
 import { makeFolder } from './folders.ts'
 
@@ -15,6 +17,9 @@ seenRecordsContract('lmdb', () => {
       environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
       opened.second = openLmdbSeenRecords(environment)
       return openLmdbSeenRecords(environment)
+    },
+    async damage(key: FilterKey, bytes: Buffer) {
+      await environment.write(() => void environment.table('seen-filters').put(filterKeyBytes(key), bytes))
     },
     async dispose() {
       await environment.close()

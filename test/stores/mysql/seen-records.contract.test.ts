@@ -1,4 +1,6 @@
 import { describe } from 'vitest'
+import { bytesLiteral } from '../../../stores/mysql/literals.ts'
+import { packFilterKey } from '../../../stores/mysql/put-filters.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { openMysqlSeenRecords } from '../../../stores/mysql/seen-records.ts'
 import { seenRecordsContract } from '../../contracts/seen-records.ts'
@@ -17,6 +19,11 @@ describe.skipIf(mariadb === undefined)('the record store of filters on MariaDB',
       async reopen() {
         await store.close()
         return (store = await open())
+      },
+      async damage(key, bytes) {
+        const [viewer, month] = packFilterKey(key).key
+        const columns = `bytes = ${bytes.length}, filter = ${bytesLiteral(bytes)}`
+        await database.send(`UPDATE seen_filters SET ${columns} WHERE viewer = ${viewer} AND month = ${month}`)
       },
       async dispose() {
         await Promise.all([store.close(), second.close()])
