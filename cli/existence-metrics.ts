@@ -20,7 +20,7 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_filter_false_positives_total: ['Of these, those that a filter claimed to have.', () => figures().samples.hits],
     tidemark_existence_rewards_total: ['First plays and issues of a day sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
-    tidemark_filters_repaired_total: ['Of these, those that were made anew.', () => figures().repairs.repaired],
+    tidemark_filters_repaired_total: ['Of these, those that this process made anew.', () => figures().repairs.repaired],
   })
 }
 
@@ -66,6 +66,7 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
     tidemark_folded_plays_total: ['Plays that left staging for a filter.', () => figures().plays],
     tidemark_filter_writes_total: ['Filters written.', () => figures().writes],
     tidemark_filter_writes_refused_total: ['Filters somebody else had written meanwhile; folded again.', () => figures().refused],
+    tidemark_folds_filters_repaired_total: ['Damaged filters that a fold made anew.', () => figures().quarantined],
     tidemark_filters_purged_total: ['Filters that expired and were removed.', () => figures().purged],
     tidemark_plays_staged_total: ['Plays of the log that were staged.', () => figures().staged],
     tidemark_plays_refused_total: [

@@ -36,6 +36,7 @@ export function reporter(log: Pick<Logger, 'error' | 'warn' | 'info'>, business?
     },
     replayed: (entries, tookMs) => log.info({ ...of, entries, tookMs }, 'the journal was applied to the hot store'),
     parked: (reason, where) => log.error({ ...of, reason, ...where }, 'a message of the log cannot be read and was set aside'),
+    renewed: (what, where) => log.warn({ ...of, what, ...where }, 'something stored was damaged: it was set aside and made anew'),
     ofBusiness: (name) => reporter(log, name, clock),
   }
 }

@@ -88,7 +88,7 @@ export function makeFilterCache(
   records: Pick<SeenRecords, 'getFilters'>,
   share: SharedLookup,
   { bytesMax, ttlMs, monthsBefore, futureMaxMs, marks = false }: FilterCacheOptions,
-  onUnreadable: (viewer: ViewerId, month: Month, error: unknown) => void,
+  onUnreadable: (viewer: ViewerId, month: Month) => void,
 ): FilterCache {
   const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
   const lookUp = share(load)
@@ -124,9 +124,9 @@ export function makeFilterCache(
         if (found === undefined) return
         try {
           filters.push({ month, probe: openFilter(found.filter) })
-        } catch (error) {
+        } catch {
           unreadable++
-          onUnreadable(viewer, month, error)
+          onUnreadable(viewer, month)
         }
       })
       const isWhole = unreadable === 0 && marked[place]?.version === stillMarked[place]?.version

@@ -13,8 +13,8 @@ import { TidemarkError, isTidemarkError } from './errors.ts'
 export type FilterChanges<K extends FilterKey> = {
   /** The filter with what comes to it; the same bytes if it has that already. */
   add(before: Buffer | undefined, key: K): Buffer | Promise<Buffer>
-  /** Makes one anew that is damaged. */
-  renew(key: K, version: number, reason: unknown): Promise<unknown>
+  /** Makes one anew that is damaged. False if another one stands there by now. */
+  renew(key: K, version: number, damage: Error): Promise<boolean>
   /** What to say of one that would be too large. */
   tooLarge(key: K, bytes: number): TidemarkError
   expiryOf(month: Month): number
@@ -70,8 +70,7 @@ export async function changeFilters<K extends FilterKey>(
       } catch (error) {
         try {
           if (!isDamage(error)) throw error
-          await renew(key, version, error)
-          report.renewed++
+          if (await renew(key, version, error)) report.renewed++
           again.push(key)
         } catch (failure) {
           if (endsRound(failure)) throw failure
@@ -94,7 +93,7 @@ export async function changeFilters<K extends FilterKey>(
   }
 }
 
-export function isDamage(error: unknown): boolean {
+export function isDamage(error: unknown): error is TidemarkError {
   return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
 }
 

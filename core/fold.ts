@@ -50,7 +50,12 @@ export type FoldOptions = {
   relist?: ((viewer: ViewerId, businesses: readonly BusinessNumber[]) => Promise<void>) | undefined
   /** Plays that are about to leave staging. Does not fail. */
   writeBack?: ((plays: readonly Play[]) => Promise<void>) | undefined
+  /** Told of each filter that was set aside and made anew. */
+  onRenewed?: ((renewed: Renewed) => void) | undefined
 }
+
+/** `known`: how many subjects it was made anew from; undefined where there is no history to ask. */
+export type Renewed = FilterKey & { reason: string; known: number | undefined }
 
 export type FoldReport = {
   /** Plays that were folded, in filters that were written: plays : writes is what staging saves. */
@@ -70,7 +75,7 @@ export type FoldReport = {
 export type Fold = {
   /** Viewers are distinct. Rejects only if a store does not answer: then nothing of what remains staged is lost. */
   fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport>
-  /** Makes a filter anew if it is damaged. True if it was. */
+  /** Makes a filter anew if it is damaged. True if it was, and nobody else has done it meanwhile. */
   repair(key: FilterKey): Promise<boolean>
 }
 
@@ -84,7 +89,7 @@ const MIGRATED_AT_ONCE = 4
 
 export function makeFold(
   { hot, records }: FoldStores,
-  { rate, monthsBefore = 1, isOver, expiryOf, rebuild, migrate, relist, writeBack }: FoldOptions,
+  { rate, monthsBefore = 1, isOver, expiryOf, rebuild, migrate, relist, writeBack, onRenewed }: FoldOptions,
 ): Fold {
   const earlier = Array.from({ length: monthsBefore }, (_, at) => at + 1)
 
@@ -164,10 +169,11 @@ export function makeFold(
   /**
    * Sets a filter aside; what else is known of its month comes in its place. What a legacy store had is not known here: so who was
    * moved is listed, then unmarked, and then his filter is made anew; who is being moved is so once more. Whoever dies within it leaves one who is moved once more.
+   * False if another one stands there by now.
    */
-  async function renew({ viewer, month }: FilterKey, version: number, reason: unknown): Promise<void> {
-    const known = rebuild === undefined ? [] : await rebuild(viewer, month)
-    const rebuilt = known.length === 0 ? undefined : add(undefined, month, known)
+  async function renew({ viewer, month }: FilterKey, version: number, damage: Error): Promise<boolean> {
+    const known = await rebuild?.(viewer, month)
+    const rebuilt = known === undefined || known.length === 0 ? undefined : add(undefined, month, known)
     if (rebuilt !== undefined && rebuilt.length > FILTER_BYTES_MAX) throw tooLarge({ viewer, month }, rebuilt.length)
     const listAgain = async (mark: MigrationMark): Promise<void> => {
       if (mark.size > 0) await relist?.(viewer, [...mark.keys()])
@@ -176,7 +182,9 @@ export function makeFold(
     let newest = month
     while (isOver(newest)) newest++
     await emptyMark(records, viewer, listAgain, { writesFirst: relist !== undefined, expiresAt: expiryOf(newest) })
-    await records.quarantineFilter({ viewer, month }, version, reason instanceof Error ? reason.message : String(reason), rebuilt)
+    const isAside = await records.quarantineFilter({ viewer, month }, version, damage.message, rebuilt)
+    if (isAside) onRenewed?.({ viewer, month, reason: damage.message, known: known?.length })
+    return isAside
   }
 
   function add(filter: Buffer | undefined, month: Month, subjects: readonly Subject[]): Buffer {
@@ -193,8 +201,7 @@ export function makeFold(
         return false
       } catch (error) {
         if (!isDamage(error)) throw error
-        await renew(key, stored.version, error)
-        return true
+        return await renew(key, stored.version, error)
       }
     },
   }

@@ -248,7 +248,7 @@ function readSet(reader: ByteReader): CodedSet {
 }
 
 function damaged(what: string): TidemarkError {
-  const message = `a filter of what was seen is not as it was written, ${what}: rebuild it from history, or restore it from a backup`
+  const message = `a filter of what was seen is not as it was written, ${what}: it has to be made anew`
   return new TidemarkError('DATA_DAMAGED', message)
 }
 

@@ -52,6 +52,11 @@ export function beginningOf(month: Month): number {
   return Date.UTC(1970 + Math.floor(month / 12), month % 12)
 }
 
+/** Such as 2026-11. */
+export function monthText(month: Month): string {
+  return new Date(beginningOf(month)).toISOString().slice(0, 7)
+}
+
 /**
  * The months whose filters are read at this moment, the newest first. Also the one that begins soon: plays may lie ahead, clocks of
  * servers differ, and what is kept in memory is used up to an hour later.

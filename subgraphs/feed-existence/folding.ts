@@ -6,7 +6,8 @@
  * of the same hour. What all of them leave, for whatever reason, is found when the ring comes round.
  *
  * A shard that a store does not answer for is passed over, once more at the end of each round, so that one viewer who is too heavy
- * for a store holds up nobody else; several in a row end the round, as the store is down.
+ * for a store holds up nobody else; several in a row end the round, as the store is down. Viewers of a shard whose fold fails for a
+ * reason that nobody foresaw are folded each by himself, so that it is only who brings it about that is not.
  *
  * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
  */
@@ -160,11 +161,9 @@ export function makeFolding(
       const listed = await hot.listRing(slot, shard, limit)
       const viewers = listed.filter((viewer) => !worked.has(viewer)).slice(0, keysMax)
       if (viewers.length > 0) {
-        const report = await fold(slot, viewers)
+        const waits = await foldPage(slot, viewers)
         for (const viewer of viewers) worked.add(viewer)
-        for (const { error } of report.failed) onError(error)
-        count(report, viewers.length)
-        held ??= report.held
+        held ??= waits
       }
       if (listed.length < limit) break
       if (viewers.length === 0) limit += keysMax
@@ -172,6 +171,26 @@ export function makeFolding(
     // Who waits for the legacy store is tried again soon, in the next round; nobody else waits with him.
     if (held !== undefined) throw held
     return worked.size > 0
+  }
+
+  /** Why some of them wait for the legacy store; undefined: none does. Rejects if a store does not answer. */
+  async function foldPage(slot: number, viewers: readonly ViewerId[]): Promise<unknown> {
+    let report: FoldReport
+    try {
+      report = await fold(slot, viewers)
+    } catch (error) {
+      if (endsRound(error)) throw error
+      if (viewers.length > 1) {
+        const held: unknown[] = []
+        for (const viewer of viewers) held.push(await foldPage(slot, [viewer]))
+        return held.find((each) => each !== undefined)
+      }
+      const failed = viewers.map((viewer) => ({ viewer, error }))
+      report = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed }
+    }
+    for (const { error } of report.failed) onError(error)
+    count(report, viewers.length)
+    return report.held
   }
 
   function count(report: FoldReport, viewers: number): void {

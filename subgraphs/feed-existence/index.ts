@@ -9,7 +9,7 @@ import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { BusinessNumber, Month, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { makeFilterCache, type FilterCache } from '../../core/filter-cache.ts'
-import { makeFold, type Fold, type FoldOptions } from '../../core/fold.ts'
+import { makeFold, type Fold, type FoldOptions, type Renewed } from '../../core/fold.ts'
 import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { guardSeenStores, type GuardedSeenStores, type SeenStores } from '../../core/guarded-seen-stores.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../core/notices.ts'
@@ -19,7 +19,7 @@ import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
 import { listingOf } from '../../core/migration-mark.ts'
 import { makeMigration, type Migration, type MigrationFigures, type Mover } from '../../core/migration.ts'
-import { monthOf, slotOf } from '../../core/time-ring.ts'
+import { monthOf, monthText, slotOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
@@ -116,10 +116,11 @@ export function makeExistenceSubgraph(
 
   const legacy = makeLegacyPart(clock, stores.legacy, config, outages.opened, onError)
   for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
-  const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random)
+  const onRenewed = ({ month, reason, known }: Renewed): void => notices.renewed(textOfRenewed(reason, known), { month: monthText(month) })
+  const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random, onRenewed)
   const keep = keepListing(onError)
   const foldOf = (mover: Mover | undefined): Fold =>
-    makeExistenceFold(clock, stores, config, random, { migrate: mover?.migrate ?? keep, writeBack: legacy?.writeBack?.last })
+    makeExistenceFold(clock, stores, config, random, { migrate: mover?.migrate ?? keep, writeBack: legacy?.writeBack?.last, onRenewed })
   const mover = migration?.makeMover()
   const { fold, repair } = foldOf(mover)
   const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
@@ -147,7 +148,7 @@ export function makeExistenceSubgraph(
   // What persists may wait, as the job may.
   const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
   const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, rewards, stores.log, existence)
-  const sources = { ...guarded, history: stores.history, legacy: legacy?.reads, reads, staging, rewards }
+  const sources = { ...guarded, history: stores.history, legacy: legacy?.reads, reads, staging, rewards, onUnreadable: repairs.note }
   const service = makeExistenceService(clock, businesses, sources, existence)
   const sdl = existenceSdl(config.businesses)
   let schema: GraphQLSchema | undefined
@@ -231,7 +232,7 @@ export function makeExistenceFold(
   stores: ExistenceStores,
   config: Config,
   random: Random,
-  legacy: Pick<FoldOptions, 'migrate' | 'writeBack'> = {},
+  legacy: Pick<FoldOptions, 'migrate' | 'writeBack' | 'onRenewed'> = {},
 ): Fold {
   const { history } = stores
   const shape = ringOf(config)
@@ -256,10 +257,11 @@ export function makeExistenceMigration(
   stores: ExistenceStores & Required<Pick<ExistenceStores, 'legacy'>>,
   config: Config,
   random: Random,
+  onRenewed?: FoldOptions['onRenewed'],
 ): Migration | undefined {
   const { existence } = config
   if (stores.legacy === undefined || existence.legacy === undefined) return undefined
-  const { repair } = makeExistenceFold(clock, stores, config, random)
+  const { repair } = makeExistenceFold(clock, stores, config, random, { onRenewed })
   const { membersPerSecond } = existence.legacy
   const options = { ...filterRules(clock, config, random), isLive: liveness(clock, existence), membersPerSecond }
   return makeMigration(clock, stores.legacy, stores.records, repair, options)
@@ -300,6 +302,12 @@ function keepListing(onError: (error: unknown) => void): NonNullable<FoldOptions
     isSaid = true
     return 'kept'
   }
+}
+
+/** Whose it was stands with what was set aside, and not here: logs hold no viewers. */
+function textOfRenewed(reason: string, known: number | undefined): string {
+  if (known === undefined) return `${reason}. There is no history here to make it from: what only it knew may be served again`
+  return `${reason}. History knew ${known} subjects for it: what it does not know of may be served again`
 }
 
 const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const

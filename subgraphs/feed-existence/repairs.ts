@@ -1,12 +1,14 @@
 /**
  * Filters that a reader could not open, repaired behind his answer: one after the other, each once at a time. The fold repairs what
  * it comes by itself; but a month that is over is folded into no more, only read.
+ *
+ * Nothing is said when one is noted: what was made anew is told by the fold, and what cannot be, with the reason, here.
  */
 import type { Month, ViewerId } from '../../core/domain.ts'
 import type { Fold } from '../../core/fold.ts'
 
 export type Repairs = {
-  note(viewer: ViewerId, month: Month, error: unknown): void
+  note(viewer: ViewerId, month: Month): void
   figures(): { unreadable: number; repaired: number }
   /** Waits for the one under way, and begins no more. */
   stop(): Promise<void>
@@ -25,6 +27,7 @@ export function makeRepairs(repair: Fold['repair'], forget: (viewer: ViewerId) =
     for (const [text, key] of waiting) {
       if (stopped) return
       try {
+        // Another process may have come first: then it is its repair.
         if (await repair(key)) figures.repaired++
         forget(key.viewer)
       } catch (error) {
@@ -36,11 +39,10 @@ export function makeRepairs(repair: Fold['repair'], forget: (viewer: ViewerId) =
   }
 
   return {
-    note(viewer, month, error) {
+    note(viewer, month) {
       const text = `${month}:${viewer}`
       if (stopped || waiting.has(text) || waiting.size >= WAITING_MAX) return
       figures.unreadable++
-      onError(error)
       waiting.set(text, { viewer, month })
       working ??= work().finally(() => {
         working = undefined

@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ExistenceConfig } from '../../core/config-existence.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import { claimedDay, dayOf } from '../../core/day-token.ts'
-import type { ViewerId } from '../../core/domain.ts'
+import type { Month, ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
@@ -82,12 +82,14 @@ export type ExistenceSources = {
   reads: SeenReads
   staging: Pick<Staging, 'stage'>
   rewards: Pick<DayRewards, 'check' | 'send'>
+  /** Has a filter repaired that cannot be read. */
+  onUnreadable(viewer: ViewerId, month: Month): void
 }
 
 export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
-  { hot, log, records, history, legacy, reads, staging, rewards }: ExistenceSources,
+  { hot, log, records, history, legacy, reads, staging, rewards, onUnreadable }: ExistenceSources,
   options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'stagedHardMax'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
@@ -174,7 +176,7 @@ export function makeExistenceService(
       const { number } = businesses.byName(business)
       checkId(id, 'id')
       checkId(viewer, 'viewer')
-      return readWhyHidden({ hot, records, history, legacy }, { viewer, business: number, oid: id }, clock.now(), options)
+      return readWhyHidden({ hot, records, history, legacy, onUnreadable }, { viewer, business: number, oid: id }, clock.now(), options)
     },
     figures: () => ({ ...figures }),
   }

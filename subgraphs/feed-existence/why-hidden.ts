@@ -1,9 +1,10 @@
 /** All that is known of why a subject is hidden from a viewer, for operators: read from the stores, past every cache. */
 import { MARK_MONTH, decodeMark } from '../../core/migration-mark.ts'
+import { isTidemarkError } from '../../core/errors.ts'
 import { openFilter, measureFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
-import { beginningOf, monthsRead } from '../../core/time-ring.ts'
-import type { ProgressKey } from '../../core/domain.ts'
+import { monthText, monthsRead } from '../../core/time-ring.ts'
+import type { Month, ProgressKey, ViewerId } from '../../core/domain.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
@@ -11,7 +12,8 @@ import type { PlayedAtLimits } from './inputs.ts'
 import type { LegacyReads } from './legacy-reads.ts'
 import { askAll, isFound } from './unseen.ts'
 
-export type FilterAnswer = { month: string; has: boolean; records: number; bytes: number; rate: number }
+/** Of one that is not `readable` only the bytes are known. */
+export type FilterAnswer = { month: string; readable: boolean; has: boolean; records: number; bytes: number; rate: number }
 
 export type WhyHidden = {
   hidden: boolean
@@ -29,11 +31,13 @@ export type WhyHiddenSources = {
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
   legacy: Pick<LegacyReads, 'playedAt'> | undefined
+  /** Has a filter repaired that cannot be read. */
+  onUnreadable(viewer: ViewerId, month: Month): void
 }
 
-/** Rejects with the code of a store that does not answer, and with DATA_DAMAGED or DATA_INCOMPATIBLE for a filter that cannot be read. */
+/** Rejects with the code of a store that does not answer. */
 export async function readWhyHidden(
-  { hot, records, history, legacy }: WhyHiddenSources,
+  { hot, records, history, legacy, onUnreadable }: WhyHiddenSources,
   { viewer, business, oid }: ProgressKey,
   now: number,
   limits: PlayedAtLimits,
@@ -50,9 +54,16 @@ export async function readWhyHidden(
   const filters = months.flatMap((month, at): FilterAnswer[] => {
     const found = stored[at]
     if (found === undefined) return []
-    const { records: count, bytes, expectedRate } = measureFilter(found.filter)
-    const has = isFound(askAll([{ month, probe: openFilter(found.filter) }], hashes), 0)
-    return [{ month: textOf(month), has, records: count, bytes, rate: expectedRate }]
+    const answer = { month: monthText(month), bytes: found.filter.length }
+    try {
+      const { records: count, expectedRate } = measureFilter(found.filter)
+      const has = isFound(askAll([{ month, probe: openFilter(found.filter) }], hashes), 0)
+      return [{ ...answer, readable: true, has, records: count, rate: expectedRate }]
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      onUnreadable(viewer, month)
+      return [{ ...answer, readable: false, has: false, records: 0, rate: 0 }]
+    }
   })
   const issuedAt = issued.find((each) => each.oid === oid)?.issuedAt ?? null
   const stagedAt = staged.find((each) => each.oid === oid)?.playedAt ?? null
@@ -71,8 +82,4 @@ export async function readWhyHidden(
     if (decodeMark(mark?.filter).has(business)) return null
     return (await legacy?.playedAt(viewer, business, oid)) ?? null
   }
-}
-
-function textOf(month: number): string {
-  return new Date(beginningOf(month)).toISOString().slice(0, 7)
 }

@@ -119,3 +119,35 @@ test('a store that answers for nobody is asked a few times a round', async () =>
   const { round } = makeFull(() => false)
   for (let turn = 0; turn < 3; turn++) expect((await round()).asked).toHaveLength(3)
 })
+
+test('a fold that fails for a reason nobody foresaw leaves him alone staged who brings it about; others of his shard are folded', async () => {
+  const failing = new Set(['3', '7'])
+  const ring = new Set(Array.from({ length: 12 }, (_, at) => String(at)))
+  const errors: unknown[] = []
+  let now = 1_000 * HOUR_MS
+  const folding = makeFolding(
+    { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, viewers) => {
+      if (viewers.some((viewer) => failing.has(viewer))) return Promise.reject(new RangeError('out of range'))
+      for (const viewer of viewers) ring.delete(viewer)
+      return Promise.resolve({ plays: viewers.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed: [] })
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  await folding.round()
+  expect([...ring]).toEqual(['3', '7'])
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, shardsFailed: 0, viewers: 10, viewersFailed: 2, plays: 10 })
+  expect(errors.map(String)).toEqual(['RangeError: out of range', 'RangeError: out of range'])
+  failing.clear()
+  now += HOUR_MS
+  await folding.round()
+  now += HOUR_MS
+  for (let lap = 0; lap < 6; lap++, now += HOUR_MS) await folding.round()
+  expect([...ring]).toEqual([])
+})

@@ -1,6 +1,9 @@
 /** Filters of viewers who were moved, or are being moved, that cannot be read: what only the legacy store knows is not lost with them. */
 import { describe, expect, test } from 'vitest'
+import { MARK_MONTH } from '../../../core/migration-mark.ts'
 import { monthOf } from '../../../core/time-ring.ts'
+import { filterKeyBytes } from '../../../stores/lmdb/filter-values.ts'
+import { RUBBISH } from '../../contracts/seen-records-damage.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { verifyViewer } from '../../../cli/migration-verify.ts'
@@ -110,6 +113,34 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await opened.plain.records.listQuarantined(10)).toHaveLength(1)
     await moving.redis.clear()
     expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
-    expect(served.errors).toEqual([])
+    expect(served.errors.map(String)).toEqual([expect.stringContaining('has to be made anew')])
   })
+})
+
+describe.skipIf(!isHere)('a damaged mark', () => {
+  test.each(Object.entries(RUBBISH))(
+    'of %s says that he is not migrated: the legacy store is asked, and a new listing moves him again',
+    async (_, bytes) => {
+      const { opened, served } = moving.open({ absentMs: 0, writeBack: false })
+      await moving.redis.fill('7', SET)
+      await list(opened, ['7', '8'])
+      const job = await moving.startJob(opened, served)
+      await served.afterHours(job)
+      const key = filterKeyBytes({ viewer: '7', month: MARK_MONTH })
+      await opened.environment.write(() => void opened.environment.table('seen-filters').put(key, bytes))
+      expect([await isMigrated(opened, '7'), await isMigrated(opened, '8')]).toEqual([false, true])
+
+      const next = moving.serve(opened, { absentMs: 0, writeBack: false })
+      const query = 'query ($of: [ID!]!) { unseen(business: "video", candidates: $of) { ids } }'
+      const asked = () => next.subgraph.figures().legacy?.reads.asked
+      expect(await next.ask(query, viewerOf('7'), { of: [...CANDIDATES, 'none'] })).toMatchObject({ errors: [], degraded: [] })
+      expect(asked()).toBe(1)
+      await list(opened, ['7'])
+      await served.afterHours(job)
+      expect(await isMigrated(opened, '7')).toBe(true)
+      await moving.redis.clear()
+      expect(await moving.serve(opened).unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
+      expect(served.errors).toEqual([])
+    },
+  )
 })
