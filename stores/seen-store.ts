@@ -51,7 +51,7 @@ export type StagedPlay = Subject & { playedAt: number }
 
 /** What the hot store knows of a viewer in a business. */
 export type HotSeen = {
-  /** Newest first; of one moment by the bytes of their oids, the last first. */
+  /** Newest first: of one millisecond by their places in the lists they came in, the last first, and then by the bytes of their oids, the last first. */
   issued: { oid: string; issuedAt: number }[]
   /** Staged in any slot, each once with its latest time, in any order. */
   staged: { oid: string; playedAt: number }[]
@@ -67,7 +67,8 @@ export type HotSeen = {
 
 export interface SeenStore {
   /**
-   * Notes these as served now; one that was served before moves to the front, never back. Then whatever is not among the newest
+   * Notes these as served now, each one newer than those before it in `oids` (`issued-moments.ts`); one that was served before
+   * moves to the front, never back. Then whatever is not among the newest
    * `cap` goes, once it is `minAgeMs` old or not among the newest `hardCap`. Then the day is claimed; a first of the day leaves a
    * pending reward, and true is returned. Atomic; readable everywhere when it resolves. Without oids nothing happens.
    */

@@ -3,15 +3,17 @@
  *
  *     a state     folds (f64), then per slot in which something is staged: u8 slot · u32 how much
  *     a play      playedAt (6 bytes)
- *     issued      issuedAt (6 bytes) · packed oid, one after another, newest first
+ *     issued      its moment (f64, `issued-moments.ts`) · packed oid, one after another, newest first
  *     a layout    u8 slots · u32 shards
  */
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../core/keys.ts'
-import type { HotSeen, RingShape } from '../seen-store.ts'
+import type { RingShape } from '../seen-store.ts'
 
+export type IssuedMoment = { oid: string; moment: number }
 export type SeenState = { folds: number; staged: Map<number, number> }
 
 const TIME_BYTES = 6
+const MOMENT_BYTES = 8
 const SLOT_BYTES = 5
 
 export function encodeState({ folds, staged }: SeenState): Buffer {
@@ -38,18 +40,18 @@ export function decodeTime(value: Buffer): number {
   return value.readUIntBE(0, TIME_BYTES)
 }
 
-export function encodeIssued(issued: HotSeen['issued']): Buffer {
-  const target = Buffer.allocUnsafe(issued.length * (TIME_BYTES + PACKED_ID_BYTES_MAX))
+export function encodeIssued(issued: readonly IssuedMoment[]): Buffer {
+  const target = Buffer.allocUnsafe(issued.length * (MOMENT_BYTES + PACKED_ID_BYTES_MAX))
   let end = 0
-  for (const { oid, issuedAt } of issued) end = packId(oid, target, target.writeUIntBE(issuedAt, end, TIME_BYTES))
+  for (const { oid, moment } of issued) end = packId(oid, target, target.writeDoubleBE(moment, end))
   return target.subarray(0, end)
 }
 
-export function decodeIssued(value: Buffer, length: number): HotSeen['issued'] {
-  const issued: HotSeen['issued'] = []
+export function decodeIssued(value: Buffer, length: number): IssuedMoment[] {
+  const issued: IssuedMoment[] = []
   for (let at = 0; at < length;) {
-    const oidAt = at + TIME_BYTES
-    issued.push({ oid: unpackId(value, oidAt), issuedAt: decodeTime(value.subarray(at, oidAt)) })
+    const oidAt = at + MOMENT_BYTES
+    issued.push({ oid: unpackId(value, oidAt), moment: value.readDoubleBE(at) })
     at = oidAt + packedIdLength(value, oidAt)
   }
   return issued

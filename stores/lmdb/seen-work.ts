@@ -1,6 +1,7 @@
 /** What happens to what a viewer has seen inside a call's transaction, as the port promises. */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../core/time-ring.ts'
+import { issuedAtOf, momentOf, newestFirst } from '../issued-moments.ts'
 import { inOrderOfUse } from '../ring-layouts.ts'
 import type { HotSeen, IssuedOptions, PlayWrite, RingLayout, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
 import { tooManyStaged } from '../staged-limit.ts'
@@ -9,7 +10,7 @@ import { claimDay, type DayTables } from './seen-days.ts'
 import { issuedKey, makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
 import type { SeenPlace } from './seen-keys.ts'
 import { decodeIssued, decodeShape, decodeState, decodeTime, encodeIssued, encodeShape, encodeState, encodeTime } from './seen-values.ts'
-import type { SeenState } from './seen-values.ts'
+import type { IssuedMoment, SeenState } from './seen-values.ts'
 import { sequenceKey, sequenceOf } from './sequences.ts'
 
 export type SeenTables = {
@@ -42,22 +43,17 @@ export function putIssued(
 ): boolean {
   const { seen } = tables
   const place = makePlace(viewer)
-  const times = new Map(readIssued(seen, place, business).map(({ oid, issuedAt }) => [oid, issuedAt]))
-  for (const oid of oids) times.set(oid, Math.max(now, times.get(oid) ?? 0))
-  const issued = Array.from(times, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
-  const kept = issued.filter(({ issuedAt }, rank) => rank < cap || (rank < hardCap && issuedAt > now - minAgeMs))
+  const moments = new Map(readIssued(seen, place, business).map(({ oid, moment }) => [oid, moment]))
+  for (const [at, oid] of oids.entries()) moments.set(oid, Math.max(momentOf(now, at, oids.length), moments.get(oid) ?? 0))
+  const issued = Array.from(moments, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
+  const kept = issued.filter(({ moment }, rank) => rank < cap || (rank < hardCap && issuedAtOf(moment) > now - minAgeMs))
   void seen.put(issuedKey(place, business), encodeIssued(kept))
   return day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_ISSUE' }, now)
 }
 
-function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumber): HotSeen['issued'] {
+function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumber): IssuedMoment[] {
   const value = seen.getBinaryFast(issuedKey(place, business))
   return value === undefined ? [] : decodeIssued(value, value.length)
-}
-
-/** Of one moment by bytes, the last first. */
-function newestFirst(a: { oid: string; issuedAt: number }, b: { oid: string; issuedAt: number }): number {
-  return b.issuedAt - a.issuedAt || Buffer.compare(Buffer.from(b.oid), Buffer.from(a.oid))
 }
 
 function readState(seen: Bytes, place: SeenPlace): SeenState {
@@ -118,7 +114,8 @@ export function getSeen({ seen }: SeenTables, viewer: ViewerId, business: Busine
       if (subject.business === business) latest.set(subject.oid, Math.max(decodeTime(value), latest.get(subject.oid) ?? 0))
     }
   }
-  return { issued: readIssued(seen, place, business), staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })), folds }
+  const issued = readIssued(seen, place, business).map(({ oid, moment }) => ({ oid, issuedAt: issuedAtOf(moment) }))
+  return { issued, staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })), folds }
 }
 
 export function readStaged({ seen }: SeenTables, slot: number, viewer: ViewerId): StagedPlay[] {

@@ -3,7 +3,7 @@
  *
  * | key | type | holds |
  * |---|---|---|
- * | `tm:issued:{TAG}:1:42` | sorted set | what viewer 42 was served in business 1: score issuedAt (ms), member oid |
+ * | `tm:issued:{TAG}:1:42` | sorted set | what viewer 42 was served in business 1: score its moment (512 a ms), member oid |
  * | `tm:played:{TAG}:42` | sorted set | what he has staged in any slot and business, and `folds`. Below |
  * | `tm:played:user:{TAG}:3:17` | set | the ring: viewers with something staged in slot 3, of shard 17 |
  * | `tm:played:layouts` | hash | the ring's layouts: since (ms) → `slots,shards` |

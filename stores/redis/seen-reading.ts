@@ -1,5 +1,6 @@
 /** What services ask of a viewer, and what the job reads of those it folds. No script: two commands per viewer and business, in one round trip. */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
+import { issuedAtOf } from '../issued-moments.ts'
 import type { HotSeen, StagedPlay } from '../seen-store.ts'
 import type { Connection } from './connection.ts'
 import { decodeStaged, slotScores } from './seen-layout.ts'
@@ -68,7 +69,8 @@ function placeAfter(place: Place, values: readonly Buffer[]): Place[] {
 
 function decodeIssued(values: readonly Buffer[]): HotSeen['issued'] {
   const issued: HotSeen['issued'] = []
-  for (let at = 0; at + 1 < values.length; at += 2) issued.push({ oid: String(values[at]), issuedAt: Number(String(values[at + 1])) })
+  for (let at = 0; at + 1 < values.length; at += 2)
+    issued.push({ oid: String(values[at]), issuedAt: issuedAtOf(Number(String(values[at + 1]))) })
   return issued
 }
 

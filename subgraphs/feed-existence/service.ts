@@ -128,7 +128,8 @@ export function makeExistenceService(
     async recordIssued(viewer, business, ids, degraded, dayToken) {
       const { number } = businesses.byName(business)
       checkIds(ids)
-      const distinct = [...new Set(ids)]
+      // Of one that is there twice the last counts: later in the list is newer.
+      const distinct = [...new Set(ids.toReversed())].reverse()
       if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap } = options
       const now = clock.now()

@@ -12,16 +12,45 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await store().getSeenMany([])).toEqual([])
   })
 
-  it('what was served is told newest first with its time, of one moment by bytes, the last first', async () => {
+  it('what was served is told newest first with its time, of one call the last in its list first', async () => {
     const viewer = freshViewer()
-    await put(viewer, ['9', '10', 'ü'], AT)
+    await put(viewer, ['9', 'ü', '10'], AT)
     await put(viewer, ['1'], AT + 1)
     expect((await store().getSeen(viewer, 1)).issued).toEqual([
       { oid: '1', issuedAt: AT + 1 },
+      { oid: '10', issuedAt: AT },
       { oid: 'ü', issuedAt: AT },
       { oid: '9', issuedAt: AT },
-      { oid: '10', issuedAt: AT },
     ])
+  })
+
+  it('of calls in one millisecond, by the place in the list and then by bytes, the last first', async () => {
+    const viewer = freshViewer()
+    await put(viewer, ['9', 'z'], AT)
+    await put(viewer, ['ü', 'y'], AT)
+    await put(viewer, ['10'], AT)
+    expect(await issuedOids(store(), viewer)).toEqual(['z', 'y', 'ü', '9', '10'])
+    // One that comes again keeps the best place it had.
+    await put(viewer, ['y', '10', 'ü'], AT)
+    expect(await issuedOids(store(), viewer)).toEqual(['ü', 'z', 'y', '10', '9'])
+  })
+
+  it('of one call that is beyond the caps the last in its list stay, whatever their bytes, and exactly while they are young', async () => {
+    const viewer = freshViewer()
+    const ids = ['z', '1', 'ü', '0', 'y', '5', 'x', '4', 'w', '9']
+    await put(viewer, ids, AT)
+    expect(await issuedOids(store(), viewer)).toEqual(ids.slice(-CAPS.hardCap).reverse())
+    await put(viewer, ['a'], AT + CAPS.minAgeMs - 1)
+    expect(await issuedOids(store(), viewer)).toEqual(['a', ...ids.slice(1 - CAPS.hardCap).reverse()])
+    await put(viewer, ['a'], AT + CAPS.minAgeMs)
+    expect(await issuedOids(store(), viewer)).toEqual(['a', ...ids.slice(1 - CAPS.cap).reverse()])
+  })
+
+  it('hundreds of one call, as many as a client may send, are each newer than those before', async () => {
+    const viewer = freshViewer()
+    const ids = numbered(512).toSorted((a, b) => Number(a.split('').reverse().join('')) - Number(b.split('').reverse().join('')))
+    await store().putIssued(viewer, 1, ids, { now: AT, cap: 300, minAgeMs: 0, hardCap: 1_000 })
+    expect(await issuedOids(store(), viewer)).toEqual(ids.slice(-300).reverse())
   })
 
   it('what is served again moves to the front, and stands there once', async () => {

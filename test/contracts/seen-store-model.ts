@@ -9,6 +9,7 @@ import type { RewardEvent, ViewerId } from '../../core/domain.ts'
 import { regionOf } from '../../core/regions.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { shardOf } from '../../core/time-ring.ts'
+import { issuedAtOf, momentOf, newestFirst } from '../../stores/issued-moments.ts'
 import { inOrderOfUse } from '../../stores/ring-layouts.ts'
 import type { HotSeen, RingLayout, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
 import { tooManyStaged } from '../../stores/staged-limit.ts'
@@ -19,7 +20,7 @@ type Staged = StagedPlay & { slot: number }
 type Viewer = { staged: Map<string, Staged>; folds: number }
 
 export type SeenState = {
-  /** By viewer and business: oid → issuedAt. */
+  /** By viewer and business: oid → moment. */
   issued: Map<string, Map<string, number>>
   viewers: Map<ViewerId, Viewer>
   /** By slot and shard. */
@@ -50,13 +51,13 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     [...(state.viewers.get(viewer)?.staged.values() ?? [])].filter((play) => play.slot === slot)
 
   function getSeen(viewer: ViewerId, business: number): HotSeen {
-    const issued = [...(state.issued.get(`${business}:${viewer}`) ?? [])].map(([oid, issuedAt]) => ({ oid, issuedAt }))
+    const issued = [...(state.issued.get(`${business}:${viewer}`) ?? [])].map(([oid, moment]) => ({ oid, moment }))
     const latest = new Map<string, number>()
     for (const play of state.viewers.get(viewer)?.staged.values() ?? []) {
       if (play.business === business) latest.set(play.oid, Math.max(play.playedAt, latest.get(play.oid) ?? 0))
     }
     return {
-      issued: issued.sort(newestFirst),
+      issued: issued.sort(newestFirst).map(({ oid, moment }) => ({ oid, issuedAt: issuedAtOf(moment) })),
       staged: Array.from(latest, ([oid, playedAt]) => ({ oid, playedAt })),
       folds: state.viewers.get(viewer)?.folds ?? 0,
     }
@@ -73,10 +74,10 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap, day }) {
       if (oids.length === 0) return false
       const held = state.issued.get(`${business}:${viewer}`) ?? new Map<string, number>()
-      for (const oid of oids) held.set(oid, Math.max(now, held.get(oid) ?? 0))
-      const entries = Array.from(held, ([oid, issuedAt]) => ({ oid, issuedAt })).sort(newestFirst)
-      for (const [rank, { oid, issuedAt }] of entries.entries()) {
-        if (rank >= hardCap || (rank >= cap && issuedAt <= now - minAgeMs)) held.delete(oid)
+      for (const [at, oid] of oids.entries()) held.set(oid, Math.max(momentOf(now, at, oids.length), held.get(oid) ?? 0))
+      const entries = Array.from(held, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
+      for (const [rank, { oid, moment }] of entries.entries()) {
+        if (rank >= hardCap || (rank >= cap && issuedAtOf(moment) <= now - minAgeMs)) held.delete(oid)
       }
       state.issued.set(`${business}:${viewer}`, held)
       return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
@@ -141,8 +142,4 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     check: async () => {},
     close: async () => {},
   }
-}
-
-function newestFirst(a: { oid: string; issuedAt: number }, b: { oid: string; issuedAt: number }): number {
-  return b.issuedAt - a.issuedAt || Buffer.compare(Buffer.from(b.oid), Buffer.from(a.oid))
 }
