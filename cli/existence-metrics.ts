@@ -49,6 +49,10 @@ export function addLegacyMetrics(registry: Registry, { figures }: ExistenceSubgr
     tidemark_legacy_plays_total: ['Plays folded in from it.', known(({ migration }) => migration.plays)],
     tidemark_legacy_outside_total: ['Members of a time that does not count.', known(({ migration }) => migration.outside)],
     tidemark_legacy_invalid_total: ['Members that are no ids.', known(({ migration }) => migration.invalid)],
+    tidemark_legacy_gone_total: [
+      'Sets that had plays when their viewers were moved, and were gone when a damaged filter had them moved once more.',
+      known(({ migration }) => migration.gone),
+    ],
     tidemark_legacy_written_total: ['Plays written back to it.', known(({ writeBack }) => writeBack?.written)],
     tidemark_legacy_missed_total: ['Plays that it did not take, and does not have.', known(({ writeBack }) => writeBack?.missed)],
   })

@@ -19,7 +19,7 @@ import { liveness } from '../subgraphs/feed-existence/legacy.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './data-folder.ts'
 import { makeLog } from './log.ts'
-import { listViewers, marksOf } from './migration-listing.ts'
+import { listViewers, marksOf, noSet } from './migration-listing.ts'
 import { keepPlace } from './migration-place.ts'
 import { verifyViewer } from './migration-verify.ts'
 import { runWithProgressBar } from './progress-bar.ts'
@@ -57,6 +57,8 @@ type Run = {
   legacy: LegacyPlays
   businesses: readonly BusinessNumber[]
   print: (line: string) => void
+  /** Sentences that were printed: none is printed twice, whichever step finds the same. */
+  told: Set<string>
 }
 
 const BATCH = 500
@@ -73,15 +75,16 @@ export async function migratePlayed(flags: MigrateFlags, print: (line: string) =
     const { legacy } = stores.seen
     if (legacy === undefined) throw new TidemarkError('CONFIG_INVALID', NO_LEGACY)
     await legacy.check()
-    const run: Run = { flags, config, stores, legacy, businesses, print }
+    const run: Run = { flags, config, stores, legacy, businesses, print, told: new Set() }
     if (flags.verifyOnly !== true) {
       const isListed = await list(run)
       if (flags.dryRun === true) return isListed
       const isDone = !flags.wait || (await waited(run))
       if (flags.verify !== true) return isListed && isDone
-      return (await verify(run)) && isListed && isDone
+      // Of whom it is said that waiting was in vain, it is not said that one should wait.
+      return (await verify(run, isDone ? 'wait for the job, or list them again' : 'as said above')) && isListed && isDone
     }
-    return await verify(run)
+    return await verify(run, 'wait for the job, or list them again')
   } finally {
     await stores.close()
   }
@@ -153,13 +156,14 @@ async function list(run: Run): Promise<boolean> {
   const place = keepPlace(isDry ? undefined : flags.resume, flags.users, businesses)
   const after = place.line
   if (after > 0) print(`goes on after line ${after} of ${flags.users}`)
-  const mistakes = makeMistakes(print)
+  const mistakes = makeMistakes(run)
+  const hints = makeMistakes(run)
   const begun = performance.now()
   const counts = await runWithProgressBar(`Listing the viewers of ${flags.users}`, (progress) => {
     // As many at once as a second takes, so that a small rate is kept as well.
     const batches = inBatches(readViewers(flags.users, after), Math.max(1, Math.min(BATCH, flags.rate)))
     return listViewers(systemClock, { hot, records, legacy }, batches, place, {
-      ...{ businesses, shape: ringOf(config), isDry, onMistake: mistakes.note },
+      ...{ businesses, shape: ringOf(config), isDry, onMistake: mistakes.note, onHint: hints.note },
       onBatch: ({ viewers, listed }) => progress(`${viewers} viewers, ${listed} listed`),
       async pace(viewers) {
         const aheadMs = (viewers / flags.rate) * 1_000 - (performance.now() - begun)
@@ -173,6 +177,7 @@ async function list(run: Run): Promise<boolean> {
       `${flags.users} names no viewer${mistakes.count() > 0 ? ' that is an id' : ''}: write one a line`,
     )
   mistakes.rest()
+  hints.rest()
   const what = isDry ? 'would be listed' : 'listed'
   print(
     `${counts.viewers} viewers: ${counts.listed} ${what} (${counts.without} of them have no set), ${counts.before} migrated before, ${mistakes.count()} mistakes`,
@@ -182,10 +187,12 @@ async function list(run: Run): Promise<boolean> {
 
 async function waited(run: Run): Promise<boolean> {
   const { flags, print } = run
-  const waiting = makeMistakes(print)
-  await runWithProgressBar('Waiting until the job has folded them in', (progress) => waitForAll(run, waiting, progress))
+  const waiting = makeMistakes(run)
+  const mistakes = makeMistakes(run)
+  await runWithProgressBar('Waiting until the job has folded them in', (progress) => waitForAll(run, waiting, mistakes, progress))
   waiting.rest()
-  if (waiting.count() === 0) return true
+  mistakes.rest()
+  if (waiting.count() === 0) return mistakes.count() === 0
   print(
     `${waiting.count()} viewers are not migrated, and for ${flags.patience} minutes nobody was: see what the log of the job says of them, and list them again`,
   )
@@ -196,7 +203,7 @@ async function waited(run: Run): Promise<boolean> {
  * Until each viewer of the file is marked: in the order of the file, since the job folds them in any. Once nobody who was waited for
  * has been marked for as long as `patience`, the rest of the file is looked at and not waited for.
  */
-async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) => void): Promise<void> {
+async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progress: (text: string) => void): Promise<void> {
   const { flags, stores, legacy, businesses } = run
   let [done, plays] = [0, 0]
   let movedAt = performance.now()
@@ -215,7 +222,9 @@ async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) 
       // Who was not listed, because something else stands at his key, is not waited for.
       const keys = left.flatMap((viewer) => businesses.map((business) => ({ viewer, business })))
       const kinds = await legacy.examine(keys)
-      const never = new Set(keys.flatMap(({ viewer }, at) => (kinds[at] === 'other' ? [viewer] : [])))
+      const wrong = keys.filter((_, at) => kinds[at] === 'other')
+      for (const { viewer, business } of wrong) mistakes.note(noSet(legacy.keyOf(viewer, business), viewer))
+      const never = new Set(wrong.map(({ viewer }) => viewer))
       left = left.filter((viewer) => !never.has(viewer))
       if (left.length === 0) break
       if (performance.now() - movedAt >= flags.patience * 60_000) {
@@ -227,15 +236,17 @@ async function waitForAll(run: Run, waiting: Mistakes, progress: (text: string) 
   }
 }
 
-async function verify(run: Run): Promise<boolean> {
+/** `advice`: for viewers who are not migrated. */
+async function verify(run: Run, advice: string): Promise<boolean> {
   const { flags, config, stores, legacy, businesses, print } = run
   const { hot, records } = stores.seen
   const { monthsBefore, futureMaxMs } = config.existence
   const rules = { monthsBefore, futureMaxMs, isLive: liveness(systemClock, config.existence) }
-  const mistakes = makeMistakes(print)
+  const mistakes = makeMistakes(run)
   const counts = { viewers: 0, waiting: 0, checked: 0, missing: 0, invalid: 0, repaired: 0 }
   let seen = 0
 
+  /** False if he waits for the job. */
   async function verifyOne(viewer: string, business: BusinessNumber): Promise<boolean> {
     const verified = await verifyViewer(systemClock, { hot, records, legacy }, viewer, business, rules)
     const { isMigrated, checked, missing, invalid, mistake } = verified
@@ -245,6 +256,10 @@ async function verify(run: Run): Promise<boolean> {
     if (mistake !== undefined) mistakes.note(mistake)
     if (invalid.length > 0)
       print(`${legacy.keyOf(viewer, business)} has ${invalid.length} members that are no ids, such as "${invalid[0]}": they are left out`)
+    if (!isMigrated && (await legacy.examine([{ viewer, business }]))[0] === 'other') {
+      mistakes.note(noSet(legacy.keyOf(viewer, business), viewer))
+      return true
+    }
     if (missing.length === 0) return isMigrated
     mistakes.note(`viewer "${viewer}": ${missing.length} plays are missing, such as ${legacy.keyOf(viewer, business)} "${missing[0]?.oid}"`)
     if (flags.repair === true) {
@@ -258,16 +273,16 @@ async function verify(run: Run): Promise<boolean> {
   await runWithProgressBar('Looking whether everything is here', async (progress) => {
     for await (const { viewer } of readViewers(flags.users)) {
       if (viewer === undefined || seen++ % flags.sample !== 0) continue
-      const migrated = []
-      for (const business of businesses) migrated.push(await verifyOne(viewer, business))
+      const looked = []
+      for (const business of businesses) looked.push(await verifyOne(viewer, business))
       counts.viewers++
-      if (migrated.includes(false)) counts.waiting++
+      if (looked.includes(false)) counts.waiting++
       progress(`${counts.viewers} viewers, ${counts.checked} plays, ${counts.missing} missing`)
     }
   })
   if (seen === 0) throw new TidemarkError('CONFIG_INVALID', `${flags.users} names no viewer: write one a line`)
   mistakes.rest()
-  if (counts.waiting > 0) print(`${counts.waiting} viewers are not migrated: wait for the job, or list them again`)
+  if (counts.waiting > 0) print(`${counts.waiting} viewers are not migrated: ${advice}`)
   if (counts.repaired > 0) print(`${counts.repaired} plays were staged again: verify once more`)
   print(`checked ${counts.checked} plays of ${counts.viewers} viewers: ${counts.missing} missing, ${counts.invalid} members are no ids`)
   return mistakes.count() === 0 && counts.waiting === 0
@@ -276,14 +291,18 @@ async function verify(run: Run): Promise<boolean> {
 type Mistakes = ReturnType<typeof makeMistakes>
 
 /** The first ones are printed, all are counted. */
-function makeMistakes(print: (line: string) => void) {
-  let count = 0
+function makeMistakes({ print, told }: Pick<Run, 'print' | 'told'>) {
+  let [count, named] = [0, 0]
   return {
     note(sentence: string): void {
-      if (count++ < NAMED_MAX) print(sentence)
+      count++
+      if (named >= NAMED_MAX) return
+      named++
+      if (!told.has(sentence)) print(sentence)
+      told.add(sentence)
     },
     rest(): void {
-      if (count > NAMED_MAX) print(`and ${count - NAMED_MAX} more like these`)
+      if (count > named) print(`and ${count - named} more like these`)
     },
     count: () => count,
   }

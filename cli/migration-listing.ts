@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { BusinessNumber, Play, ViewerId } from '../core/domain.ts'
-import { MARK_MONTH, decodeMark, listingOf, type MigrationMark } from '../core/migration-mark.ts'
+import { MARK_MONTH, decodeMark, isMark, listingOf, type MigrationMark } from '../core/migration-mark.ts'
 import { slotOf } from '../core/time-ring.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import type { SeenRecords } from '../stores/seen-records.ts'
@@ -28,6 +28,8 @@ export type ListingOptions = {
   pace(viewers: number): Promise<unknown>
   /** A sentence on somebody who cannot be listed. */
   onMistake(sentence: string): void
+  /** A sentence on somebody who is listed, and maybe should be looked at. */
+  onHint?: ((sentence: string) => void) | undefined
   onBatch(counts: Readonly<ListingCounts>): void
 }
 
@@ -40,13 +42,15 @@ export async function listViewers(
   { hot, records, legacy }: ListingStores,
   batches: AsyncIterable<readonly ViewerLine[]>,
   place: PlaceKeeper,
-  { businesses, shape, isDry, pace, onMistake, onBatch }: ListingOptions,
+  { businesses, shape, isDry, pace, onMistake, onHint, onBatch }: ListingOptions,
 ): Promise<ListingCounts> {
   const counts: ListingCounts = { viewers: 0, listed: 0, before: 0, without: 0 }
   if (!isDry) await announceShape(hot, shape, clock.now())
 
   async function listBatch(viewers: readonly ViewerId[]): Promise<void> {
-    const marks = await marksOf(records, viewers)
+    const marks = await marksOf(records, viewers, (viewer) =>
+      onHint?.(`what was noted of the migration of viewer "${viewer}" is damaged: he counts as one who was not migrated`),
+    )
     const wanted = viewers.flatMap((viewer, at) =>
       businesses.filter((each) => marks[at]?.has(each) !== true).map((business) => ({ viewer, business })),
     )
@@ -55,7 +59,7 @@ export async function listViewers(
     const withSet = new Set<ViewerId>()
     wanted.forEach(({ viewer, business }, at) => {
       if (kinds[at] === 'other') {
-        onMistake(`LEGACY_INVALID: ${legacy.keyOf(viewer, business)} is not a sorted set: viewer "${viewer}" is not listed for it`)
+        onMistake(noSet(legacy.keyOf(viewer, business), viewer))
         return
       }
       if (kinds[at] === 'set') withSet.add(viewer)
@@ -66,6 +70,9 @@ export async function listViewers(
       await hot.stagePlays(listings, { now, slot: slotOf(now, shape.slots) })
     }
     const listed = new Set(listings.map(({ viewer }) => viewer))
+    for (const viewer of listed)
+      if (ODD.test(viewer) && !withSet.has(viewer))
+        onHint?.(`the line "${viewer}" is taken for a viewer as it stands, who has no set: a line is an id and nothing else`)
     counts.listed += listed.size
     counts.without += [...listed].filter((viewer) => !withSet.has(viewer)).length
     counts.before += marks.filter((mark) => businesses.every((each) => mark.has(each))).length
@@ -83,7 +90,21 @@ export async function listViewers(
   return counts
 }
 
-export async function marksOf(records: Pick<SeenRecords, 'getFilters'>, viewers: readonly ViewerId[]): Promise<MigrationMark[]> {
+/** What ids of viewers hardly have: a comment, columns, quotes, words. */
+const ODD = /^(#|\/\/|--|["'`])|[,;|\s]|["'`]$/
+
+/** Waiting does not help him. */
+export function noSet(key: string, viewer: ViewerId): string {
+  return `LEGACY_INVALID: ${key} is not a sorted set: viewer "${viewer}" is not migrated from it; remove it or correct it, and list him again`
+}
+
+/** `onDamaged`: of whom there is a mark that cannot be read. */
+export async function marksOf(
+  records: Pick<SeenRecords, 'getFilters'>,
+  viewers: readonly ViewerId[],
+  onDamaged: (viewer: ViewerId) => void = () => {},
+): Promise<MigrationMark[]> {
   const stored = await records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH })))
+  for (const [at, found] of stored.entries()) if (found !== undefined && !isMark(found.filter)) onDamaged(viewers[at] as ViewerId)
   return stored.map((found) => decodeMark(found?.filter))
 }

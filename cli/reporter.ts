@@ -36,7 +36,8 @@ export function reporter(log: Pick<Logger, 'error' | 'warn' | 'info'>, business?
     },
     replayed: (entries, tookMs) => log.info({ ...of, entries, tookMs }, 'the journal was applied to the hot store'),
     parked: (reason, where) => log.error({ ...of, reason, ...where }, 'a message of the log cannot be read and was set aside'),
-    renewed: (what, where) => log.warn({ ...of, what, ...where }, 'something stored was damaged: it was set aside and made anew'),
+    damaged: (what, where) =>
+      log.warn({ ...of, what, ...where }, 'something stored was damaged: it was made anew as far as it is known elsewhere'),
     ofBusiness: (name) => reporter(log, name, clock),
   }
 }

@@ -11,7 +11,7 @@
  *   folded into them, has done so before they were made anew.
  *
  *     a mark   'M' · format (2) · CRC-32 of all other bytes, big endian · varint businesses, then each: varint number, plays folded, plays of times that count no more,
- *              members that are no ids
+ *              members that are no ids; and where it was emptied, what it lost: varint businesses, then each: varint number, plays folded
  */
 import { crc32 } from 'node:zlib'
 import type { SeenRecords } from '../stores/seen-records.ts'
@@ -32,6 +32,10 @@ export type MigrationMark = ReadonlyMap<BusinessNumber, Moved>
 
 export const NOT_MIGRATED: MigrationMark = new Map()
 
+/** How many plays of a business had been folded in, of a viewer who has to be moved once more. */
+export type LostPlays = ReadonlyMap<BusinessNumber, number>
+const NOTHING_LOST: LostPlays = new Map()
+
 export function listingOf(viewer: ViewerId, business: BusinessNumber, now: number): Play {
   return { viewer, business: LISTED, oid: String(business), playedAt: now }
 }
@@ -45,13 +49,15 @@ export function listedBusiness({ oid }: { oid: string }): BusinessNumber {
   return Number(oid)
 }
 
-export function encodeMark(mark: MigrationMark): Buffer {
-  const bytes = Buffer.alloc(CHECKED_FROM + VARINT_BYTES_MAX * (1 + mark.size * 4))
+export function encodeMark(mark: MigrationMark, lost = NOTHING_LOST): Buffer {
+  const bytes = Buffer.alloc(CHECKED_FROM + VARINT_BYTES_MAX * (2 + mark.size * 4 + lost.size * 2))
   bytes[0] = MAGIC
   bytes[1] = FORMAT
   let end = writeVarint(mark.size, bytes, CHECKED_FROM)
   for (const [business, { plays, outside, invalid }] of mark)
     for (const value of [business, plays, outside, invalid]) end = writeVarint(value, bytes, end)
+  if (lost.size > 0) end = writeVarint(lost.size, bytes, end)
+  for (const [business, plays] of lost) end = writeVarint(plays, bytes, writeVarint(business, bytes, end))
   const encoded = Buffer.from(bytes.subarray(0, end))
   encoded.writeUInt32BE(checksumOf(encoded), 2)
   return encoded
@@ -59,13 +65,29 @@ export function encodeMark(mark: MigrationMark): Buffer {
 
 /** What cannot be read says that nothing was migrated: then the legacy store is asked, and folded in once more. */
 export function decodeMark(bytes: Buffer | undefined): MigrationMark {
-  if (bytes === undefined || bytes.length <= CHECKED_FROM || bytes[0] !== MAGIC || bytes[1] !== FORMAT) return NOT_MIGRATED
-  if (bytes.readUInt32BE(2) !== checksumOf(bytes)) return NOT_MIGRATED
+  return read(bytes)?.mark ?? NOT_MIGRATED
+}
+
+/** What is there and is no mark was damaged. */
+export function isMark(bytes: Buffer): boolean {
+  return read(bytes) !== undefined
+}
+
+export function lostPlaysOf(bytes: Buffer | undefined): LostPlays {
+  return read(bytes)?.lost ?? NOTHING_LOST
+}
+
+function read(bytes: Buffer | undefined): { mark: MigrationMark; lost: LostPlays } | undefined {
+  if (bytes === undefined || bytes.length <= CHECKED_FROM || bytes[0] !== MAGIC || bytes[1] !== FORMAT) return undefined
+  if (bytes.readUInt32BE(2) !== checksumOf(bytes)) return undefined
   const reader = { bytes, at: CHECKED_FROM }
   const mark = new Map<BusinessNumber, Moved>()
+  const lost = new Map<BusinessNumber, number>()
   for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--)
     mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
-  return reader.at === bytes.length ? mark : NOT_MIGRATED
+  if (reader.at < bytes.length)
+    for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--) lost.set(readVarint(reader), readVarint(reader))
+  return reader.at === bytes.length ? { mark, lost } : undefined
 }
 
 function checksumOf(bytes: Buffer): number {
@@ -73,7 +95,8 @@ function checksumOf(bytes: Buffer): number {
 }
 
 /**
- * Empties a viewer's mark, also if nothing stands in it: it has another version then. `before` is told what stood there, first.
+ * Empties a viewer's mark, also if nothing stands in it: it has another version then. `before` is told what stood there, first;
+ * how much that was stays in it until he has been moved once more.
  * Where there is none, one is written only if `writesFirst`: viewers may be moved here.
  */
 export async function emptyMark(
@@ -86,8 +109,10 @@ export async function emptyMark(
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
     const [stored] = await records.getFilters([key])
     if (stored === undefined && !writesFirst) return
-    await before(decodeMark(stored?.filter))
-    const write = { ...key, filter: encodeMark(NOT_MIGRATED), expected: stored?.version ?? 0, expiresAt }
+    const mark = decodeMark(stored?.filter)
+    await before(mark)
+    const lost = new Map([...lostPlaysOf(stored?.filter), ...Array.from(mark, ([business, { plays }]) => [business, plays] as const)])
+    const write = { ...key, filter: encodeMark(NOT_MIGRATED, lost), expected: stored?.version ?? 0, expiresAt }
     if ((await records.putFilters([write]))[0] === true) return
   }
   throw outrun(viewer)

@@ -19,7 +19,7 @@ import type { BusinessNumber, Month, ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { changeFilters } from './filter-changes.ts'
 import type { Fold, FoldOptions } from './fold.ts'
-import { ATTEMPTS_MAX, MARK_MONTH, decodeMark, encodeMark, outrun, type Moved } from './migration-mark.ts'
+import { ATTEMPTS_MAX, MARK_MONTH, decodeMark, encodeMark, lostPlaysOf, outrun, type Moved } from './migration-mark.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -29,6 +29,8 @@ export type MigrationOptions = Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'>
   isLive(playedAt: number): boolean
   /** Members read per second. */
   membersPerSecond: number
+  /** Told of each set that is gone, of a viewer who had so many plays in it when he was moved before. */
+  onGone?: ((business: BusinessNumber, plays: number) => void) | undefined
 }
 
 export type MigrationFigures = {
@@ -39,6 +41,8 @@ export type MigrationFigures = {
   invalid: number
   /** Those that were listed and had been migrated before. */
   repeated: number
+  /** Sets that had plays when their viewers were moved first, and were gone when they were moved once more. */
+  gone: number
 }
 
 /** Who moves viewers: a job, or what folds early in a service. */
@@ -76,9 +80,9 @@ export function makeMigration(
   records: Pick<SeenRecords, 'getFilters' | 'putFilters'>,
   /** Of a filter that is damaged. */
   repair: Fold['repair'],
-  { rate, isOver, expiryOf, isLive, membersPerSecond }: MigrationOptions,
+  { rate, isOver, expiryOf, isLive, membersPerSecond, onGone }: MigrationOptions,
 ): Migration {
-  const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0 }
+  const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0, gone: 0 }
   let turnAt = 0
   let lastTurn: Promise<unknown> = Promise.resolve()
 
@@ -184,13 +188,20 @@ export function makeMigration(
       const moved = await foldBusinesses(viewer, left, stop)
       if (moved === undefined) return false
       // One that was made anew meanwhile has lost what was folded into it: whoever did that has touched the mark before.
-      const filter = encodeMark(new Map([...before, ...moved]))
+      const lost = [...lostPlaysOf(stored?.filter)]
+      const filter = encodeMark(new Map([...before, ...moved]), new Map(lost.filter(([business]) => !moved.has(business))))
       const write = { ...key, filter, expected: stored?.version ?? 0, expiresAt: expiryOf(monthOf(clock.now())) }
       if (left.length > 0 && (await records.putFilters([write]))[0] !== true) continue
       figures.repeated += businesses.length - left.length
       for (const each of moved.values()) {
         figures.migrated++
         for (const name of ['plays', 'outside', 'invalid'] as const) figures[name] += each[name]
+      }
+      for (const [business, plays] of lost) {
+        const found = moved.get(business)
+        if (plays === 0 || found === undefined || found.plays + found.outside + found.invalid > 0) continue
+        figures.gone++
+        onGone?.(business, plays)
       }
       return true
     }

@@ -16,8 +16,8 @@ export type Notices = {
   replayed(entries: number, tookMs: number): void
   /** A message of the log cannot be decoded and was set aside; where it stood, and where it is. */
   parked(reason: string, where?: Record<string, string | number>): void
-  /** Something stored was damaged, and was set aside and made anew: what it was, what came of it, and where it is. */
-  renewed(what: string, where?: Record<string, string | number>): void
+  /** Something stored was damaged, and was set aside and made anew: what it was, what came of it, and where it stood. */
+  damaged(what: string, where?: Record<string, string | number>): void
   /** The same of a business that has stores of its own. */
   ofBusiness?(name: string): Notices
 }
@@ -31,7 +31,7 @@ export function noticesOf(report: Notices | ((error: unknown) => void)): Notices
     storeBack() {},
     replayed() {},
     parked: (reason) => report(new Error(`a message of the log was set aside: ${reason}`)),
-    renewed: (what) => report(new Error(what)),
+    damaged: (what) => report(new Error(what)),
   }
 }
 

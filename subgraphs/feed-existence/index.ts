@@ -18,7 +18,7 @@ import { systemRandom, type Random } from '../../core/random.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
 import { listingOf } from '../../core/migration-mark.ts'
-import { makeMigration, type Migration, type MigrationFigures, type Mover } from '../../core/migration.ts'
+import { makeMigration, type Migration, type MigrationFigures, type MigrationOptions, type Mover } from '../../core/migration.ts'
 import { monthOf, monthText, slotOf } from '../../core/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
@@ -116,8 +116,10 @@ export function makeExistenceSubgraph(
 
   const legacy = makeLegacyPart(clock, stores.legacy, config, outages.opened, onError)
   for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
-  const onRenewed = ({ month, reason, known }: Renewed): void => notices.renewed(textOfRenewed(reason, known), { month: monthText(month) })
-  const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random, onRenewed)
+  const onRenewed = ({ month, reason, known }: Renewed): void => notices.damaged(textOfRenewed(reason, known), { month: monthText(month) })
+  const onGone = (business: BusinessNumber, plays: number): void =>
+    notices.damaged(textOfGone(plays), { business: businesses.byNumber(business)?.name ?? business })
+  const migration = legacy && makeExistenceMigration(clock, { ...stores, legacy: legacy.patient }, config, random, { onRenewed, onGone })
   const keep = keepListing(onError)
   const foldOf = (mover: Mover | undefined): Fold =>
     makeExistenceFold(clock, stores, config, random, { migrate: mover?.migrate ?? keep, writeBack: legacy?.writeBack?.last, onRenewed })
@@ -257,13 +259,13 @@ export function makeExistenceMigration(
   stores: ExistenceStores & Required<Pick<ExistenceStores, 'legacy'>>,
   config: Config,
   random: Random,
-  onRenewed?: FoldOptions['onRenewed'],
+  { onRenewed, onGone }: Pick<FoldOptions, 'onRenewed'> & Pick<MigrationOptions, 'onGone'> = {},
 ): Migration | undefined {
   const { existence } = config
   if (stores.legacy === undefined || existence.legacy === undefined) return undefined
   const { repair } = makeExistenceFold(clock, stores, config, random, { onRenewed })
   const { membersPerSecond } = existence.legacy
-  const options = { ...filterRules(clock, config, random), isLive: liveness(clock, existence), membersPerSecond }
+  const options = { ...filterRules(clock, config, random), isLive: liveness(clock, existence), membersPerSecond, onGone }
   return makeMigration(clock, stores.legacy, stores.records, repair, options)
 }
 
@@ -308,6 +310,11 @@ function keepListing(onError: (error: unknown) => void): NonNullable<FoldOptions
 function textOfRenewed(reason: string, known: number | undefined): string {
   if (known === undefined) return `${reason}. There is no history here to make it from: what only it knew may be served again`
   return `${reason}. History knew ${known} subjects for it: what it does not know of may be served again`
+}
+
+function textOfGone(plays: number): string {
+  const what = `a viewer whose filter was damaged was moved once more, and the set of ${plays} plays that he had in the legacy store is gone`
+  return `${what}: what only it knew may be served again; bring it back, and run tidemark migrate-played --verify-only --repair`
 }
 
 const KIND_OF = { play: 'FIRST_PLAY', issue: 'FIRST_ISSUE' } as const

@@ -130,13 +130,34 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(dry).toMatchObject({ status: 1 })
     expect(dry.out).toContain('3 viewers: 2 would be listed (1 of them have no set), 0 migrated before, 2 mistakes')
     expect(dry.out).toMatch(/ID_INVALID: .*bad\.txt:3: the viewer "y+…" has 65 bytes/)
-    expect(dry.out).toContain(`LEGACY_INVALID: played:video:${wrong} is not a sorted set`)
+    expect(dry.out).toContain(
+      `LEGACY_INVALID: played:video:${wrong} is not a sorted set: viewer "${wrong}" is not migrated from it; remove`,
+    )
     expect((await run(['--users', users, '--no-wait'])).out).toContain('3 viewers: 2 listed')
     for (const each of [viewer, stranger]) await play(each, ['p', 'q'])
     const verified = await run(['--users', users, '--verify'])
     expect(verified.status).toBe(1)
     expect(verified.out).toContain(`played:video:${viewer} has 1 members that are no ids, such as "xxxx`)
     expect(verified.out).toContain('0 missing')
+    // Waiting does not help him, and nobody says so; who he is stands there once.
+    for (const { status, out } of [verified, await run(['--users', users, '--verify-only'])]) {
+      expect(status).toBe(1)
+      expect(out.split(`viewer "${wrong}" is not migrated`)).toHaveLength(2)
+      expect(out).not.toMatch(/wait for the job|for \d+ minutes/)
+    }
+  })
+
+  test('lines that are hardly ids are named, if nobody has a set under them', async () => {
+    const [viewer, odd] = freshViewers(2) as [string, string]
+    await redis.fill(viewer, { a: Date.now() })
+    await redis.fill(`${odd},x`, { a: Date.now() })
+    const users = write('odd.txt', `# viewers of May\n${viewer}\n${odd},x\n${odd},extra\n"${odd}"\nabc-def\n`)
+    const { status, out } = await run(['--users', users, '--dry-run'])
+    expect(status).toBe(0)
+    for (const line of ['# viewers of May', `${odd},extra`, `"${odd}"`])
+      expect(out).toContain(`the line "${line}" is taken for a viewer as it stands`)
+    expect(out.split('is taken for a viewer')).toHaveLength(4)
+    expect(out).toContain('6 viewers: 6 would be listed (4 of them have no set)')
   })
 
   test('who is never folded in is waited for so long, and named', async () => {

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { decodeMark, encodeMark, isListing, listedBusiness, listingOf, type MigrationMark } from '../../core/migration-mark.ts'
+import {
+  decodeMark,
+  encodeMark,
+  isListing,
+  isMark,
+  listedBusiness,
+  listingOf,
+  lostPlaysOf,
+  type MigrationMark,
+} from '../../core/migration-mark.ts'
 
 describe('the mark of a viewer who is migrated', () => {
   test('says of which businesses, and what was found', () => {
@@ -9,6 +18,20 @@ describe('the mark of a viewer who is migrated', () => {
     ])
     expect(decodeMark(encodeMark(mark))).toEqual(mark)
     expect(decodeMark(encodeMark(new Map()))).toEqual(new Map())
+  })
+
+  test('that was emptied says how much it lost, and nobody is migrated by it', () => {
+    const lost = new Map([
+      [1, 300],
+      [65_535, 2 ** 40],
+    ])
+    const emptied = encodeMark(new Map(), lost)
+    expect([decodeMark(emptied), lostPlaysOf(emptied), isMark(emptied)]).toEqual([new Map(), lost, true])
+    const half: MigrationMark = new Map([[1, { plays: 2, outside: 0, invalid: 0 }]])
+    expect([decodeMark(encodeMark(half, lost)), lostPlaysOf(encodeMark(half, lost))]).toEqual([half, lost])
+    expect([lostPlaysOf(encodeMark(half)), lostPlaysOf(undefined)]).toEqual([new Map(), new Map()])
+    for (const broken of [emptied.subarray(0, -1), Buffer.concat([emptied, Buffer.of(0)]), Buffer.of()])
+      expect([isMark(broken), decodeMark(broken).size, lostPlaysOf(broken).size]).toEqual([false, 0, 0])
   })
 
   test('that cannot be read says that nobody was', () => {

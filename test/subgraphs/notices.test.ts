@@ -28,7 +28,7 @@ beforeEach(() => {
     storeBack: say('back'),
     replayed: say('replayed'),
     parked: say('parked'),
-    renewed: say('renewed'),
+    damaged: say('damaged'),
   }
   const guards = { checkEveryMs: 10, recordPatienceMs: 100, logPatienceMs: 100 }
   history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, notices, guards)

@@ -48,6 +48,26 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await moving.serve(opened).unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
   })
 
+  test('of a viewer who was moved, whose set is gone by now, is told with how much that was; of others nothing', async () => {
+    const { opened, served } = moving.open({ absentMs: 0, writeBack: false })
+    await moving.redis.fill('7', SET)
+    await moving.redis.fill('8', SET)
+    await list(opened, ['7', '8', '9'])
+    const job = await moving.startJob(opened, served)
+    await served.afterHours(job)
+    for (const viewer of ['7', '8', '9']) await damage(opened, viewer)
+    await moving.redis.client.del('played:video:7')
+    const next = moving.serve(opened, { absentMs: 0, writeBack: false })
+    const query = '{ unseen(business: "video", candidates: ["now"]) { ids } }'
+    for (const viewer of ['7', '8', '9']) await next.ask(query, viewerOf(viewer))
+    await until('what was begun has ended', () => next.subgraph.figures().repairs.repaired === 3)
+    served.errors.length = 0
+    await served.afterHours(job)
+    for (const viewer of ['7', '8', '9']) expect(await isMigrated(opened, viewer)).toBe(true)
+    expect(served.errors.map(String)).toEqual([expect.stringMatching(/the set of 4 plays .* is gone.*--verify-only --repair/)])
+    expect(served.subgraph.figures().legacy?.migration).toMatchObject({ gone: 1 })
+  })
+
   test('that is made anew between two looks of a reader does not leave him with the mark of before', async () => {
     const { opened, served } = moving.open({ absentMs: 0 })
     await moving.redis.fill('7', SET)
