@@ -6,8 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { makeConfig } from '../../core/config.ts'
+import { MARK_MONTH } from '../../core/migration-mark.ts'
+import { monthOf } from '../../core/time-ring.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { filterKeyBytes } from '../../stores/lmdb/filter-values.ts'
 import { redisIsHere } from '../stores/redis/servers.ts'
 import { startLegacy, type LegacyRedis } from '../subgraphs/existence/legacy-redis.ts'
+import { until } from '../support/until.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 import { freePorts } from '../support/ports.ts'
 
@@ -145,6 +151,37 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
       expect(out.split(`viewer "${wrong}" is not migrated`)).toHaveLength(2)
       expect(out).not.toMatch(/wait for the job|for \d+ minutes/)
     }
+  })
+
+  test('a viewer whose rows are damaged is answered, named, and moved once more', async () => {
+    const [viewer, other] = freshViewers(2) as [string, string]
+    for (const each of [viewer, other]) await redis.fill(each, { old: Date.now() })
+    const users = write('damaged.txt', `${viewer}\n${other}\n`)
+    expect(await run(['--users', users, '--no-wait'])).toMatchObject({ status: 0 })
+    for (const each of [viewer, other]) await play(each, ['p', 'q'])
+    expect(await run(['--users', users])).toMatchObject({ status: 0 })
+
+    const environment = openEnvironment(join(folder, 'data'), { regions: makeConfig([]).stores.regions, sizeMaxGb: 1 })
+    const filters = environment.table('seen-filters')
+    await environment.write(() => {
+      for (const month of [MARK_MONTH, monthOf(Date.now())]) void filters.put(filterKeyBytes({ viewer, month }), Buffer.from('zz'))
+    })
+    await environment.close()
+    const dry = await run(['--users', users, '--dry-run'])
+    expect(dry).toMatchObject({ status: 0, error: '' })
+    expect(dry.out).toContain(`the migration of viewer "${viewer}" is damaged: he counts as one who was not migrated`)
+    expect(dry.out).toContain('2 viewers: 1 would be listed (0 of them have no set), 1 migrated before, 0 mistakes')
+
+    // From the old set at first, and from the filter that is made anew once he is moved again.
+    await until('his filter is made anew', async () => {
+      expect(await unseen(viewer, ['old', 'new'])).toEqual(['new'])
+      return service.log().includes('made anew as far as it is known elsewhere')
+    })
+    expect(await run(['--users', users, '--no-wait'])).toMatchObject({ status: 0 })
+    await play(viewer, ['r', 's'])
+    const verified = await run(['--users', users, '--verify'])
+    expect([verified.status, verified.out]).toEqual([0, expect.stringContaining('0 missing')])
+    expect(service.log()).not.toMatch(new RegExp(`viewer \\\\?"${viewer}`))
   })
 
   test('lines that are hardly ids are named, if nobody has a set under them', async () => {
