@@ -65,7 +65,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     const done = await Promise.all(
       [store(), second()].map((own) => own.quarantineFilter(filterKey(viewer), version, 'rubbish', someBytes(70))),
     )
-    expect(done.toSorted()).toEqual([false, true])
+    expect(done.filter(Boolean)).toHaveLength(1)
     const [rebuilt] = await store().getFilters([filterKey(viewer)])
     expect(rebuilt?.filter).toEqual(someBytes(70))
     expect(rebuilt?.version).toBeGreaterThan(Math.max(version, before))
