@@ -15,12 +15,19 @@ export type PlayHooks = {
   parked?(reason: string, where?: Record<string, string | number>): void
 }
 
+/** Where the log ended at some moment: of each partition, the place after its last message. */
+export type LogEnd = readonly number[]
+
 export interface PlayLog {
   /** Durable when it resolves. */
   appendPlays(plays: readonly Play[]): Promise<void>
   consumePlays(hooks: PlayHooks): Promise<LogConsumer>
   /** Messages appended and not yet staged. */
   lag(): Promise<number>
+  /** Whatever was appended before the call is before this end. */
+  end(): Promise<LogEnd>
+  /** Has all before this end been staged, or set aside? */
+  isStaged(end: LogEnd): Promise<boolean>
   check(): Promise<void>
   close(): Promise<void>
 }

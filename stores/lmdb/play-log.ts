@@ -11,7 +11,7 @@ import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from './scan.ts'
-import { appendAll } from './sequences.ts'
+import { appendAll, lastNumber, sequenceOf } from './sequences.ts'
 import { makePause } from './pause.ts'
 
 export type LmdbPlayLogOptions = {
@@ -83,10 +83,18 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
     return consumer
   }
 
+  /** Of what waits; staging removes it. */
+  function firstNumber(): number {
+    for (const key of tables.flushes.getKeys({ limit: 1 })) return sequenceOf(key)
+    return Number.POSITIVE_INFINITY
+  }
+
   return {
     appendPlays: (plays) => calling(() => appendPlays(plays)),
     consumePlays: (hooks) => calling(() => consume(hooks)),
     lag: () => calling(() => environment.read(() => countEntries(tables.flushes))),
+    end: () => calling(() => environment.read(() => [lastNumber(tables.counters, 'plays') + 1])),
+    isStaged: ([end = 0]) => calling(() => environment.read(() => firstNumber() >= end)),
     check: () => calling(() => environment.read(() => undefined)),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))

@@ -9,7 +9,7 @@ import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
 import type { PlayedAtLimits } from './inputs.ts'
 import type { LegacyReads } from './legacy-reads.ts'
-import { askAll, isFound } from './unseen.ts'
+import { askAll, isFound, withWaiting, type Arrears } from './unseen.ts'
 
 export type FilterAnswer = { month: string; has: boolean; records: number; bytes: number; rate: number }
 
@@ -29,15 +29,17 @@ export type WhyHiddenSources = {
   records: Pick<SeenRecords, 'getFilters'>
   history: Pick<RecordStore, 'getProgressMany'> | undefined
   legacy: Pick<LegacyReads, 'playedAt'> | undefined
+  arrears: Pick<Arrears, 'waitingOf'>
 }
 
 /** Rejects with the code of a store that does not answer, and with DATA_DAMAGED or DATA_INCOMPATIBLE for a filter that cannot be read. */
 export async function readWhyHidden(
-  { hot, records, history, legacy }: WhyHiddenSources,
+  { hot, records, history, legacy, arrears }: WhyHiddenSources,
   { viewer, business, oid }: ProgressKey,
   now: number,
   limits: PlayedAtLimits,
 ): Promise<WhyHidden> {
+  const waiting = arrears.waitingOf(viewer, business)
   const { issued, staged } = await hot.getSeen(viewer, business)
   const months = monthsRead(now, limits)
   // Before the filters, as every reader does (`core/migration-mark.ts`).
@@ -55,7 +57,7 @@ export async function readWhyHidden(
     return [{ month: textOf(month), has, records: count, bytes, rate: expectedRate }]
   })
   const issuedAt = issued.find((each) => each.oid === oid)?.issuedAt ?? null
-  const stagedAt = staged.find((each) => each.oid === oid)?.playedAt ?? null
+  const stagedAt = withWaiting(staged, waiting).get(oid) ?? null
   const legacyAt = legacy === undefined ? null : await legacyTimeOf()
   const record = known?.[0]
   return {

@@ -83,6 +83,20 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(second.of(before)).toEqual([])
     })
 
+    it('an end is staged once all before it is, whatever is appended behind it', async () => {
+      const viewer = freshViewer()
+      await log.appendPlays([playOf(viewer, '1')])
+      const end = await log.end()
+      await log.appendPlays([playOf(viewer, '2')])
+      expect(await log.isStaged(end)).toBe(false)
+      expect(await log.isStaged(await log.end())).toBe(false)
+      const { of } = await consume()
+      await until('it is staged', () => log.isStaged(end))
+      expect(of(viewer)).toContainEqual(playOf(viewer, '1'))
+      await until('all is', async () => log.isStaged(await log.end()))
+      expect(of(viewer)).toContainEqual(playOf(viewer, '2'))
+    })
+
     it('a message that cannot be read is set aside with its reason, and the rest goes on', async () => {
       const viewer = freshViewer()
       await opened.appendUndecodable()
