@@ -11,7 +11,7 @@ import type { LogConsumer } from './log.ts'
 export type PlayHooks = {
   /** Stage these plays. When it resolves they are committed; when it rejects, the same come again, later. */
   stage(plays: readonly Play[]): Promise<void>
-  /** A message that is no play was set aside with this reason. The rest goes on. */
+  /** A message that holds no plays, or those of it that no store can hold, was set aside with this reason. The rest goes on. */
   parked?(reason: string, where?: Record<string, string | number>): void
 }
 

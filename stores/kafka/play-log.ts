@@ -115,8 +115,9 @@ export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }
 
 function decodeOne({ value }: { value: Buffer | null }): Decoded<Play[]> {
   try {
-    if (value !== null) return { content: decodePlays(value) }
-    return { reason: 'the message has no value' }
+    if (value === null) return { reason: 'the message has no value' }
+    const { plays, wrong } = decodePlays(value)
+    return { content: plays, ...(wrong && { apart: { value: Buffer.from(wrong.bytes), reason: wrong.reason } }) }
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) }
   }

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'
-import { decodePlays, encodePlays } from '../../core/play-codec.ts'
+import { decodePlays, encodePlays, type DecodedPlays } from '../../core/play-codec.ts'
 import type { LogConsumer } from '../log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import type { Environment } from './environment.ts'
@@ -59,14 +59,17 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
 
     async function take(entries: readonly { key: Buffer; value: Buffer }[]): Promise<void> {
       const decoded = entries.map(({ value }) => decodeOrReason(value))
-      const plays = decoded.flatMap((each) => (typeof each === 'string' ? [] : each))
+      const plays = decoded.flatMap((each) => each.plays)
       if (plays.length > 0) await hooks.stage(plays)
-      const unreadable = entries.flatMap(({ value }, at) => (typeof decoded[at] === 'string' ? [value] : []))
+      const wrong = decoded.flatMap((each) => each.wrong ?? [])
       await environment.writeToFree(() => {
-        if (unreadable.length > 0) appendAll(tables.dead, tables.counters, 'dead', unreadable, PARKED_MAX)
+        if (wrong.length > 0) {
+          const bytes = wrong.map((each) => each.bytes)
+          appendAll(tables.dead, tables.counters, 'dead', bytes, PARKED_MAX)
+        }
         for (const { key } of entries) void tables.flushes.remove(key)
       })
-      for (const each of decoded) if (typeof each === 'string') hooks.parked?.(each, { table: 'plays', folder: 'the data folder' })
+      for (const { reason } of wrong) hooks.parked?.(reason, { table: 'plays', folder: 'the data folder' })
     }
 
     const running = run()
@@ -102,10 +105,10 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
   }
 }
 
-function decodeOrReason(bytes: Buffer): Play[] | string {
+function decodeOrReason(bytes: Buffer): DecodedPlays {
   try {
     return decodePlays(bytes)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return { plays: [], wrong: { bytes, reason: error instanceof Error ? error.message : String(error) } }
   }
 }
