@@ -1,5 +1,5 @@
 /** What feed existence does, for `/metrics`: read from the parts' own figures when somebody asks. */
-import type { Registry } from '@prometheus-io/client'
+import { Gauge, type Registry } from '@prometheus-io/client'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import type { ExistenceSubgraph, LegacyFigures } from '../subgraphs/feed-existence/index.ts'
 import type { ExistenceJob } from '../subgraphs/feed-existence/job.ts'
@@ -11,7 +11,7 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_issued_total: ['Ids noted as served.', () => figures().existence.issued],
     tidemark_issued_lost_total: ['Ids not noted as served, because the hot store was down.', () => figures().existence.issuedLost],
     tidemark_played_total: ['Plays taken.', () => figures().existence.played],
-    tidemark_played_logged_total: ['Plays that went to the log, because the hot store was down.', () => figures().existence.logged],
+    tidemark_played_logged_total: ['Plays that went to the log, because the hot store was down or full.', () => figures().existence.logged],
     tidemark_candidates_total: ['Candidates of unseen.', () => figures().existence.candidates],
     tidemark_dropped_issued_total: ['Candidates dropped because they were served.', () => figures().existence.droppedIssued],
     tidemark_dropped_staged_total: ['Candidates dropped because they were played lately.', () => figures().existence.droppedStaged],
@@ -21,6 +21,18 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_existence_rewards_total: ['First plays and issues of a day sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
     tidemark_filters_repaired_total: ['Of these, those that this process made anew.', () => figures().repairs.repaired],
+  })
+  addGauges(registry, {
+    tidemark_plays_waiting: ['Plays this process acknowledged that the hot store has not taken yet.', () => figures().staging.waiting],
+  })
+  new Gauge({
+    name: 'tidemark_existence_store_down',
+    help: '1 while feed existence does without this store; of the hot store also while it is full.',
+    labelNames: ['store'],
+    registers: [registry],
+    collect() {
+      for (const [store, { isDown }] of Object.entries(figures().outages)) this.set({ store }, isDown ? 1 : 0)
+    },
   })
 }
 
@@ -78,7 +90,7 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
       () => figures().refusedPlays,
     ],
     tidemark_existence_rewards_swept_total: ['Of these, those that only the job sent.', () => figures().rewardsSwept],
-    tidemark_plays_parked_total: ['Messages of the log that are no plays.', () => figures().parked],
+    tidemark_plays_parked_total: ['Messages of the log, or parts of them, that are no plays and were set aside.', () => figures().parked],
   })
   addGauges(registry, {
     tidemark_folds_shards_left: ['Shards of the run under way that are not folded yet.', () => figures().shardsLeft],

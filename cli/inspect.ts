@@ -7,6 +7,7 @@ import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { readTimeline } from '../subgraphs/history/timeline.ts'
 import { requireDataFolder } from './data-folder.ts'
+import { inspectSeen } from './inspect-seen.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
@@ -30,6 +31,7 @@ async function inspectStores(stores: OpenStores, print: (line: string) => void):
   print(`record store    ${await stores.records.countProgress()} rows`)
   print(`dirty marks     ${await stores.hot.countDirty()}`)
   print(`flush messages  ${await stores.log.lag()} not yet persisted`)
+  print(`play messages   ${await stores.seen.log.lag()} not yet staged`)
 }
 
 async function inspectViewer(
@@ -56,5 +58,6 @@ async function inspectViewer(
       `${new Date(record.viewedAt).toISOString()}  ${name}/${oid}  ${record.position} of ${record.duration}${record.finished ? ' finished' : ''}  ${state}`,
     )
   })
-  print(page.hasNextPage ? `… and more than these ${LINES_MAX}` : `${page.entries.length} entries`)
+  print(page.hasNextPage ? `… and more than these ${LINES_MAX} entries of the history` : `${page.entries.length} entries of the history`)
+  await inspectSeen(stores.seen, viewer, businesses, print)
 }

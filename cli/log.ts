@@ -2,11 +2,12 @@
  * The log of a process: one JSON object a line, on standard error, without what identifies viewers or opens doors.
  *
  * - An error that explains itself (ours, a driver's, the network's) is its sentence and code; only what nobody expected comes
- *   with its stack.
+ *   with its stack. Nothing else of an error is written: drivers hang onto theirs what they were sent, with all keys and values.
+ * - Sentences that name a viewer are written without him: `viewer "…"`. What a tool prints for an operator has him.
  * - What is said again within ten seconds, word for word, is counted instead, and the next line of the kind has the count
  *   as `repeated`. An outage says the same thing at each request, and what happens beside it must stay visible.
  */
-import { pino, stdSerializers, type DestinationStream, type Level, type Logger } from 'pino'
+import { pino, type DestinationStream, type Level, type Logger } from 'pino'
 import { isTidemarkError } from '../core/errors.ts'
 
 const REPEAT_MS = 10_000
@@ -68,17 +69,25 @@ function makeRepeatCounter(now: () => number): (kind: string) => number | 'not y
 /** Codes of Node's for what happens on a network. */
 const NETWORK = /^(E(CONN|HOST|NET|TIMEDOUT|PIPE|ADDR|AI_)|ENOTFOUND|UND_ERR)/
 const DEPTH_MAX = 3
+/** Drivers put what they were sent into some of their sentences, too. */
+const SENTENCE_MAX = 2_000
+const STACK_MAX = 4_000
 
 function describeError(error: unknown, depth = 0): object {
-  if (!(error instanceof Error)) return { message: String(error) }
-  if (!explainsItself(error)) return stdSerializers.err(error)
-  const { cause } = error
+  if (!(error instanceof Error)) return { message: withoutViewers(String(error), SENTENCE_MAX) }
+  const { cause, stack } = error
   return {
     type: error.name,
-    message: error.message,
+    message: withoutViewers(error.message, SENTENCE_MAX),
     ...('code' in error ? { code: error.code } : {}),
+    ...(explainsItself(error) || stack === undefined ? {} : { stack: withoutViewers(stack, STACK_MAX) }),
     ...(cause === undefined || depth >= DEPTH_MAX ? {} : { cause: describeError(cause, depth + 1) }),
   }
+}
+
+function withoutViewers(text: string, max: number): string {
+  const shown = text.replace(/\bviewer "[^"]*"/g, 'viewer "…"')
+  return shown.length > max ? `${shown.slice(0, max)}… (${shown.length} characters)` : shown
 }
 
 function explainsItself(error: Error): boolean {
@@ -86,5 +95,5 @@ function explainsItself(error: Error): boolean {
 }
 
 function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : (JSON.stringify(error) ?? '')
+  return error instanceof Error ? withoutViewers(error.message, SENTENCE_MAX) : (JSON.stringify(error) ?? '')
 }

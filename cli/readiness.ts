@@ -21,6 +21,8 @@ const PATIENCE_MS = 2_000
 export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'> & {
   /** Of businesses that have their own. */
   tenants?: ReadonlyMap<BusinessNumber, Asked>
+  /** What viewers are moved from, while they are. */
+  seen?: { legacy?: { check(): Promise<void> } | undefined }
 }
 type Asked = Record<'hot' | 'log' | 'records', { check(): Promise<void> }>
 type Words = Record<StoreName, string>
@@ -31,8 +33,10 @@ export async function readiness(
   clock: Clock,
   businesses: readonly { number: BusinessNumber; name: string }[] = [],
 ): Promise<Readiness> {
-  const [words, tenants] = await Promise.all([
+  const legacy = stores.seen?.legacy
+  const [words, legacyStore, tenants] = await Promise.all([
     wordsOf(stores, clock),
+    legacy && wordOf(legacy, clock),
     Promise.all(
       businesses.flatMap(({ number, name }) => {
         const own = stores.tenants?.get(number)
@@ -42,7 +46,7 @@ export async function readiness(
   ])
   return {
     ok: words.hotStore === 'ok' || words.recordStore === 'ok',
-    stores: words,
+    stores: { ...words, ...(legacyStore !== undefined && { legacyStore }) },
     ...(tenants.length > 0 && { tenants: Object.fromEntries(tenants) }),
   }
 }

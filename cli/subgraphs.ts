@@ -138,10 +138,13 @@ function makeExistence(config: Config, stores: OpenStores, log: Logger): Existen
   return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records, rewards: stores.log }, config, reporter(log))
 }
 
-/** It has no journal: with the hot store down plays go to the log, and what is issued is not noted. */
+/** It has no journal: with the hot store down, or full, plays go to the log, and what is issued is not noted. */
 async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stores: OpenStores, registry: Registry): Promise<Part> {
   const job = purpose.persists ? await subgraph.startJob() : undefined
-  if (purpose.serves) addExistenceMetrics(registry, subgraph)
+  if (purpose.serves) {
+    subgraph.start()
+    addExistenceMetrics(registry, subgraph)
+  }
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
   if (stores.seen.legacy !== undefined) addLegacyMetrics(registry, subgraph)
   // Once more after the jobs: what they staged may have earned something.

@@ -8,16 +8,20 @@ import type { SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore } from '../stores/seen-store.ts'
 import { makeBreaker, type Breaker } from './breaker.ts'
 import type { Clock } from './clock.ts'
+import type { ViewerId } from './domain.ts'
 import type { GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { apartIfPartIsOut } from './part-outage.ts'
 import { makeRecordReads } from './record-reads.ts'
+import { makeWriteWatch, type WriteWatch } from './write-watch.ts'
 
 /** `legacy`: while viewers are moved from it. */
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; legacy?: LegacyPlays | undefined }
 
 export type GuardedSeenStores = SeenStores & {
   breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  /** Does the hot store, which answers, also take what is written? */
+  writes: WriteWatch
   /** Ends the asking; the stores stay open. */
   stop(): void
 }
@@ -27,6 +31,7 @@ export function guardSeenStores(
   { hot, log, records }: SeenStores,
   options: GuardOptions,
   onError: (error: unknown) => void,
+  onRefused: (error: unknown) => void = onError,
 ): GuardedSeenStores {
   const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
   const breakers = {
@@ -34,24 +39,34 @@ export function guardSeenStores(
     log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
+  const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onRefused)
   return {
-    hot: guardHot(hot, breakers.hotStore),
+    hot: guardHot(hot, breakers.hotStore, writes),
     log: { ...log, appendPlays: (plays) => breakers.log.run(() => log.appendPlays(plays)) },
     records: guardRecords(records, breakers.recordStore, options),
     breakers,
+    writes,
     stop() {
+      writes.stop()
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
   }
 }
 
-function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
+function guardHot(hot: SeenStore, { run }: PartBreaker, writes: WriteWatch): SeenStore {
+  function write<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T> {
+    return run(viewers, task).catch((error: unknown) => {
+      writes.failed(viewers, error)
+      throw error
+    })
+  }
+
   return {
     ...hot,
-    putIssued: (viewer, business, oids, options) => run([viewer], () => hot.putIssued(viewer, business, oids, options)),
+    putIssued: (viewer, business, oids, options) => write([viewer], () => hot.putIssued(viewer, business, oids, options)),
     stagePlays(plays, options) {
       const viewers = plays.map((play) => play.viewer)
-      return run(viewers, () => hot.stagePlays(plays, options))
+      return write(viewers, () => hot.stagePlays(plays, options))
     },
     // What is not confirmed is sent again: so nobody's waits for another's part.
     async confirmRewards(rewards) {
@@ -63,7 +78,7 @@ function guardHot(hot: SeenStore, { run }: PartBreaker): SeenStore {
     },
     // Of nobody in particular, and wanted before the first play is staged.
     getRingLayouts: () => run([], () => hot.getRingLayouts()),
-    putRingLayout: (layout) => run([], () => hot.putRingLayout(layout)),
+    putRingLayout: (layout) => write([], () => hot.putRingLayout(layout)),
     getSeen: (viewer, business) => run([viewer], () => hot.getSeen(viewer, business)),
     getSeenMany(of) {
       const viewers = of.map(({ viewer }) => viewer)

@@ -118,7 +118,7 @@ export function makeMigration(
       moved.plays += live.length
       moved.outside += found.plays.length - live.length
       moved.invalid += found.invalid.length
-      if (moved.plays > MEMBERS_MAX) throw tooMany(legacy.keyOf(viewer, business), `more than ${MEMBERS_MAX}`)
+      if (moved.plays > MEMBERS_MAX) throw tooMany(viewer, business, `more than ${MEMBERS_MAX}`)
       for (const [month, some] of Map.groupBy(live, ({ playedAt }) => monthOf(playedAt))) {
         const hashes = hashSeen(
           business,
@@ -143,10 +143,7 @@ export function makeMigration(
       add: (before, { month }) => addAll(before, month, months.get(month) ?? []),
       renew: repair,
       tooLarge: ({ month }, bytes) =>
-        tooMany(
-          legacy.keyOf(viewer, business),
-          `its filter of month ${month} would take ${bytes} bytes, and ${FILTER_BYTES_MAX} is the most`,
-        ),
+        tooMany(viewer, business, `its filter of month ${month} would take ${bytes} bytes, and ${FILTER_BYTES_MAX} is the most`),
     })
     for (const { error } of failed) throw error
   }
@@ -248,9 +245,9 @@ function joined(chunks: readonly SeenHashes[], length: number): SeenHashes {
   return all
 }
 
-function tooMany(key: string, what: string): TidemarkError {
+function tooMany(viewer: ViewerId, business: BusinessNumber, what: string): TidemarkError {
   return new TidemarkError(
     'LEGACY_INVALID',
-    `${key} in the legacy store has too many members of the months that are looked at, ${what}: cut it down`,
+    `what the legacy store holds for viewer "${viewer}" in business ${business} has too many members of the months that are looked at, ${what}: cut it down`,
   )
 }

@@ -50,19 +50,22 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     })
   }
 
+  /** One that takes no writes, say: whatever its error says. */
+  function openedOf(store: AnyStoreName, error: unknown): void {
+    // Of a store in parts, others may be down already: it is one outage.
+    if (downSince.has(store)) return
+    downSince.set(store, clock.now())
+    notices.storeDown(store, error)
+  }
+
   return {
     /** What the breakers' `onOpen` calls. */
     opened(error: unknown): void {
       const store = ALL_STORES.find((name) => saysDown(error, name))
-      if (store === undefined) {
-        notices.failed(error)
-        return
-      }
-      // Of a store in parts, others may be down already: it is one outage.
-      if (downSince.has(store)) return
-      downSince.set(store, clock.now())
-      notices.storeDown(store, error)
+      if (store === undefined) notices.failed(error)
+      else openedOf(store, error)
     },
+    openedOf,
     /** A step failed: not told if it is because of a store that is known to be down. */
     failed(error: unknown): void {
       if (!ALL_STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)

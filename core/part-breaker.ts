@@ -11,7 +11,9 @@ import type { ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { PartOutage } from './part-outage.ts'
 
-export type PartBreaker = Omit<Breaker, 'run' | 'isOpen'> & {
+export type PartBreaker = Omit<Breaker, 'run' | 'isOpen' | 'onClose'> & {
+  /** Calls `listener` each time a part is back; a store without parts is part 0. */
+  onClose(listener: (part: number) => void): void
   /** Runs the task, which is for these viewers; rejects at once while one of them has no store. */
   run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T>
   /** Is it down for this viewer? */
@@ -26,7 +28,7 @@ type PartedStore = { partOf?(viewer: ViewerId): number; check(part?: number): Pr
 
 export function makePartBreaker(clock: Clock, store: PartedStore, options: BreakerOptions, onOpen: (error: unknown) => void): PartBreaker {
   const breakers = new Map<number, Breaker>()
-  const listeners: (() => void)[] = []
+  const listeners: ((part: number) => void)[] = []
   const partOf = (viewer: ViewerId): number => store.partOf?.(viewer) ?? 0
   let opened = 0
   let stopped = false
@@ -43,7 +45,7 @@ export function makePartBreaker(clock: Clock, store: PartedStore, options: Break
       if (countOpen() === 1) opened++
       onOpen(error)
     })
-    breaker.onClose(() => listeners.forEach((listener) => listener()))
+    breaker.onClose(() => listeners.forEach((listener) => listener(part)))
     if (stopped) breaker.stop()
     breakers.set(part, breaker)
     return breaker

@@ -2226,4 +2226,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto 5df3dfc603943a9bcb42e06ce678404c9793587c4388d82f1a1f62b6f51d066a
+// records.proto 6f163cc64ce4eaf851799982e7e8531d09793b1e688222d6d7e8f765e41ad9d6

@@ -98,7 +98,15 @@ const noLog = async (): Promise<never> => {
   throw new TidemarkError('LOG_UNAVAILABLE', 'the benchmark has no log')
 }
 
-const NO_LOG: PlayLog = { appendPlays: noLog, consumePlays: noLog, lag: noLog, check: noLog, close: async () => {} }
+const NO_LOG: PlayLog = {
+  appendPlays: noLog,
+  consumePlays: noLog,
+  lag: noLog,
+  end: noLog,
+  isStaged: noLog,
+  check: noLog,
+  close: async () => {},
+}
 
 export type OwnRedis = { redis: Redis; url: string; stop(): Promise<void> }
 

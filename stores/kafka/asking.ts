@@ -44,3 +44,17 @@ export async function lagOf(admin: Admin, topic: string, groupId: string): Promi
   // Nothing committed is -1: then everything that is still kept counts, and so it does where messages expired unread.
   return ends.reduce((sum, { partition, high, low }) => sum + Number(high) - Math.max(Number(low), committed.get(partition) ?? -1), 0)
 }
+
+/** Of each partition, the offset of the message that comes next. */
+export async function endOf(admin: Admin, topic: string): Promise<number[]> {
+  const end: number[] = []
+  for (const { partition, high } of await admin.fetchTopicOffsets(topic)) end[partition] = Number(high)
+  return end
+}
+
+/** Has the group committed, or the topic forgotten, all that was before this end? */
+export async function hasCommitted(admin: Admin, topic: string, groupId: string, end: readonly number[]): Promise<boolean> {
+  const [ends, groups] = await Promise.all([admin.fetchTopicOffsets(topic), admin.fetchOffsets({ groupId, topics: [topic] })])
+  const committed = new Map(groups[0]?.partitions.map(({ partition, offset }) => [partition, Number(offset)]))
+  return ends.every(({ partition, low }) => Math.max(Number(low), committed.get(partition) ?? -1) >= (end[partition] ?? 0))
+}

@@ -25,7 +25,8 @@ export function flushParts(messages: readonly KafkaMessage[], regions: number, k
   )
 }
 
-export type Decoded<M> = { content: M } | { reason: string }
+/** `apart`: what could not be read of it, as a message of its own. */
+export type Decoded<M> = { content: M; apart?: { value: Buffer; reason: string } } | { reason: string }
 
 /** Cuts messages into parts that together weigh at most `weightMax`. */
 export function* partsOf<M>(
@@ -46,6 +47,10 @@ export function* partsOf<M>(
     }
     if ('content' in decoded) part.messages.push(decoded.content)
     else part.undecodable.push({ message, reason: decoded.reason })
+    if ('content' in decoded && decoded.apart !== undefined) {
+      const { value, reason } = decoded.apart
+      part.undecodable.push({ message: { ...message, value }, reason })
+    }
     part.nextOffset = String(BigInt(message.offset) + 1n)
     weight += more
   }

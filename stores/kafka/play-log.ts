@@ -10,7 +10,7 @@ import { regionOf } from '../../core/regions.ts'
 import type { LogConsumer } from '../log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import { makeAppender, type Outgoing } from './appender.ts'
-import { askOnce, lagOf } from './asking.ts'
+import { askOnce, endOf, hasCommitted, lagOf } from './asking.ts'
 import { partsOf, type Decoded } from './batches.ts'
 import { type KafkaConnection, type KafkaLogger, makeClient } from './client.ts'
 import { superviseConsumer } from './consumer.ts'
@@ -103,6 +103,8 @@ export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }
     appendPlays,
     consumePlays,
     lag: () => ask((admin) => lagOf(admin, names.flushes, groupId)),
+    end: () => ask((admin) => endOf(admin, names.flushes)),
+    isStaged: (end) => ask((admin) => hasCommitted(admin, names.flushes, groupId, end)),
     check: async () => void (await ask((admin) => countPartitions(connection, admin, names))),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))
@@ -113,8 +115,9 @@ export function openKafkaPlayLog(options: KafkaPlayLogOptions, { clock, logger }
 
 function decodeOne({ value }: { value: Buffer | null }): Decoded<Play[]> {
   try {
-    if (value !== null) return { content: decodePlays(value) }
-    return { reason: 'the message has no value' }
+    if (value === null) return { reason: 'the message has no value' }
+    const { plays, wrong } = decodePlays(value)
+    return { content: plays, ...(wrong && { apart: { value: Buffer.from(wrong.bytes), reason: wrong.reason } }) }
   } catch (error) {
     return { reason: error instanceof Error ? error.message : String(error) }
   }

@@ -4,14 +4,14 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play } from '../../core/domain.ts'
-import { decodePlays, encodePlays } from '../../core/play-codec.ts'
+import { decodePlays, encodePlays, type DecodedPlays } from '../../core/play-codec.ts'
 import type { LogConsumer } from '../log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from './scan.ts'
-import { appendAll } from './sequences.ts'
+import { appendAll, lastNumber, sequenceOf } from './sequences.ts'
 import { makePause } from './pause.ts'
 
 export type LmdbPlayLogOptions = {
@@ -59,14 +59,17 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
 
     async function take(entries: readonly { key: Buffer; value: Buffer }[]): Promise<void> {
       const decoded = entries.map(({ value }) => decodeOrReason(value))
-      const plays = decoded.flatMap((each) => (typeof each === 'string' ? [] : each))
+      const plays = decoded.flatMap((each) => each.plays)
       if (plays.length > 0) await hooks.stage(plays)
-      const unreadable = entries.flatMap(({ value }, at) => (typeof decoded[at] === 'string' ? [value] : []))
+      const wrong = decoded.flatMap((each) => each.wrong ?? [])
       await environment.writeToFree(() => {
-        if (unreadable.length > 0) appendAll(tables.dead, tables.counters, 'dead', unreadable, PARKED_MAX)
+        if (wrong.length > 0) {
+          const bytes = wrong.map((each) => each.bytes)
+          appendAll(tables.dead, tables.counters, 'dead', bytes, PARKED_MAX)
+        }
         for (const { key } of entries) void tables.flushes.remove(key)
       })
-      for (const each of decoded) if (typeof each === 'string') hooks.parked?.(each, { table: 'plays', folder: 'the data folder' })
+      for (const { reason } of wrong) hooks.parked?.(reason, { table: 'plays', folder: 'the data folder' })
     }
 
     const running = run()
@@ -83,10 +86,18 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
     return consumer
   }
 
+  /** Of what waits; staging removes it. */
+  function firstNumber(): number {
+    for (const key of tables.flushes.getKeys({ limit: 1 })) return sequenceOf(key)
+    return Number.POSITIVE_INFINITY
+  }
+
   return {
     appendPlays: (plays) => calling(() => appendPlays(plays)),
     consumePlays: (hooks) => calling(() => consume(hooks)),
     lag: () => calling(() => environment.read(() => countEntries(tables.flushes))),
+    end: () => calling(() => environment.read(() => [lastNumber(tables.counters, 'plays') + 1])),
+    isStaged: ([end = 0]) => calling(() => environment.read(() => firstNumber() >= end)),
     check: () => calling(() => environment.read(() => undefined)),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))
@@ -94,10 +105,10 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
   }
 }
 
-function decodeOrReason(bytes: Buffer): Play[] | string {
+function decodeOrReason(bytes: Buffer): DecodedPlays {
   try {
     return decodePlays(bytes)
   } catch (error) {
-    return error instanceof Error ? error.message : String(error)
+    return { plays: [], wrong: { bytes, reason: error instanceof Error ? error.message : String(error) } }
   }
 }

@@ -18,6 +18,11 @@ export function sequenceOf(key: Buffer): number {
   return key.readUInt32BE(0) * 2 ** 32 + key.readUInt32BE(4)
 }
 
+/** The number that was given last; 0 where none was. Inside a transaction. */
+export function lastNumber(counters: Bytes, name: string): number {
+  return counters.getBinaryFast(Buffer.from(name))?.readDoubleBE(0) ?? 0
+}
+
 /** Appends the values and keeps at most the newest `keep`. Returns the last one's number. Inside a transaction. */
 export function appendAll(
   table: Bytes,
@@ -27,7 +32,7 @@ export function appendAll(
   keep = Number.POSITIVE_INFINITY,
 ): number {
   const counter = Buffer.from(name)
-  const last = counters.getBinaryFast(counter)?.readDoubleBE(0) ?? 0
+  const last = lastNumber(counters, name)
   for (const [index, value] of values.entries()) void table.put(sequenceKey(last + 1 + index), Buffer.from(value))
   const next = Buffer.allocUnsafe(KEY_BYTES)
   next.writeDoubleBE(last + values.length)

@@ -44,6 +44,11 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
     return key.replace(/\{(?:viewer|business|number)\}/g, (part) => parts[part] ?? part)
   }
 
+  /** For sentences: a log leaves the viewer out of them. */
+  function nameOf(viewer: ViewerId, business: BusinessNumber): string {
+    return `what the legacy store holds for viewer "${viewer}" in business "${names.get(business) ?? business}"`
+  }
+
   async function send(commands: readonly Command[], what: string): Promise<unknown[]> {
     try {
       return await connection.send(commands)
@@ -59,16 +64,17 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
 
     async getPlayedAt(viewer, business, oids) {
       const place = keyOf(viewer, business)
+      const whose = nameOf(viewer, business)
       const commands: Command[] = [{ name: 'exists', args: [place] }]
       for (let from = 0; from < oids.length; from += MEMBERS_PER_COMMAND)
         commands.push({ name: 'zmscore', args: [place, ...oids.slice(from, from + MEMBERS_PER_COMMAND)] })
-      const [exists, ...scores] = (await send(commands, place)) as [number, ...(Buffer | null)[][]]
+      const [exists, ...scores] = (await send(commands, whose)) as [number, ...(Buffer | null)[][]]
       return { exists: exists === 1, playedAt: scores.flat().map((text) => (text === null ? undefined : timeOf(text))) }
     },
 
     async listPlays(viewer, business, page = '0', count) {
       const place = keyOf(viewer, business)
-      const [answer] = await send([{ name: 'zscan', args: [place, page, 'COUNT', count] }], place)
+      const [answer] = await send([{ name: 'zscan', args: [place, page, 'COUNT', count] }], nameOf(viewer, business))
       const [next, entries] = answer as [Buffer, Buffer[]]
       const found: LegacyPage = { plays: [], invalid: [], next: String(next) === '0' ? undefined : String(next) }
       for (let at = 0; at + 1 < entries.length; at += 2) {
@@ -92,7 +98,7 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
         const entries = some.flatMap(({ oid, playedAt }): Argument[] => [Math.floor(playedAt / unit), oid])
         try {
           // Calls of one turn leave in one write.
-          await send([{ name: 'zadd', args: [place, 'GT', ...entries] }], place)
+          await send([{ name: 'zadd', args: [place, 'GT', ...entries] }], 'a key of the legacy store')
         } catch (error) {
           if (!isTidemarkError(error) || error.code !== 'LEGACY_INVALID') throw error
           refused.push(...some)
@@ -144,12 +150,10 @@ function shown(member: Buffer): string {
 function legacyError(error: unknown, what: string): unknown {
   if (!isTidemarkError(error)) return error
   if (/\bWRONGTYPE\b/.test(error.message)) {
+    // Without its cause, which has the key and all that was asked for.
     return new TidemarkError(
       'LEGACY_INVALID',
-      `${what} in the legacy store is not a sorted set: correct existence.legacy.key, or remove it`,
-      {
-        cause: error,
-      },
+      `${what} is not a sorted set: remove that key, or correct it; if it is not meant for plays, correct existence.legacy.key`,
     )
   }
   const message = error.message.replace('Redis at', 'the legacy Redis at').replaceAll('stores.redis', 'existence.legacy')

@@ -1,12 +1,13 @@
 /** The feed-existence subgraph, wired from the ports: schema object, service, and what its job and its metrics need. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
+import type { Breaker } from '../../core/breaker.ts'
 import { makeBusinesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { ringOf } from '../../core/config-existence.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
-import type { BusinessNumber, Month, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, Month, Play, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { makeFilterCache, type FilterCache } from '../../core/filter-cache.ts'
 import { makeFold, type Fold, type FoldOptions, type Renewed } from '../../core/fold.ts'
@@ -24,6 +25,7 @@ import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/exist
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
+import { makeArrears } from './arrears.ts'
 import { makeHistoryPlays, type HistoryPlaysFigures } from './from-history.ts'
 import { startExistenceJob, type ExistenceJob } from './job.ts'
 import { announceShape } from './layouts.ts'
@@ -58,6 +60,8 @@ export type ExistenceSubgraph = {
   mayHavePlayed: MayHavePlayed
   /** For history: takes what it persists. */
   recordPlays: RecordPlays
+  /** For a process that serves: begins to look by itself whether answers lack something. Until `drain`. */
+  start(): void
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ExistenceJob>
   /** Waits for what is done behind answers, and begins nothing more. */
@@ -73,7 +77,8 @@ export type ExistenceSubgraphFigures = {
   fromHistory: HistoryPlaysFigures
   /** Firsts of a day that were sent. */
   rewards: number
-  staging: ReturnType<Staging['figures']>
+  /** `waiting`: plays of this process that are in the log, and that the hot store has not yet taken. */
+  staging: ReturnType<Staging['figures']> & { waiting: number }
   /** Filters that could not be read, and those of them that were made anew. */
   repairs: { unreadable: number; repaired: number }
   /** Of the legacy store; undefined where none is configured. */
@@ -111,8 +116,8 @@ export function makeExistenceSubgraph(
   const onError = outages.failed
   const businesses = makeBusinesses(config.businesses)
   const shape = ringOf(config)
-  const guarded = guardSeenStores(clock, stores, guard, outages.opened)
-  outages.follow(guarded)
+  const guarded = guardSeenStores(clock, stores, guard, outages.opened, (error) => outages.openedOf('hotStore', error))
+  outages.follow({ breakers: breakersOf(guarded) })
 
   const legacy = makeLegacyPart(clock, stores.legacy, config, outages.opened, onError)
   for (const breaker of legacy?.breakers ?? []) outages.followOne('legacyStore', breaker)
@@ -142,7 +147,8 @@ export function makeExistenceSubgraph(
   guarded.breakers.hotStore.onClose(cache.distrust)
   const sampler = makeSampler(random, existence.sampleEvery, stores.history, onError)
   const noteBack = legacy?.writeBack?.note
-  const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, legacy?.reads)
+  const arrears = makeArrears(clock, guarded, stageLate, guard, onError)
+  const reads = makeSeenReads(guarded.hot, cache, sampler.sample, random, arrears, legacy?.reads)
   const resumes = makeResumeGuard(reads)
   const kinds = existence.rewards.map((first) => KIND_OF[first])
   const rewards = makeDayRewards(guarded.hot, guardRewards(stores.rewards, guarded), kinds, onError)
@@ -150,7 +156,17 @@ export function makeExistenceSubgraph(
   // What persists may wait, as the job may.
   const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
   const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, rewards, stores.log, existence)
-  const sources = { ...guarded, history: stores.history, legacy: legacy?.reads, reads, staging, rewards, onUnreadable: repairs.note }
+  const sources = {
+    ...guarded,
+    history: stores.history,
+    legacy: legacy?.reads,
+    reads,
+    staging,
+    logged: arrears.note,
+    arrears,
+    rewards,
+    onUnreadable: repairs.note,
+  }
   const service = makeExistenceService(clock, businesses, sources, existence)
   const sdl = existenceSdl(config.businesses)
   let schema: GraphQLSchema | undefined
@@ -160,6 +176,13 @@ export function makeExistenceSubgraph(
     const isHotDown = viewers.some((viewer) => guarded.breakers.hotStore.isOpenFor(viewer))
     if (isHotDown || guarded.breakers.recordStore.isOpen()) throw new Error('an early fold is left to the job: a store is down')
     return fold(slot, viewers)
+  }
+
+  /** What has waited for longer than its month lives is in no filter that is looked at. */
+  async function stageLate(plays: readonly Play[]) {
+    const now = clock.now()
+    const live = plays.filter(({ playedAt }) => monthOf(playedAt) >= monthOf(now) - existence.monthsBefore)
+    await staging.stage(rewards.withDays(live, now))
   }
 
   return {
@@ -173,6 +196,7 @@ export function makeExistenceSubgraph(
     makeLoaders: makeExistenceLoaders(reads.reasons),
     mayHavePlayed: resumes.mayHavePlayed,
     recordPlays: fromHistory.record,
+    start: arrears.start,
     async startJob() {
       const jobMover = migration?.makeMover()
       const jobFold = foldOf(jobMover).fold
@@ -210,6 +234,7 @@ export function makeExistenceSubgraph(
     async drain() {
       // An early fold may be moving a viewer of a million plays.
       mover?.stop()
+      await arrears.stop()
       await Promise.all([staging.stop(), historyStaging.stop(), repairs.stop(), sampler.settled(), rewards.settled(), legacy?.stop()])
       guarded.stop()
     },
@@ -220,7 +245,7 @@ export function makeExistenceSubgraph(
       resumes: resumes.figures(),
       fromHistory: fromHistory.figures(),
       ...rewards.figures(),
-      staging: staging.figures(),
+      staging: { ...staging.figures(), ...arrears.figures() },
       repairs: repairs.figures(),
       legacy: legacyFiguresOf(legacy, migration),
       outages: outagesOf(guarded),
@@ -323,7 +348,24 @@ function guardRewards(log: RewardLog | undefined, { breakers }: GuardedSeenStore
   return log && { appendRewards: (events) => breakers.log.run(() => log.appendRewards(events)) }
 }
 
-function outagesOf({ breakers }: GuardedSeenStores): ExistenceSubgraphFigures['outages'] {
+function outagesOf(guarded: GuardedSeenStores): ExistenceSubgraphFigures['outages'] {
+  const breakers = breakersOf(guarded)
   const outageOf = (store: StoreName) => ({ isDown: breakers[store].isOpen(), count: breakers[store].opened() })
   return { hotStore: outageOf('hotStore'), log: outageOf('log'), recordStore: outageOf('recordStore') }
+}
+
+/** A hot store that takes no writes is one that is gone without, for those who run it. */
+function breakersOf({ breakers, writes }: GuardedSeenStores): Record<StoreName, Pick<Breaker, 'isOpen' | 'onClose' | 'opened'>> {
+  const hot = breakers.hotStore
+  return {
+    ...breakers,
+    hotStore: {
+      isOpen: () => hot.isOpen() || writes.isOpen(),
+      opened: () => hot.opened() + writes.opened(),
+      onClose(listener) {
+        hot.onClose(listener)
+        writes.onClose(listener)
+      },
+    },
+  }
 }

@@ -8,7 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ExistenceConfig } from '../../core/config-existence.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import { claimedDay, dayOf } from '../../core/day-token.ts'
-import type { Month, ViewerId } from '../../core/domain.ts'
+import type { Month, Play, ViewerId } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
@@ -23,7 +23,7 @@ import type { LegacyReads } from './legacy-reads.ts'
 import { checkCandidates, checkPlayedAt, type PlayedAtLimits } from './inputs.ts'
 import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
-import type { SeenReads, Unseen } from './unseen.ts'
+import type { Arrears, SeenReads, Unseen } from './unseen.ts'
 import { readWhyHidden, type WhyHidden } from './why-hidden.ts'
 
 export type ExistenceFigures = Record<
@@ -81,6 +81,9 @@ export type ExistenceSources = {
   legacy?: Pick<LegacyReads, 'playedAt'> | undefined
   reads: SeenReads
   staging: Pick<Staging, 'stage'>
+  /** Told of plays that the log has acknowledged, before anybody else is. */
+  logged(plays: readonly Play[]): void
+  arrears: Pick<Arrears, 'waitingOf'>
   rewards: Pick<DayRewards, 'check' | 'send'>
   /** Has a filter repaired that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void
@@ -89,7 +92,7 @@ export type ExistenceSources = {
 export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
-  { hot, log, records, history, legacy, reads, staging, rewards, onUnreadable }: ExistenceSources,
+  { hot, log, records, history, legacy, reads, staging, logged, arrears, rewards, onUnreadable }: ExistenceSources,
   options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'stagedHardMax'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
@@ -164,6 +167,7 @@ export function makeExistenceService(
         },
         async () => {
           await log.appendPlays(plays)
+          logged(plays)
           figures.logged += plays.length
           return { visible: false, ...NOT_CLAIMED }
         },
@@ -177,7 +181,12 @@ export function makeExistenceService(
       const { number } = businesses.byName(business)
       checkId(id, 'id')
       checkId(viewer, 'viewer')
-      return readWhyHidden({ hot, records, history, legacy, onUnreadable }, { viewer, business: number, oid: id }, clock.now(), options)
+      return readWhyHidden(
+        { hot, records, history, legacy, arrears, onUnreadable },
+        { viewer, business: number, oid: id },
+        clock.now(),
+        options,
+      )
     },
     figures: () => ({ ...figures }),
   }

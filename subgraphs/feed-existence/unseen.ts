@@ -6,6 +6,9 @@
  * With the hot store down, the filters answer alone; with the record store down, what is staged and what of the filters is in
  * memory. The caller's collector says so; called without one, it rejects instead.
  *
+ * What this process acknowledged and the hot store has not yet is added (`waiting-plays.ts`). While others may have acknowledged
+ * something that it lacks (`backlog.ts`, `core/write-watch.ts`), the collector says that too, though the hot store answers.
+ *
  * While viewers are moved from a legacy store, one who is not yet has that one asked as well, about what is left: his mark stands beside
  * his filters, and a reader without either takes him for one who is not.
  */
@@ -58,6 +61,14 @@ export type SeenReads = {
 
 type HotKey = { viewer: ViewerId; business: BusinessNumber }
 
+/** What the hot store, though it answers, does not have. */
+export type Arrears = {
+  /** Plays that this process acknowledged. Asked before the hot store is. */
+  waitingOf(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
+  /** May it lack some that others acknowledged? */
+  mayLack(viewer: ViewerId): boolean
+}
+
 /** Told of some calls' outcome: who asked, with which filters, and what they dropped. */
 export type UnseenSample = (viewer: ViewerId, business: BusinessNumber, filters: readonly MonthFilter[], dropped: readonly string[]) => void
 
@@ -66,6 +77,7 @@ export function makeSeenReads(
   cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
   sample: UnseenSample,
   random: Random,
+  arrears: Arrears,
   legacy?: Pick<LegacyReads, 'played'>,
 ): SeenReads {
   const tableOf = makeCandidateTable(random)
@@ -82,15 +94,18 @@ export function makeSeenReads(
   }
 
   async function read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen> {
+    const lackedBefore = arrears.mayLack(viewer)
+    const waiting = arrears.waitingOf(viewer, business)
     const [seen] = (await getSeen([{ viewer, business }])) as [HotSeen | Error]
     if (seen instanceof Error) {
       if (degraded === undefined) throw seen
       degraded.add('hotStore')
-      return { issued: NOTHING, staged: NOTHING, ...(await filtersOf(viewer, undefined, degraded)) }
+      return { issued: NOTHING, staged: waiting, ...(await filtersOf(viewer, undefined, degraded)) }
     }
+    if (lackedBefore || arrears.mayLack(viewer)) degraded?.add('hotStore')
     return {
       issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
-      staged: new Map(seen.staged.map(({ oid, playedAt }) => [oid, playedAt])),
+      staged: withWaiting(seen.staged, waiting),
       ...(await filtersOf(viewer, seen.folds, degraded)),
     }
   }
@@ -186,6 +201,13 @@ export function isFound(found: Uint32Array, at: number): boolean {
 }
 
 const NOTHING: ReadonlyMap<string, number> = new Map()
+
+/** One that is staged already may wait as well: as the job has it from the log. */
+export function withWaiting(staged: HotSeen['staged'], waiting: ReadonlyMap<string, number>): Map<string, number> {
+  const all = new Map(waiting)
+  for (const { oid, playedAt } of staged) all.set(oid, Math.max(playedAt, all.get(oid) ?? 0))
+  return all
+}
 
 function keyTextOf({ viewer, business }: HotKey): string {
   return `${business}:${viewer}`

@@ -10,7 +10,7 @@ import type { SeenRecords } from '../../stores/seen-records.ts'
 import type { SeenStore } from '../../stores/seen-store.ts'
 import type { PlayedAtLimits } from './inputs.ts'
 import type { LegacyReads } from './legacy-reads.ts'
-import { askAll, isFound } from './unseen.ts'
+import { askAll, isFound, withWaiting, type Arrears } from './unseen.ts'
 
 /** Of one that is not `readable` only the bytes are known. */
 export type FilterAnswer = { month: string; readable: boolean; has: boolean; records: number; bytes: number; rate: number }
@@ -33,15 +33,17 @@ export type WhyHiddenSources = {
   legacy: Pick<LegacyReads, 'playedAt'> | undefined
   /** Has a filter repaired that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void
+  arrears: Pick<Arrears, 'waitingOf'>
 }
 
 /** Rejects with the code of a store that does not answer. */
 export async function readWhyHidden(
-  { hot, records, history, legacy, onUnreadable }: WhyHiddenSources,
+  { hot, records, history, legacy, arrears, onUnreadable }: WhyHiddenSources,
   { viewer, business, oid }: ProgressKey,
   now: number,
   limits: PlayedAtLimits,
 ): Promise<WhyHidden> {
+  const waiting = arrears.waitingOf(viewer, business)
   const { issued, staged } = await hot.getSeen(viewer, business)
   const months = monthsRead(now, limits)
   // Before the filters, as every reader does (`core/migration-mark.ts`).
@@ -66,7 +68,7 @@ export async function readWhyHidden(
     }
   })
   const issuedAt = issued.find((each) => each.oid === oid)?.issuedAt ?? null
-  const stagedAt = staged.find((each) => each.oid === oid)?.playedAt ?? null
+  const stagedAt = withWaiting(staged, waiting).get(oid) ?? null
   const legacyAt = legacy === undefined ? null : await legacyTimeOf()
   const record = known?.[0]
   return {

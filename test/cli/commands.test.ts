@@ -177,6 +177,17 @@ describe('inspect', () => {
     expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/record store +\d+ rows/)
   })
 
+  test('shows what was served and played, also where there is no history', async () => {
+    const record =
+      'mutation { recordIssued(business: "video", ids: ["1", "2"]) { recorded } recordPlayed(business: "video", ids: ["3"]) { recorded } }'
+    await ask(service.url, 'watcher', record)
+    const { out } = await run('inspect', 'viewer', 'watcher', '--data', join(folder, 'data'))
+    expect(out).toContain('0 entries of the history')
+    expect(out).toContain('video: 2 served lately, 1 played and not yet folded')
+    expect((await run('inspect', 'viewer', 'nobody', '--data', join(folder, 'data'))).out).toContain('nothing seen')
+    expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/play messages +0 not yet staged/)
+  })
+
   test('a folder that does not exist is refused and not made', async () => {
     const { status, error } = await run('inspect', 'stores', '--data', 'mistyped')
     expect([status, error]).toEqual([1, expect.stringContaining('mistyped does not exist')])

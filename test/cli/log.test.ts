@@ -31,6 +31,31 @@ describe('an error', () => {
     log.error({ err: new TypeError('reading x of undefined') }, 'failed')
     expect(JSON.stringify(lines[0])).toContain('log.test.ts')
   })
+
+  test('of a driver is written without what the driver was sent', () => {
+    const { lines, log } = makeLines()
+    const reply = Object.assign(new Error('WRONGTYPE of a key'), { command: { name: 'zmscore', args: ['played:3001', 'candidate-0'] } })
+    const query = Object.assign(new Error('no such table'), { code: 'ER_NO_SUCH_TABLE', sql: "SELECT '3001'", sqlMessage: '3001' })
+    log.error({ err: new TidemarkError('INTERNAL', 'it answered', { cause: reply }) }, 'failed')
+    log.error({ err: query }, 'failed')
+    expect(JSON.stringify(lines)).not.toMatch(/3001|candidate/)
+    expect(lines[1]?.['err']).toMatchObject({ code: 'ER_NO_SUCH_TABLE', message: 'no such table', stack: expect.anything() })
+  })
+
+  test('that is long is cut', () => {
+    const { lines, log } = makeLines()
+    log.error({ err: new Error('x'.repeat(100_000)) }, 'failed')
+    expect(JSON.stringify(lines).length).toBeLessThan(10_000)
+  })
+
+  test('about a viewer is written without him, and is the same of another one', () => {
+    const { lines, log } = makeLines()
+    const of = (viewer: string) => new TidemarkError('LEGACY_INVALID', `what stands there for viewer "${viewer}" is no set`)
+    log.error({ err: new TidemarkError('INTERNAL', 'a fold failed', { cause: of('3001') }) }, 'failed')
+    for (const viewer of ['3001', '3002']) log.error({ err: of(viewer) }, 'failed')
+    expect(JSON.stringify(lines)).not.toMatch(/300\d/)
+    expect(lines).toHaveLength(2)
+  })
 })
 
 describe('what is said again', () => {

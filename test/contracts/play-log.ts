@@ -1,10 +1,11 @@
 /**
  * The contract of the log of plays, run unchanged by every adapter:
  *
- *     playLogContract('kafka', async () => ({ log, regions: 100, appendUndecodable, reopen, dispose }))
+ *     playLogContract('kafka', async () => ({ log, regions: 100, appendRaw, listDead, reopen, dispose }))
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Play } from '../../core/domain.ts'
+import { encodePlays } from '../../core/play-codec.ts'
 import type { LogConsumer } from '../../stores/log.ts'
 import type { PlayLog } from '../../stores/play-log.ts'
 import { freshNamedViewer, freshViewer } from './reports.ts'
@@ -13,8 +14,10 @@ import { until } from '../support/until.ts'
 export type OpenedPlayLog = {
   log: PlayLog
   regions: number
-  /** Appends a message that no decoder can read. */
-  appendUndecodable(): Promise<void>
+  /** Appends these bytes as a message. */
+  appendRaw(bytes: Uint8Array): Promise<void>
+  /** What was set aside, as it was written there; the oldest first. */
+  listDead(): Promise<Uint8Array[]>
   reopen(): Promise<PlayLog>
   dispose(): Promise<void>
 }
@@ -83,12 +86,46 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(second.of(before)).toEqual([])
     })
 
+    it('an end is staged once all before it is, whatever is appended behind it', async () => {
+      const viewer = freshViewer()
+      await log.appendPlays([playOf(viewer, '1')])
+      const end = await log.end()
+      await log.appendPlays([playOf(viewer, '2')])
+      expect(await log.isStaged(end)).toBe(false)
+      expect(await log.isStaged(await log.end())).toBe(false)
+      const { of } = await consume()
+      await until('it is staged', () => log.isStaged(end))
+      expect(of(viewer)).toContainEqual(playOf(viewer, '1'))
+      await until('all is', async () => log.isStaged(await log.end()))
+      expect(of(viewer)).toContainEqual(playOf(viewer, '2'))
+    })
+
     it('a message that cannot be read is set aside with its reason, and the rest goes on', async () => {
       const viewer = freshViewer()
-      await opened.appendUndecodable()
+      await opened.appendRaw(Buffer.from('no plays'))
       await log.appendPlays([playOf(viewer, '1')])
       const { of, parked } = await consume()
       await until('both are dealt with', () => of(viewer).length === 1 && parked.length === 1)
+    })
+
+    it('plays that nobody can hold are set aside by themselves, and the others of their message are staged', async () => {
+      const viewer = freshViewer()
+      const good = [playOf(viewer, '1'), playOf(viewer, '2')]
+      const bad = [playOf(viewer, 'x'.repeat(65)), playOf(viewer, ''), playOf('', '3'), { ...playOf(viewer, '4'), business: 0 }]
+      const late = [playOf(viewer, '5', 0), playOf(viewer, '6', Number.MAX_SAFE_INTEGER * 2)]
+      const [first, second] = good as [Play, Play]
+      await opened.appendRaw(encodePlays([first, ...bad, second, ...late]))
+      await opened.appendRaw(encodePlays([playOf('', '7')]))
+      const { of, parked } = await consume()
+      await until('all are dealt with', () => of(viewer).length === 2 && parked.length === 2)
+      expect(of(viewer)).toEqual(good)
+      expect(parked[0]).toBe('6 of 8 plays cannot be held; the first of them: its oid has 65 bytes: send at most 64 bytes of UTF-8')
+      expect(parked[1]).toContain('1 of 1 plays')
+      const dead = await opened.listDead()
+      expect(dead.slice(-2).map((bytes) => Buffer.from(bytes))).toEqual([
+        Buffer.from(encodePlays([...bad, ...late])),
+        Buffer.from(encodePlays([playOf('', '7')])),
+      ])
     })
 
     it('thousands of plays of a call come whole', async () => {

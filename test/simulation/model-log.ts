@@ -136,6 +136,8 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
       const { first, messages } = partitions[number] as Partition
       return messages.slice(0, Math.max(0, end - first)).filter((message) => message !== UNREADABLE)
     },
+    end: () => partitions.map(({ first, messages }) => first + messages.length),
+    isCommitted: (end: readonly number[]) => partitions.every(({ first }, number) => first >= (end[number] ?? 0)),
     lag: () => partitions.reduce((sum, partition) => sum + partition.messages.length, 0),
     regionsOf: (owned: readonly number[]) =>
       Array.from({ length: options.regions }, (_, region) => region).filter((region) =>

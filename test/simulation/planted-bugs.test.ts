@@ -49,7 +49,7 @@ for (const [name, faults, rule] of PLANTED_IN_MARKS) {
 
 const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
   ['removing what is staged before the filter is written', { removesOnRead: true }, /^(removal|comes back|filters)/],
-  ['removing by the subject instead of exactly what was folded', { removesByKey: true }, /^(removal|comes back|filters)/],
+  ['removing by the subject instead of exactly what was folded', { removesByKey: true }, /^(removal|comes back|filters|way back)/],
   ['writing a filter without a look at its version', { ignoresVersions: true }, /^(removal|comes back|filters)/],
   ['using filters in memory without the count of folds', { hidesFolds: true }, /^comes back/],
   ['a count of folds that is forgotten and begins anew', { restartsFolds: true }, /^comes back/],

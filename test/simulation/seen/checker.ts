@@ -1,7 +1,8 @@
 /**
  * What must always hold of what was seen. A play counts as recorded from the instant it reaches staging, whoever sent it and
  * whether he ever got his answer: from then on nobody who begins to read is shown it again, as long as its month is live. Ids are
- * those of `universe.ts`, where filters err never: so what nobody recorded must not be hidden either.
+ * those of `universe.ts`, where filters err never: so what nobody recorded must not be hidden either. The process
+ * that acknowledged a play with the hot store away hides it even before it reaches staging, whatever else its answers lack.
  */
 import type { Degraded } from '../../../core/degraded.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from '../../../core/domain.ts'
@@ -39,9 +40,10 @@ export type Reading = {
   staged: ReadonlySet<string>
   /** Must what the legacy store promises be left out? */
   isLegacyKnown: boolean
+  life: object
 }
 /** Who reads. */
-export type SeenReader = { legacy: Pick<SimulatedLegacyPlays, 'mayThinkAbsent'> | undefined }
+export type SeenReader = { life: object; legacy: Pick<SimulatedLegacyPlays, 'mayThinkAbsent'> | undefined }
 type Stored = { hot: SeenHotState; records: SeenRecordsState; legacy?: LegacyState | undefined }
 
 export type SeenChecker = ReturnType<typeof makeSeenChecker>
@@ -49,6 +51,10 @@ export type SeenChecker = ReturnType<typeof makeSeenChecker>
 export function makeSeenChecker(rules: SeenRules, now: () => number) {
   /** By viewer, then by business and oid. */
   const landings = new Map<string, Landing[]>()
+  /** Times of plays that the log has, or had, by viewer, business and oid. */
+  const logged = new Map<string, number[]>()
+  /** By process, then by viewer, business and oid: what it said is in the log. */
+  const acknowledged = new WeakMap<object, Map<string, { since: number; tick: number; playedAt: number }>>()
   /** By viewer and business, then by oid. */
   const issues = new Map<string, Map<string, Issue>>()
   /** By viewer and month: what must be in that filter after quiet. */
@@ -182,6 +188,17 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     return stores?.legacy?.stoodAnyhow(viewer, keyText(business, oid)) === true
   }
 
+  /** It waits in the process that acknowledged it: nobody has staged it yet. */
+  function mustWait({ tick, viewer, business, life }: Reading, oid: string, reader: number): boolean {
+    const play = acknowledged.get(life)?.get(`${viewer} ${keyText(business, oid)}`)
+    if (play === undefined || play.tick > tick || monthOf(play.playedAt) < monthOf(reader) - rules.monthsBefore) return false
+    return !landed(viewer, business, oid).some((each) => each.tick > play.since)
+  }
+
+  function isLogged(viewer: ViewerId, business: BusinessNumber, oid: string, oldest = 0): boolean {
+    return logged.get(`${viewer} ${keyText(business, oid)}`)?.some((playedAt) => monthOf(playedAt) >= oldest) === true
+  }
+
   type Standing = 'seen' | 'unseen' | 'either'
 
   /** `reader`: his clock when he was answered. */
@@ -197,6 +214,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     const mayBe =
       staged.has(oid) ||
       stoodInLegacy(viewer, business, oid) ||
+      isLogged(viewer, business, oid, oldestAtFirst) ||
       issues.get(`${viewer} ${business}`)?.has(oid) === true ||
       plays.some((play) => play.tick > tick || monthOf(play.playedAt) >= oldestAtFirst)
     return mayBe ? 'either' : 'unseen'
@@ -219,6 +237,16 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     isDamaged: (viewer: ViewerId) => isDamaged(viewer),
     newestMonthOf,
     landings,
+    /** The log took it, from whomever. */
+    logged({ viewer, business, oid, playedAt }: Play): void {
+      const key = `${viewer} ${keyText(business, oid)}`
+      logged.set(key, [...(logged.get(key) ?? []), playedAt])
+    },
+    /** This process said that the log took it. `since`: when it was asked to. */
+    acknowledged(life: object, { viewer, business, oid, playedAt }: Play, since: number): void {
+      const own = acknowledged.get(life) ?? new Map<string, { since: number; tick: number; playedAt: number }>()
+      acknowledged.set(life, own.set(`${viewer} ${keyText(business, oid)}`, { since, tick: ++ticks, playedAt }))
+    },
     landedSince: (play: Play, tick: number) =>
       landed(play.viewer, play.business, play.oid).some((each) => each.tick > tick && each.playedAt === play.playedAt),
     hasLanded: (play: Play) => landed(play.viewer, play.business, play.oid).some(({ playedAt }) => playedAt === play.playedAt),
@@ -228,6 +256,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
       ...{ tick: ticks, at: now(), viewer, business },
       staged: stagedNow(viewer, business),
       isLegacyKnown: isLegacyKnownTo(reader, viewer, business),
+      life: reader.life,
     }),
 
     checkUnseen(
@@ -246,6 +275,8 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
       if (inOrder.join() !== answer.ids.join()) fail(`order: ${what} answers ${answer.ids.join()} of ${asked.join()}`, viewer)
       const dropped = answer.droppedIssued + answer.droppedStaged + answer.droppedFiltered
       if (dropped !== asked.length - answer.ids.length) fail(`dropped: ${what} counts ${dropped} of ${asked.length - shown.size}`, viewer)
+      for (const oid of asked)
+        if (shown.has(oid) && mustWait(reading, oid, reader)) fail(`waits: ${what} shows ${oid}, which its process logged`, viewer)
       if (degraded.size > 0) return
       for (const oid of asked) {
         const is = standing(reading, oid, reader)
@@ -266,8 +297,10 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
         const reason = reasons[place]
         const is = standing(reading, oid, reader)
         const known = (): string => `seen says ${reason} of ${keyText(business, oid)}, ${knownOf(viewer, business, oid)}`
-        if (reason === 'PLAYED' && landed(viewer, business, oid).length === 0 && !stoodInLegacy(viewer, business, oid))
-          fail(`reason: ${known()}`, viewer)
+        const mayBePlayed =
+          landed(viewer, business, oid).length > 0 || isLogged(viewer, business, oid) || stoodInLegacy(viewer, business, oid)
+        if (reason === 'PLAYED' && !mayBePlayed) fail(`reason: ${known()}`, viewer)
+        if (reason === null && mustWait(reading, oid, reader)) fail(`waits: ${known()}, and its process logged it`, viewer)
         if (reason === 'ISSUED' && issues.get(`${viewer} ${business}`)?.has(oid) !== true) fail(`reason: ${known()}`, viewer)
         if (degraded.size > 0) return
         if (is === 'seen' && reason === null) fail(`comes back: ${known()}`, viewer)

@@ -4,7 +4,7 @@ import type { Play } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { FlushMessage } from '../../../stores/log.ts'
 import type { PlayLog } from '../../../stores/play-log.ts'
-import type { Gate } from '../gate.ts'
+import { atOnce, type Gate } from '../gate.ts'
 import { openModelLog, type LogState, type Member } from '../model-log.ts'
 
 export type PlayMessage = FlushMessage & { play: Play }
@@ -21,6 +21,8 @@ export function openSimulatedPlayLog(state: LogState, gate: Gate, clock: Clock, 
         ...(parked === undefined ? {} : { parked }),
       }),
     lag: () => log.lag(),
+    end: () => atOnce(gate, 'log', 'end', [], state.end),
+    isStaged: (end) => atOnce(gate, 'log', 'isStaged', [end], () => state.isCommitted(end)),
     check: () => log.check(),
     close: () => log.close(),
   }

@@ -73,7 +73,11 @@ export async function runSeenWorld(
   const log = makeLogState(
     { regions: REGIONS, partitions: between(1, 2), batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true, faults },
     {
-      appended: (message) => void clients.logged.push({ ...(message as PlayMessage).play, loggedAt: scheduler.now() }),
+      appended(message) {
+        const { play } = message as PlayMessage
+        clients.logged.push({ ...play, loggedAt: scheduler.now() })
+        checker.logged(play)
+      },
       committed: () => undefined,
     },
   )

@@ -21,7 +21,8 @@ describe.skipIf(address === undefined)('the log of plays on Kafka', () => {
     return {
       log,
       regions: REGIONS,
-      appendUndecodable: () => topics.appendRaw(topicNames(topics.topicPrefix, 'plays').flushes, 3, Buffer.from('no plays')),
+      appendRaw: (bytes) => topics.appendRaw(topicNames(topics.topicPrefix, 'plays').flushes, 3, Buffer.from(bytes)),
+      listDead: async () => (await topics.readAll(topicNames(topics.topicPrefix, 'plays').dead)).map(({ value }) => value ?? Buffer.of()),
       async reopen() {
         await log.close()
         log = open()

@@ -28,9 +28,13 @@ playLogContract('lmdb', async () => {
       log = open()
       return log
     },
-    async appendUndecodable() {
+    async appendRaw(bytes) {
       const { flushes, counters } = openLogTables(environment, 'plays')
-      await environment.write(() => appendAll(flushes, counters, 'plays', [Buffer.from('no plays')]))
+      await environment.write(() => appendAll(flushes, counters, 'plays', [bytes]))
+    },
+    async listDead() {
+      const { dead } = openLogTables(environment, 'plays')
+      return environment.read(() => [...dead.getRange({})].map(({ value }) => Buffer.from(value)))
     },
     async dispose() {
       await close()

@@ -152,7 +152,7 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
     expect([await isMigrated(opened, '7'), await isMigrated(opened, '8')]).toEqual([false, true])
     expect(await served.unseen('7', ['a', 'played'])).toEqual(['a'])
     expect(served.errors.map((error) => (error as { code: string }).code)).toContain('LEGACY_INVALID')
-    expect(String(served.errors[0])).toContain('played:video:7')
+    expect(String(served.errors[0])).toContain('viewer "7" in business "video"')
   })
 
   test('a set of 300,000 members is read in pages, and nothing of it comes back', async () => {

@@ -21,11 +21,27 @@ async function open(existence: object = {}) {
   return { opened, served, job }
 }
 
+async function openWithoutJob() {
+  const opened = openSeen()
+  const served = serveSeen(opened)
+  closing.push(opened.close, served.stop)
+  return { opened, served }
+}
+
 /** Breakers ask again by the clock. */
 async function back(opened: Opened, store: 'hot' | 'log' | 'records'): Promise<void> {
   opened.set(store, false)
   opened.clock.advance(1_000)
   await settle()
+}
+
+/** Until the log has shown that nothing waits in it; the clock moves as long as it takes. */
+async function caughtUp(opened: Opened, served: ReturnType<typeof serveSeen>, viewer = viewerOf('7')): Promise<void> {
+  await until('answers lack nothing', async () => {
+    opened.clock.advance(1_000)
+    await settle()
+    return (await served.ask('{ unseen(business: "video", candidates: []) { ids } }', viewer)).degraded.length === 0
+  })
 }
 
 const UNSEEN = '{ unseen(business: "video", candidates: ["filtered", "staged", "issued", "new"]) { ids } }'
@@ -51,6 +67,7 @@ describe('with the hot store down', () => {
       expect(answer).toEqual({ data: { unseen: { ids: ['staged', 'issued', 'new'] } }, errors: [], degraded: ['hotStore'] })
     }
     await back(opened, 'hot')
+    await caughtUp(opened, served)
     expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
   })
 
@@ -68,6 +85,77 @@ describe('with the hot store down', () => {
     await until('what was begun has ended', () => job.figures().staged === 1)
     expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
     expect(served.subgraph.figures().existence).toMatchObject({ logged: 1 })
+  })
+
+  test('a play is hidden by the process that took it from its answer on, and before its turn in the log', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('hot', true)
+    await served.ask(PLAY, viewer, { id: 'new' })
+    const without = { data: { unseen: { ids: ['staged', 'issued'] } }, errors: [], degraded: ['hotStore'] }
+    expect(await served.ask(UNSEEN, viewer)).toEqual(without)
+    expect((await served.ask('{ seen(business: "video", ids: ["new"]) { reason } }', viewer)).data.seen).toEqual([{ reason: 'PLAYED' }])
+    expect(served.subgraph.figures().staging.waiting).toBe(1)
+    // Nobody stages it yet.
+    let letGo = (): void => {}
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    opened.before('hot.stagePlays', () => held)
+    opened.set('hot', false)
+    opened.clock.advance(1_000)
+    await until('it is back', async () => (await served.ask(UNSEEN, viewer)).data.unseen.ids.length === 0)
+    expect(job.figures().staged).toBe(0)
+    expect(served.subgraph.figures().staging.waiting).toBe(1)
+    opened.before('hot.stagePlays', undefined)
+    letGo()
+    await until('it is staged', () => {
+      opened.clock.advance(1_000)
+      return served.subgraph.figures().staging.waiting === 0
+    })
+    expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
+    expect((await opened.plain.hot.getSeen('7', 1)).staged.map(({ oid }) => oid).sort()).toEqual(['new', 'staged'])
+  })
+
+  test('and back, answers of all processes say that something may be missing until the log has been staged', async () => {
+    const { opened, served } = await openWithoutJob()
+    const other = serveSeen(opened)
+    closing.push(other.stop)
+    const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
+    await served.play('7', ['staged'])
+    opened.set('hot', true)
+    expect((await other.ask(nothing, viewer)).degraded).toEqual(['hotStore'])
+    await served.ask(PLAY, viewer, { id: 'new' })
+    // The process that took it dies; nobody but the log has it.
+    await served.stop()
+    await back(opened, 'hot')
+    for (let second = 0; second < 10; second++) {
+      expect(await other.ask(nothing, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: ['hotStore'] })
+      opened.clock.advance(1_000)
+      await settle()
+    }
+    const job = await other.subgraph.startJob()
+    await caughtUp(opened, other)
+    expect((await other.ask(nothing, viewer)).data.unseen.ids).toEqual([])
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('before a process began, its answers say that something may be missing while the log has what was left', async () => {
+    const { opened } = await openWithoutJob()
+    await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'new', playedAt: opened.clock.now() }])
+    const later = serveSeen(opened)
+    closing.push(later.stop)
+    later.subgraph.start()
+    const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
+    await until('it has looked', async () => {
+      opened.clock.advance(1_000)
+      return (await later.ask(nothing, viewer)).degraded.length > 0
+    })
+    const job = await later.subgraph.startJob()
+    await caughtUp(opened, later)
+    expect((await later.ask(nothing, viewer)).data.unseen.ids).toEqual([])
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
   })
 
   test('what was issued is not noted, and the answer says so', async () => {
