@@ -122,7 +122,7 @@ export function makeThumbupSubgraph(
   )
   const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
   const resolvers = makeThumbupResolvers(businesses, service, {
-    likers: (subject, viewer, before, first, degraded) => partOf(subject.business).likers(subject, viewer, before, first, degraded),
+    likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
     likes(viewer, business, before, first, degraded) {
       const { guarded, fills } = partOf(business).pipeline
       return readLikes({ ...guarded, fills }, viewer, business, before, first, degraded)

@@ -3,7 +3,13 @@
  * that version, so a list as new as the cached counts is as good as the record store's. An older one is read again, by one
  * caller for all of this process. Pages beyond what is cached come from the record store by its index.
  *
- * The viewer who asks sees himself at once: what he did is put over the page, until everybody sees it.
+ * The viewer who asks sees himself as he stands, at once and from then on: his own place, as the hot store holds it, is put
+ * over the page, whether everybody sees it already or not. Of a hot subject the counts that this process serves may be from
+ * before his like was counted, and the list with them; so where the hot store does not say how he stands, the counts are
+ * read afresh.
+ *
+ * What a request asks of many subjects is read together: his places in one go, the counts in one go, and of subjects that
+ * nobody likes nothing else.
  *
  * 1. The version is read. 2. The list is read. Then the list is at least as new as the version it is kept under; the
  * other way round an old list could be taken for a new one.
@@ -11,12 +17,13 @@
  * With the count cache down pages come from the record store; with both down, the last list this process saw; or null.
  */
 import { saysDown, type Degraded } from '../../core/degraded.ts'
-import type { MarkEntry, MarkPlace, Subject, ViewerId } from '../../core/domain.ts'
+import type { MarkEntry, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Loaded } from '../../core/cached-lookup.ts'
 import { makeSieveCache } from '../../core/sieve-cache.ts'
 import { textOf, type CountReads } from '../../loaders/counts.ts'
+import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { CachedLikers, CountCache } from '../../stores/count-cache.ts'
 import type { MarkRecords } from '../../stores/mark-records.ts'
 import type { MarkStore } from '../../stores/mark-store.ts'
@@ -26,33 +33,39 @@ export type LikersSources = {
   hot: Pick<MarkStore, 'getMarkMany' | 'readDirtyMarks'>
   cache: Pick<CountCache, 'getLikers' | 'putLikers'>
   records: Pick<MarkRecords, 'listLikers' | 'getCountsMany'>
-  counts: Pick<CountReads, 'getMany'>
+  counts: Pick<CountReads, 'getMany' | 'getFresh' | 'mayBeOld'>
 }
 
-export type LikersRead = (
-  subject: Subject,
-  viewer: ViewerId | undefined,
-  before: MarkPlace | undefined,
-  first: number,
-  degraded?: Degraded,
-) => Promise<MarkPage | null>
+/** A page that is asked for: at most `first` likers strictly after `before`, as this viewer is to see them. */
+export type LikersAsked = { subject: Subject; viewer: ViewerId | undefined; before: MarkPlace | undefined; first: number }
 
-/** Likers that are cached per subject: the largest page, and its neighbour. */
-const CACHED_MAX = 101
+/** In order; null where no store answers, an error for each page whose stores failed. */
+export type LikersRead = (asked: readonly LikersAsked[], degraded?: Degraded) => Promise<(MarkPage | null | Error)[]>
+
+/** Likers that are cached per subject: the largest page, its neighbour, and the viewer, who may stand elsewhere by now. */
+const CACHED_MAX = 102
 const LAST_KNOWN = { entriesMax: 1_000, bytesMax: 16_777_216 }
 const BYTES_PER_LIKER = 100
 
+/**
+ * How a viewer stands in a list: his place, or null if he is in none. `unknown`: the hot store cannot tell, the list does.
+ * Undefined: nobody asked, or the hot store is down, and the list is as everybody sees it.
+ */
+type Own = MarkEntry | null | 'unknown' | undefined
+type Load = { running: Promise<CachedLikers>; next: Promise<CachedLikers> | undefined }
+
 export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: LikersSources): LikersRead {
-  const underWay = new Map<string, Promise<CachedLikers>>()
+  const loads = new Map<string, Load>()
   const lastKnown = makeSieveCache<Loaded<CachedLikers>>(clock, LAST_KNOWN)
+  const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), textOf)
 
   async function read(
-    subject: Subject,
-    before: MarkPlace | undefined,
+    { subject, before }: LikersAsked,
     wanted: number,
+    counted: SubjectCounts | null,
     degraded: Degraded | undefined,
   ): Promise<MarkEntry[] | null> {
-    const newest = await readNewest(subject, degraded)
+    const newest = await readNewest(subject, counted, degraded)
     if (newest === null) return null
     const after = before === undefined ? newest.entries : newest.entries.filter((entry) => compareMarkPlaces(before, entry) < 0)
     if (newest.whole || after.length >= wanted) return after.slice(0, wanted)
@@ -64,13 +77,12 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
     }
   }
 
-  async function readNewest(subject: Subject, degraded: Degraded | undefined): Promise<CachedLikers | null> {
+  /** `counted`: null if no store answers. */
+  async function readNewest(subject: Subject, counted: SubjectCounts | null, degraded: Degraded | undefined): Promise<CachedLikers | null> {
+    if (counted !== null && counted.likes === 0) return keep(subject, { version: counted.version, entries: [], whole: true })
     try {
       const cached = await cache.getLikers(subject)
-      // Of a hot subject the counts may be as old as this process may serve them, and so may the list be.
-      const [counted] = cached === undefined ? [] : await counts.getMany([subject], degraded)
-      if (cached !== undefined && counted !== undefined && (counted === null || cached.version >= counted.version))
-        return keep(subject, cached)
+      if (cached !== undefined && (counted === null || cached.version >= counted.version)) return keep(subject, cached)
     } catch (error) {
       noteOrThrow(error, 'hotStore', degraded)
     }
@@ -82,19 +94,31 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
     }
   }
 
-  /** One load of a subject at a time. Whoever joins gets what is at most a load's time old. */
+  /**
+   * One load of a subject at a time. Whoever comes while it is under way waits for the next, together with all who come: what
+   * is under way may have read before a like that was persisted, and acknowledged, since.
+   */
   function load(subject: Subject): Promise<CachedLikers> {
+    const found = loads.get(textOf(subject))
+    if (found === undefined) return beginLoad(subject)
+    return (found.next ??= found.running.catch(() => undefined).then(() => beginLoad(subject)))
+  }
+
+  function beginLoad(subject: Subject): Promise<CachedLikers> {
     const text = textOf(subject)
-    const found = underWay.get(text)
-    if (found !== undefined) return found
-    const loading = loadNow(subject).finally(() => underWay.delete(text))
-    underWay.set(text, loading)
-    return loading
+    const begun: Load = {
+      running: loadNow(subject).finally(() => {
+        if (loads.get(text) === begun) loads.delete(text)
+      }),
+      next: undefined,
+    }
+    loads.set(text, begun)
+    return begun.running
   }
 
   async function loadNow(subject: Subject): Promise<CachedLikers> {
-    const [counted] = await records.getCountsMany([subject])
-    const entries = await records.listLikers(subject, undefined, CACHED_MAX)
+    const [counted] = await countedOf([subject])
+    const entries = counted?.likes === 0 ? [] : await records.listLikers(subject, undefined, CACHED_MAX)
     const likers = { version: counted?.version ?? 0, entries, whole: entries.length < CACHED_MAX }
     await cache.putLikers(subject, likers).catch(() => undefined)
     return likers
@@ -105,32 +129,84 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
     return likers
   }
 
-  /** What waits of the viewer's own: his place in the list, null if he is in none, undefined if nothing waits. */
-  async function ownPlace(subject: Subject, viewer: ViewerId): Promise<MarkEntry | null | undefined> {
-    const key = { viewer, ...subject }
+  /** In order, of each page's viewer. */
+  async function ownPlaces(asked: readonly LikersAsked[], degraded: Degraded | undefined): Promise<Own[]> {
+    const owns: Own[] = asked.map(() => undefined)
+    const keys = asked.flatMap(({ subject, viewer }, at) => (viewer === undefined ? [] : [{ at, viewer, ...subject }]))
+    if (keys.length === 0) return owns
     try {
-      const [held] = await hot.getMarkMany([key])
-      if (held?.pending !== true) return undefined
-      const [dirty] = await hot.readDirtyMarks([key])
-      if (dirty?.record === undefined) return undefined
-      return dirty.record.mark === 'LIKE' ? { id: viewer, markedAt: dirty.record.markedAt } : null
+      const held = await hot.getMarkMany(keys)
+      keys.forEach(({ at }, index) => (owns[at] = held[index]?.older === undefined ? null : 'unknown'))
+      const liked = keys.filter((_, index) => held[index]?.mark === 'LIKE')
+      const stored = liked.length === 0 ? [] : await hot.readDirtyMarks(liked)
+      liked.forEach(({ at, viewer }, index) => {
+        const record = stored[index]?.record
+        // It may have left meanwhile, or be another by now.
+        if (record === undefined) owns[at] = 'unknown'
+        else if (record.mark === 'LIKE') owns[at] = { id: viewer, markedAt: record.markedAt }
+      })
+      return owns
     } catch (error) {
       // The list is as everybody sees it then.
       if (!saysDown(error, 'hotStore')) throw error
-      return undefined
+      degraded?.add('hotStore')
+      return asked.map(() => undefined)
     }
   }
 
-  return async (subject, viewer, before, first, degraded) => {
-    const own = viewer === undefined ? undefined : await ownPlace(subject, viewer)
+  /** In order; null where no store answers. Of a hot subject they are as old as this process may serve them, if that does no harm. */
+  async function countsOf(
+    asked: readonly LikersAsked[],
+    owns: readonly Own[],
+    degraded: Degraded | undefined,
+  ): Promise<(SubjectCounts | null)[]> {
+    const found: (SubjectCounts | null)[] = []
+    const read = async (places: readonly number[], getMany: CountReads['getMany']): Promise<void> => {
+      if (places.length === 0) return
+      const subjects = places.map((at) => (asked[at] as LikersAsked).subject)
+      const counted = await getMany(subjects, degraded)
+      places.forEach((at, index) => (found[at] = counted[index] ?? null))
+    }
+    const mustBeFresh = asked.map(({ subject }, at) => owns[at] === 'unknown' && counts.mayBeOld(subject))
+    const places = [...asked.keys()]
+    await Promise.all([
+      read(
+        places.filter((at) => !mustBeFresh[at]),
+        (subjects, noted) => counts.getMany(subjects, noted),
+      ),
+      read(
+        places.filter((at) => mustBeFresh[at]),
+        (subjects, noted) => counts.getFresh(subjects, noted),
+      ),
+    ])
+    return found
+  }
+
+  async function pageFor(
+    asked: LikersAsked,
+    own: Own,
+    counted: SubjectCounts | null,
+    degraded: Degraded | undefined,
+  ): Promise<MarkPage | null> {
+    const { viewer, before, first } = asked
+    const isListed = own === undefined || own === 'unknown'
     // One more than the page and its neighbour: the viewer may be one of them, elsewhere than he now stands.
-    const wanted = own === undefined ? first + 1 : first + 2
-    const entries = await read(subject, before, wanted, degraded)
-    if (entries === null || own === undefined) return entries === null ? null : pageOf(entries, first)
+    const entries = await read(asked, isListed ? first + 1 : first + 2, counted, degraded)
+    if (entries === null || isListed) return entries === null ? null : pageOf(entries, first)
     const others = entries.filter(({ id }) => id !== viewer)
     if (own === null || (before !== undefined && compareMarkPlaces(before, own) >= 0)) return pageOf(others, first)
     // Behind the last of a page that is full he stands on a later one.
     return pageOf([...others, own].sort(compareMarkPlaces), first)
+  }
+
+  return async (asked, degraded) => {
+    const owns = await ownPlaces(asked, degraded)
+    const counted = await countsOf(asked, owns, degraded)
+    const pages = await Promise.allSettled(asked.map((each, at) => pageFor(each, owns[at], counted[at] ?? null, degraded)))
+    return pages.map((page) => {
+      if (page.status === 'fulfilled') return page.value
+      return page.reason instanceof Error ? page.reason : new Error(String(page.reason))
+    })
   }
 }
 

@@ -1,4 +1,5 @@
 /** Arguments in, loaders and service out; no logic, no store. */
+import DataLoader from 'dataloader'
 import { GraphQLScalarType, type GraphQLResolveInfo } from 'graphql'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { Degraded } from '../../core/degraded.ts'
@@ -16,6 +17,7 @@ import { connectionOf } from '../connection.ts'
 import { timestamp } from '../timestamp.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { MarkInput, SubjectInput } from './inputs.ts'
+import type { LikersAsked, LikersRead } from './likers.ts'
 import type { MarkPage } from './likes.ts'
 import { foresee, type Foreseen } from './pages.ts'
 import type { MarkAnswer, ThumbupService } from './service.ts'
@@ -29,13 +31,8 @@ export type ThumbupContext = {
 }
 
 export type ThumbupReads = {
-  likers(
-    subject: Subject,
-    viewer: ViewerId | undefined,
-    before: MarkPlace | undefined,
-    first: number,
-    degraded: Degraded | undefined,
-  ): Promise<MarkPage | null>
+  /** All of one business. */
+  likers(business: BusinessNumber, ...asked: Parameters<LikersRead>): ReturnType<LikersRead>
   likes(
     viewer: ViewerId,
     business: BusinessNumber,
@@ -58,7 +55,13 @@ type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?
 type User = { id: unknown }
 type Kinds = 'likes' | 'dislikes'
 
+type LikersLoader = DataLoader<LikersAsked, MarkPage | null>
+
+const LIKERS_BATCH_MAX = 1_000
+
 export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: ThumbupService, reads: ThumbupReads) {
+  const likersLoaders = new WeakMap<ThumbupContext, Map<BusinessNumber, LikersLoader>>()
+
   const query = {
     async thumbups(_: unknown, args: { business: string; ids: string[] }, context: ThumbupContext, info: GraphQLResolveInfo) {
       const business = businesses.shownByName(args.business)
@@ -178,12 +181,24 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       .then((fresh) => withOwn(fresh !== null && fresh.version > counts.version ? fresh : counts, held, kind))
   }
 
+  /** What one request asks for at the same time is read together; each business by itself, since it may have stores of its own. */
+  function likersOf(context: ThumbupContext, business: BusinessNumber): LikersLoader {
+    const loaders = likersLoaders.get(context) ?? new Map<BusinessNumber, LikersLoader>()
+    likersLoaders.set(context, loaders)
+    let loader = loaders.get(business)
+    if (loader === undefined) {
+      loader = new DataLoader((asked) => reads.likers(business, asked, context.degraded), { cache: false, maxBatchSize: LIKERS_BATCH_MAX })
+      loaders.set(business, loader)
+    }
+    return loader
+  }
+
   async function likers(subject: Subject, { first, after }: PageArgs, context: ThumbupContext) {
     requireViewer(context.viewer)
     checkFirst(first)
     const list: MarkList = { kind: 'likers', business: subject.business, id: subject.oid }
     const before = placeOf(list, after)
-    const page = await reads.likers(subject, context.viewer?.id, before, first, context.degraded)
+    const page = await likersOf(context, subject.business).load({ subject, viewer: context.viewer?.id, before, first })
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 

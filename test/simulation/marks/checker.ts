@@ -150,6 +150,29 @@ export function makeMarkChecker() {
     }
   }
 
+  /** The viewer who asks sees himself as he stood all the time, whatever everybody sees. */
+  function checkOwnPlace(key: MarkKey & { viewer: ViewerId }, before: MarkPlace | undefined, page: MarkPage, since: number): void {
+    const truth = truths.of(key)
+    if (truths.isDoubtful(truth, since)) return
+    const [stood, ...earlier] = truths.stoodSince(truth, since)
+    if (earlier.length > 0) return
+    const what = `his page of likers of ${nameOf({ business: key.business, oid: key.oid })}`
+    const listed = page.entries.find(({ id }) => id === key.viewer)
+    if (stood?.mark !== 'LIKE') {
+      if (listed !== undefined) fail(`${what} lists viewer ${key.viewer}, but it was ${textOf(stood)} all the time`, key.viewer)
+      return
+    }
+    const place = { id: key.viewer, markedAt: stood.markedAt }
+    const end = page.hasNextPage ? page.entries.at(-1) : undefined
+    const isInside =
+      (before === undefined || compareMarkPlaces(before, place) < 0) && (end === undefined || compareMarkPlaces(place, end) <= 0)
+    if (isInside !== (listed !== undefined) || (listed !== undefined && listed.markedAt !== stood.markedAt))
+      fail(
+        `${what} ${listed === undefined ? 'skips' : 'misplaces'} viewer ${key.viewer}, who stood as ${textOf(stood)} all the time`,
+        key.viewer,
+      )
+  }
+
   function checkOrder(what: string, before: MarkPlace | undefined, first: number, page: MarkPage, viewer: ViewerId | undefined): void {
     let last = before
     for (const entry of page.entries) {
@@ -179,6 +202,7 @@ export function makeMarkChecker() {
     checkAnswers,
     checkLikes,
     checkLikers,
+    checkOwnPlace,
     /** All that the viewer likes in a business. */
     likesOf: (viewer: ViewerId, business: BusinessNumber): KeyTruth[] =>
       [...truths.all()].filter(({ key, now }) => key.viewer === viewer && key.business === business && now?.mark === 'LIKE'),

@@ -183,10 +183,12 @@ export function makeMarkClients(
     let told = ''
     for (let pages = 0; pages < 2; pages++) {
       const degraded: Degraded = new Set()
-      const page = await process.likers(asked, viewer, before, first, degraded)
+      const since = truths.tick()
+      const page = await process.likers({ subject: asked, viewer, before, first }, degraded)
       if (page === null && degraded.size === 0) checker.fail(`the likers of ${nameOf(asked)} cannot be had, and nothing is down`, undefined)
       if (page === null) return `nothing${without(degraded)}`
       checker.checkLikers(asked, before, first, page)
+      if (viewer !== undefined && degraded.size === 0) checker.checkOwnPlace({ viewer, ...asked }, before, page, since)
       told += page.entries.map(({ id }) => ` ${id}`).join('') + without(degraded)
       before = page.entries.at(-1)
       if (!page.hasNextPage || before === undefined) break
@@ -264,7 +266,7 @@ export function makeMarkClients(
       const [counts] = await process.getCounts([subject], degraded)
       const likers: MarkPlace[] = []
       for (let page: Awaited<ReturnType<MarkProcess['likers']>> | undefined; page === undefined || page?.hasNextPage === true;) {
-        page = await process.likers(subject, undefined, likers.at(-1), 3, degraded)
+        page = await process.likers({ subject, viewer: undefined, before: likers.at(-1), first: 3 }, degraded)
         likers.push(...(page?.entries ?? []))
       }
       if (degraded.size > 0) checker.fail(`after quiet ${nameOf(subject)} is still read${without(degraded)}`, undefined)

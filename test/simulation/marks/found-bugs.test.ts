@@ -50,7 +50,10 @@ it('who likes again stands at the top of the likers for everybody, although the 
   const { hot, cache, records } = stores
   const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
   const read = makeLikersRead(systemClock, { hot, cache, records, counts })
-  const likers = async () => (await read(SUBJECT, undefined, undefined, 10))?.entries.map(({ id }) => id)
+  const likers = async () => {
+    const [page] = await read([{ subject: SUBJECT, viewer: undefined, before: undefined, first: 10 }])
+    return page == null || page instanceof Error ? page : page.entries.map(({ id }) => id)
+  }
   await mark(stores, '1', 'LIKE')
   await mark(stores, '2', 'LIKE')
   expect(await likers()).toEqual(['2', '1'])

@@ -10,7 +10,7 @@ import { getOwnerLikes, type OwnerKey } from '../../../loaders/counts.ts'
 import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
 import type { MarkRecords } from '../../../stores/mark-records.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
-import { makeLikersRead, type LikersRead } from '../../../subgraphs/thumbup/likers.ts'
+import { makeLikersRead, type LikersAsked } from '../../../subgraphs/thumbup/likers.ts'
 import { readLikes, type MarkPage } from '../../../subgraphs/thumbup/likes.ts'
 import { makePipeline, type PipelineOptions } from '../../../subgraphs/thumbup/pipeline.ts'
 import { makeThumbupService, type ThumbupService } from '../../../subgraphs/thumbup/service.ts'
@@ -49,7 +49,7 @@ export type MarkProcess = Role & {
     first: number,
     degraded: Degraded,
   ): Promise<MarkPage | null>
-  likers: LikersRead
+  likers(asked: LikersAsked, degraded: Degraded): Promise<MarkPage | null>
   member(): Member | undefined
   /** Ends the process in order: nothing it took is under way any more when this resolves. */
   stop(): Promise<void>
@@ -100,6 +100,7 @@ export function startMarkProcess(
     }
   }
 
+  const readLikers = makeLikersRead(clock, { ...guarded, counts })
   return {
     ...role,
     life,
@@ -108,7 +109,11 @@ export function startMarkProcess(
     getCounts: (subjects, degraded) => counts.getMany(subjects, degraded),
     getOwnerLikes: (owners, degraded) => getOwnerLikes(guarded.cache, guarded.records, owners, degraded),
     likes: (viewer, business, before, first, degraded) => readLikes(sources, viewer, business, before, first, degraded),
-    likers: makeLikersRead(clock, { ...guarded, counts }),
+    async likers(asked, degraded) {
+      const [page] = await readLikers([asked], degraded)
+      if (page instanceof Error) throw page
+      return page ?? null
+    },
     member: () => member,
     async stop() {
       await pipeline.drain()
