@@ -84,7 +84,7 @@ export const thumbupSchema = z
     recordReadsPerSecondMax: count(1, 1_000_000)
       .default(2_000)
       .describe(
-        'Queries a second that reads of one process may cost the record store at most; with the hot store down all reads go there, and those beyond do without.',
+        'Queries a second that reads of one process may cost the record store at most; with the hot store down all reads go there, and those beyond do without. Pages leave a quarter to lookups.',
       ),
   })
   .strict()

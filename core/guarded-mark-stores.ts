@@ -2,7 +2,9 @@
  * The ports of marks as the service sees them: behind a breaker each, so that a store that is down costs a request nothing
  * (`guarded-stores.ts` says more). The record store is behind two limits: so many reads at once, and so many queries a
  * second. With the hot store down every read of every viewer would go there; what exceeds the limits does without. A read
- * counts as what it costs a database at most, since it is the database that must be spared.
+ * counts as what it costs a database at most, since it is the database that must be spared. Pages and recounts, of which an
+ * operation may ask for hundreds, leave a share of the queries to lookups: who reads many lists takes nobody else's marks and
+ * counts. Bringing a viewer's marks into the hot store reads a page, once, and is a lookup: his next ones cost nothing.
  *
  * The count cache has a breaker of its own beside the hot store's: it may be another server.
  */
@@ -29,6 +31,8 @@ export type MarkGuardOptions = GuardOptions & {
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
+  /** The record store to whoever brings a viewer's marks into the hot store. */
+  fillRecords: Pick<MarkRecords, 'listMarks'>
   /** Queries that reads of the record store were let cost, and reads that were refused for their number. */
   recordReads(): { queries: number; refused: number }
   /** Asks each store once, through its breaker: one that is down opens it. Never rejects. */
@@ -52,11 +56,12 @@ export function guardMarkStores(
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
   const reads = { queries: 0, refused: 0 }
+  const guardedRecords = guardRecords(clock, records, breakers.recordStore, options, reads)
   return {
     hot: guardHot(hot, breakers.hotStore),
     cache: guardCache(cache, breakers.countCache),
     log: guardLog(log, breakers.log),
-    records: guardRecords(clock, records, breakers.recordStore, options, reads),
+    ...guardedRecords,
     breakers,
     recordReads: () => ({ ...reads }),
     async look() {
@@ -122,42 +127,54 @@ const PAGE = 8
 const RECOUNT = 6
 const PLAIN = 1
 
+/** Of the queries of a second, what pages and recounts leave to lookups. */
+const LOOKUP_SHARE = 0.25
+
 function guardRecords(
   clock: Clock,
   records: MarkRecords,
   breaker: Breaker,
   options: MarkGuardOptions,
   figures: { queries: number; refused: number },
-): MarkRecords {
+): Pick<GuardedMarkStores, 'records' | 'fillRecords'> {
   const { recordReadsPerSecondMax = 2_000 } = options
   const readAtOnce = makeRecordReads(breaker, options)
   const bucket = makeTokenBucket(clock, recordReadsPerSecondMax)
-  async function read<T>(queries: number, task: () => Promise<T>): Promise<T> {
+  const keptForLookups = Math.floor(recordReadsPerSecondMax * LOOKUP_SHARE)
+  async function read<T>(queries: number, task: () => Promise<T>, mustKeep = 0): Promise<T> {
     // One that is known to be down takes nothing from the bucket.
     if (!breaker.isOpen()) {
       // However small the limit is, a full bucket is enough for any read.
-      if (!bucket.take(Math.min(queries, recordReadsPerSecondMax))) {
+      const taken = Math.min(queries, recordReadsPerSecondMax)
+      if (!bucket.take(taken, Math.min(mustKeep, recordReadsPerSecondMax - taken))) {
         figures.refused++
         throw new TidemarkError(
           'RECORD_STORE_UNAVAILABLE',
-          `reads have cost the record store ${recordReadsPerSecondMax} queries this second: try again`,
+          `reads have cost the record store what they may of its ${recordReadsPerSecondMax} queries this second: try again`,
         )
       }
       figures.queries += queries
     }
     return readAtOnce(task)
   }
-  return {
+  const readPage = <T>(queries: number, task: () => Promise<T>): Promise<T> => read(queries, task, keptForLookups)
+  const guarded: MarkRecords = {
     ...records,
     getMarkMany: (keys) => read(LOOKUP * Math.ceil(keys.length / LOT), () => records.getMarkMany(keys)),
-    listMarks: (viewer, business, marks, before, count) => read(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
-    listLikers: (subject, before, count) => read(PAGE, () => records.listLikers(subject, before, count)),
+    listMarks: (viewer, business, marks, before, count) => readPage(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
+    listLikers: (subject, before, count) => readPage(PAGE, () => records.listLikers(subject, before, count)),
     getCountsMany: (subjects) => read(Math.ceil(subjects.length / LOT), () => records.getCountsMany(subjects)),
     getOwnerSums: (owners) => read(PLAIN, () => records.getOwnerSums(owners)),
     listSubjects: (business, after, count) => read(PLAIN, () => records.listSubjects(business, after, count)),
-    recount: (subjects) => read(RECOUNT, () => records.recount(subjects)),
-    recountOwners: (owners) => read(RECOUNT, () => records.recountOwners(owners)),
+    recount: (subjects) => readPage(RECOUNT, () => records.recount(subjects)),
+    recountOwners: (owners) => readPage(RECOUNT, () => records.recountOwners(owners)),
     getOwners: (subjects) => read(PLAIN, () => records.getOwners(subjects)),
     registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)),
+  }
+  return {
+    records: guarded,
+    fillRecords: {
+      listMarks: (viewer, business, marks, before, count) => read(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
+    },
   }
 }

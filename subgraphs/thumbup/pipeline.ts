@@ -81,7 +81,7 @@ export function makePipeline(
   const capOf = (business: BusinessNumber): number => caps.get(business) ?? LIKES_CAP
   const guard = { recordReadsPerSecondMax: thumbup.recordReadsPerSecondMax, ...options.guard }
   const guarded = guardMarkStores(clock, stores, guard, onDown)
-  const fills = makeFills(guarded.hot, guarded.records, capOf)
+  const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
   const counts = makeCountReads(clock, random, guarded.cache, guarded.records, {
     hotTtlMs: thumbup.hotTtlMs,
     hotBytesMax: thumbup.hotBytesMax,

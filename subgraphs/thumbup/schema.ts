@@ -28,7 +28,7 @@ type ${entity} @key(fields: "id") {
   "What the viewer who asks thinks; null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED."
   viewerMark: Mark @authenticated
   "Who likes it, newest first. \`first\`: 1 to 100. \`after\`: a cursor of an earlier page. Null if no store answers. Errors: BUSINESS_DELETED, ID_INVALID, UNAUTHENTICATED, FIRST_INVALID, CURSOR_INVALID."
-  likers(first: Int! = 20, after: String): LikerConnection @authenticated
+  likers(first: Int! = 20, after: String): LikerConnection @authenticated @cost(weight: 40)
 }
 `
 }

@@ -18,14 +18,16 @@ function guarded(recordReadsPerSecondMax: number) {
 }
 
 test('lookups cost two queries per 128 keys, pages eight, and what exceeds the second is refused and counted', async () => {
-  const { records, recordReads, clock } = guarded(20)
+  const { records, recordReads, clock } = guarded(27)
   await records.getMarkMany(Array.from({ length: 129 }, (_, at) => key(at)))
   await records.listMarks('7', 1, ['LIKE'], undefined, 10)
   await records.listLikers({ business: 1, oid: '1' }, undefined, 10)
   expect(recordReads()).toEqual({ queries: 20, refused: 0 })
+  for (let at = 0; at < 3; at++) await records.getMarkMany([key(1)])
   await expect(records.getMarkMany([key(1)])).rejects.toEqual(refusal)
+  await records.getCountsMany([{ business: 1, oid: '1' }])
   await expect(records.getCountsMany([{ business: 1, oid: '1' }])).rejects.toEqual(refusal)
-  expect(recordReads()).toEqual({ queries: 20, refused: 2 })
+  expect(recordReads()).toEqual({ queries: 27, refused: 2 })
   clock.advance(100)
   await records.getMarkMany([key(1)])
   await expect(records.getMarkMany([key(1)])).rejects.toEqual(refusal)
@@ -37,4 +39,22 @@ test('a limit below what a read costs lets one through, once a second', async ()
   await expect(records.listMarks('7', 1, ['LIKE'], undefined, 10)).rejects.toEqual(refusal)
   clock.advance(1_000)
   await records.listMarks('7', 1, ['LIKE'], undefined, 10)
+})
+
+test('pages and recounts leave a quarter of the queries to lookups, and to bringing a viewer’s marks in', async () => {
+  const { records, fillRecords, recordReads } = guarded(100)
+  const subject = { business: 1, oid: '1' }
+  const pages = [
+    () => records.listLikers(subject, undefined, 10),
+    () => records.listMarks('7', 1, ['LIKE'], undefined, 10),
+    () => records.recount([subject]),
+    () => records.recountOwners([{ business: 1, owner: '7' }]),
+  ]
+  for (let at = 0; at < 50; at++) await pages[at % 2]?.().catch(() => undefined)
+  expect(recordReads()).toEqual({ queries: 72, refused: 41 })
+  for (const page of pages) await expect(page()).rejects.toEqual(refusal)
+  await fillRecords.listMarks('8', 1, ['LIKE', 'DISLIKE'], undefined, 10)
+  for (let at = 0; at < 10; at++) await records.getMarkMany([key(at)])
+  await expect(records.getMarkMany([key(1)])).rejects.toEqual(refusal)
+  expect(recordReads().queries).toBe(100)
 })

@@ -1,5 +1,10 @@
 /** Who asks for the likers of a subject sees himself among them as he stands, however hot the subject is and whatever is read meanwhile. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { getOperationAST, parse } from 'graphql'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { readCostRules } from '../../gateway/cost-rules.ts'
+import { compileCost } from '../../gateway/operation-cost.ts'
 import { until } from '../support/until.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 
@@ -94,4 +99,43 @@ test('a page of likers that begins when a like is persisted has it, although a l
   ])
   // The two of them, at most.
   expect(loads).toBeLessThanOrEqual(3)
+})
+
+const MANY = 'query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } } }'
+const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `s${at}`)
+
+test('the likers of many subjects are asked for in one go, and of those that nobody likes nothing is read', async () => {
+  const asked = await serve(0)
+  await mark(asked, '7', 'LIKE')
+  await settled()
+  stores.calls.length = 0
+  const answer = await asked.ask(MANY, viewerOf('7'), { ids: [...idsOf(199), 'hot'] })
+  expect(answer.errors).toEqual([])
+  expect(answer.data.thumbups.map(({ likers }: any) => likers.edges.length)).toEqual([...idsOf(199).map(() => 0), 1])
+  expect(['hot.getMarkMany', 'cache.getLikers', 'records.listLikers'].map(stores.count)).toEqual([1, 1, 1])
+})
+
+test('an operation for which the record store would be asked more than it may in a second is refused, by its cost', () => {
+  const served = serveThumbup(stores, config(0), { journal: false })
+  running.push(served)
+  const { server, thumbup } = config(0)
+  const rules = readCostRules(readFileSync(join(import.meta.dirname, '../../schema/supergraph.graphql'), 'utf8'), server.listSizeAssumed)
+  const costOf = (source: string, variables: Record<string, unknown>) => {
+    const operation = getOperationAST(parse(source))
+    return operation == null ? 0 : compileCost(served.subgraph.schema, operation, new Map(), rules)(variables)
+  }
+  const page = costOf(MANY, { ids: ['s'] })
+  // Eight queries a page.
+  expect((server.operationCostMax / page) * 8).toBeLessThanOrEqual(thumbup.recordReadsPerSecondMax)
+  expect(costOf(MANY, { ids: idsOf(200) })).toBeLessThanOrEqual(server.operationCostMax)
+  const aliases = Array.from(
+    { length: 12 },
+    (_, at) => `a${at}: thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } }`,
+  )
+  expect(costOf(`query ($ids: [ID!]!) { ${aliases.join(' ')} }`, { ids: idsOf(200) })).toBeGreaterThan(server.operationCostMax)
+  const likes = Array.from(
+    { length: 300 },
+    (_, at) => `a${at}: thumbupUser { likes(business: "video", first: 1) { pageInfo { hasNextPage } } }`,
+  )
+  expect(costOf(`{ ${likes.join(' ')} }`, {})).toBeGreaterThan(server.operationCostMax)
 })
