@@ -66,6 +66,9 @@ const configSchema = z
           .describe(
             'What an operation may cost with its variables: 1 per object, times the lengths of the lists around it, 10 per mutation.',
           ),
+        subscriptionsCostMax: count(1, 100_000_000)
+          .default(10_000)
+          .describe('What the subscriptions that one WebSocket has open may cost together, counted as for operationCostMax.'),
         listSizeAssumed: count(1, 1_000)
           .default(5)
           .describe('The length of a list about which neither arguments nor @listSize say anything.'),

@@ -46,6 +46,11 @@ export const ERRORS = {
   OPERATION_RESOLUTION_FAILURE: { status: 400, retryable: false, meaning: 'The document has no operation of that name.' },
   OPERATION_TOO_LARGE: { status: 400, retryable: false, meaning: 'The operation is deeper, wider or longer than allowed.' },
   OPERATION_TOO_COSTLY: { status: 400, retryable: false, meaning: 'With these variables the operation costs more than allowed.' },
+  SUBSCRIPTIONS_TOO_MANY: {
+    status: 429,
+    retryable: true,
+    meaning: 'The subscriptions that this WebSocket has open would cost more than allowed.',
+  },
   PERSISTED_QUERY_NOT_FOUND: { status: 400, retryable: false, meaning: 'No operation has this id; send its text with it.' },
   PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, retryable: false, meaning: 'Operations are not called by id here.' },
   PERSISTED_QUERY_NOT_IN_LIST: {

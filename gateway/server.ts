@@ -31,6 +31,8 @@ export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'b
   HttpOptions & {
     /** Milliseconds between two signs of life on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
+    /** What the subscriptions of one WebSocket may cost together. Default: anything. */
+    readonly subscriptionsCostMax?: number
     /** Web pages of which origins may call the API; absent: none. */
     readonly cors?: CorsOptions | undefined
     /** Milliseconds a client may take to send a request; a third of them for its headers. Default 30000. */
@@ -86,6 +88,7 @@ export function makeServer(
     path: GRAPHQL_PATH,
     messageBytesMax: bodyBytesMax,
     pingEveryMs,
+    subscriptionsCostMax: options.subscriptionsCostMax,
     isAllowed,
   })
 

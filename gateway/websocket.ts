@@ -7,6 +7,9 @@
  * Refused credentials close the socket with 4403 and say why; so does a token that expires while the socket is open, since
  * the protocol knows no message to send a new one with: the client connects again. A socket that answers no ping is terminated.
  *
+ * What the subscriptions of a socket cost together is bounded (open-cost.ts): one more is refused with SUBSCRIPTIONS_TOO_MANY,
+ * those open go on.
+ *
  * Answers that a client does not read are held up to a bound; beyond it the socket is closed with 1013.
  *
  * A drain closes sockets with 1001, on which clients connect again, elsewhere. Queries and mutations under way are
@@ -24,6 +27,7 @@ import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
+import { makeOpenCost, whenEnded, type OpenCost } from './open-cost.ts'
 import { operationOfMessage, withText } from './parameters.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
 
@@ -35,6 +39,8 @@ export type WebSocketOptions = {
   readonly pingEveryMs: number
   /** Milliseconds a client may take to send connection_init. Default 3000. */
   readonly initMaxMs?: number
+  /** What the subscriptions of one socket may cost together. Default: anything. */
+  readonly subscriptionsCostMax?: number | undefined
   /** May a page of this origin connect to this host? Absent: any may. */
   readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
 }
@@ -52,6 +58,7 @@ const INIT_MAX_MS = 3_000
 /** Bytes of answers that may wait for a client to read them. What has a thousand operations open and reads nothing fills memory. */
 const UNREAD_BYTES_MAX = 16_777_216
 const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
+const NOTHING_TAKEN = (): void => undefined
 /** What the protocol allows for the reason of a close frame. */
 const REASON_BYTES_MAX = 123
 
@@ -60,13 +67,21 @@ type Socket = {
   readonly upgrade: IncomingMessage
   caller: Caller
   readonly pending: Set<string>
+  readonly openCost: OpenCost
   /** Stops waiting for the token to expire. */
   forget(): void
 }
-type Run = { readonly prepared: PreparedOperation; readonly operation: OperationRequest; readonly caller: Caller }
+type Run = {
+  readonly prepared: PreparedOperation
+  readonly operation: OperationRequest
+  readonly caller: Caller
+  /** Gives back what its subscription costs. */
+  readonly release: () => void
+}
 
 export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, front: Front, options: WebSocketOptions): WebSockets {
   const sockets = new Set<Socket>()
+  const { subscriptionsCostMax = Infinity } = options
   let draining = false
   const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols })
 
@@ -112,22 +127,40 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       const prepared = front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
       const { extra, subscriptions } = connection
+      const release = prepared.kind === 'subscription' ? extra.openCost.take(prepared.cost?.(operation.variables) ?? 1) : NOTHING_TAKEN
+      if (release === undefined) {
+        const sentence = `the subscriptions that this socket has open may cost ${subscriptionsCostMax} points together, and this one is too much: complete some first, or follow fewer ids`
+        return [graphqlErrorOf(new TidemarkError('SUBSCRIPTIONS_TOO_MANY', sentence))]
+      }
       const start = () => {
         // The client may have gone on to complete it while somebody counted.
         if (prepared.kind !== 'subscription' && id in subscriptions) extra.pending.add(id)
-        const run: Run = { prepared, operation, caller: extra.caller }
+        const run: Run = { prepared, operation, caller: extra.caller, release }
         return { schema: engine.schema, document: DOCUMENTS[prepared.kind], contextValue: run }
       }
       const admission = front.admit(prepared, operation, extra.caller)
-      return admission === undefined ? start() : admission.then((refused) => refused?.errors ?? start())
+      if (admission === undefined) return start()
+      return admission.then((refused) => {
+        if (refused === undefined) return start()
+        release()
+        return refused.errors
+      })
     },
     execute: (args) => {
       const { prepared, operation, caller } = runOf(args)
       return front.execute(prepared, operation, caller)
     },
-    subscribe: (args) => {
-      const { prepared, operation, caller } = runOf(args)
-      return front.subscribe(prepared, operation, caller)
+    async subscribe(args) {
+      const { prepared, operation, caller, release } = runOf(args)
+      try {
+        const opened = await front.subscribe(prepared, operation, caller)
+        if (Symbol.asyncIterator in opened) return whenEnded(opened, release)
+        release()
+        return opened
+      } catch (error) {
+        release()
+        throw error
+      }
     },
     onError: (_connection, _id, _payload, errors) => errors.map((error) => front.formatError(error, 'request').toJSON()),
     onComplete(connection, id) {
@@ -151,7 +184,14 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
   }
 
   function accept(socket: WebSocket, request: IncomingMessage): void {
-    const extra: Socket = { socket, upgrade: request, caller: NOBODY, pending: new Set(), forget() {} }
+    const extra: Socket = {
+      socket,
+      upgrade: request,
+      caller: NOBODY,
+      pending: new Set(),
+      openCost: makeOpenCost(subscriptionsCostMax),
+      forget() {},
+    }
     sockets.add(extra)
     front.metrics.socketOpened()
     const stopPings = keepAlive(socket, options.pingEveryMs)

@@ -248,6 +248,61 @@ describe('the rules of the protocol', () => {
     await eventually(() => expect(server.sources.size).toBe(0))
   })
 
+  it('subscriptions that cost too much together are refused one by one; what ends, fails or is completed makes room', async () => {
+    const small = await startServer({ subscriptionsCostMax: 2 })
+    try {
+      const { send, received } = await init(small)
+      const subscribe = (id: string, query: string) => send({ id, type: 'subscribe', payload: { query } })
+      const refused = (id: string) => ({
+        id,
+        type: 'error',
+        payload: [expect.objectContaining({ extensions: expect.objectContaining({ code: 'SUBSCRIPTIONS_TOO_MANY' }) })],
+      })
+      const complete = (id: string) => send({ id, type: 'complete' })
+      let tries = 0
+      /** One that was completed while it opened gives its room back when it has opened: asks until there is room. */
+      const opened = async (): Promise<string> => {
+        for (;;) {
+          const before = small.sources.size
+          const id = `try${tries++}`
+          expect(tries).toBeLessThan(1_000)
+          subscribe(id, 'subscription { changes }')
+          const wasRefused = () => received.some((message) => message['id'] === id && message['type'] === 'error')
+          await eventually(() => expect(small.sources.size > before || wasRefused()).toBe(true))
+          if (!wasRefused()) return id
+        }
+      }
+      // One that ends, one that fails as it opens, one that fails later, and one that is completed while it opens, again and again.
+      for (let round = 0; round < 3; round++) {
+        subscribe(`ends${round}`, 'subscription { ticks(count: 2) }')
+        await eventually(() => expect(received).toContainEqual({ id: `ends${round}`, type: 'complete' }))
+        subscribe(`forbidden${round}`, 'subscription { forbidden }')
+        await eventually(() => expect(received).toContainEqual({ id: `forbidden${round}`, type: 'complete' }))
+        subscribe(`breaks${round}`, 'subscription { breaks }')
+        await eventually(() => expect(received.some(({ id, type }) => id === `breaks${round}` && type !== 'next')).toBe(true))
+        subscribe(`left${round}`, 'subscription { changes }')
+        complete(`left${round}`)
+        await eventually(() => expect(small.sources.size).toBe(0))
+        // There is room for two again.
+        for (const id of [await opened(), await opened()]) complete(id)
+        await eventually(() => expect(small.sources.size).toBe(0))
+      }
+      const [first] = [await opened(), await opened()]
+      subscribe('3', 'subscription { changes }')
+      await eventually(() => expect(received).toContainEqual(refused('3')))
+      subscribe('4', '{ hello }')
+      await eventually(() => expect(received).toContainEqual({ id: '4', type: 'complete' }))
+      const other = await init(small)
+      other.send({ id: '1', type: 'subscribe', payload: { query: 'subscription { changes }' } })
+      await eventually(() => expect(small.sources.size).toBe(3))
+      complete(first ?? '')
+      await eventually(() => expect(small.sources.size).toBe(2))
+      await opened()
+    } finally {
+      await small.close()
+    }
+  })
+
   it('a client that does not read its answers is closed with 1013 beyond 16 MiB of them, and others go on', async () => {
     const { socket, send, received, closed } = await init(server)
     socket.pause()

@@ -133,6 +133,9 @@ test('an operation for which the record store would be asked more than it may in
     (_, at) => `a${at}: thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } }`,
   )
   expect(costOf(`query ($ids: [ID!]!) { ${aliases.join(' ')} }`, { ids: idsOf(200) })).toBeGreaterThan(server.operationCostMax)
+  // What a subscription follows is what it costs.
+  const changes = 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { counts { id likeCount } } }'
+  expect(costOf(changes, { ids: idsOf(200) })).toBe(201)
   const likes = Array.from(
     { length: 300 },
     (_, at) => `a${at}: thumbupUser { likes(business: "video", first: 1) { pageInfo { hasNextPage } } }`,
