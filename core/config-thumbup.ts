@@ -19,7 +19,9 @@ export const businessThumbupSchema = z
       .describe('Marks a second that one process takes for this business, a second of them at once; more are refused with QUOTA_EXCEEDED.'),
     marksMax: count(1, Number.MAX_SAFE_INTEGER)
       .optional()
-      .describe('Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED, undoing is not.'),
+      .describe(
+        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone.',
+      ),
     stores: z
       .object({
         data: z.string().min(1).optional().describe('In the embedded shape: a data folder of its own.'),

@@ -3,7 +3,8 @@
  * process that answers, and marks stored, which each such process sums up from the counts in the background, a page at a
  * time. That sum is as old as a walk takes: a quota of storage is a fence, not an account.
  *
- * Undoing is never refused for want of storage: it is how a business gets below its quota.
+ * Undoing is never refused for want of storage: it is how a business gets below its quota. Nor is a mark where one stands
+ * already, said again or changed: it stores no more. So whether a mark is one too many is for who knows the old one to say.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessConfig } from '../../core/config.ts'
@@ -15,8 +16,10 @@ import type { MarkWrite } from '../../stores/mark-store.ts'
 import { startRounds } from '../../core/rounds.ts'
 
 export type Quotas = {
-  /** Throws QUOTA_EXCEEDED. */
-  admit(write: Pick<MarkWrite, 'business' | 'mark'>): void
+  /** Counts it among the marks of this second. Throws QUOTA_EXCEEDED. */
+  admit(write: Pick<MarkWrite, 'business'>): void
+  /** QUOTA_EXCEEDED, if there is no room for one more mark where none stands; undefined: there is. */
+  fullFor(write: Pick<MarkWrite, 'business' | 'mark'>): TidemarkError | undefined
   stop(): Promise<void>
 }
 
@@ -60,7 +63,7 @@ export function startQuotas(
   })
 
   return {
-    admit({ business, mark }) {
+    admit({ business }) {
       const limit = buckets.get(business)
       if (limit !== undefined && !limit.bucket.take(1)) {
         throw new TidemarkError(
@@ -68,13 +71,14 @@ export function startQuotas(
           `business "${names.get(business)}" has had its ${limit.perSecond} marks of this second: send the mark again later`,
         )
       }
+    },
+    fullFor({ business, mark }) {
       const quota = stored.get(business)
-      if (quota !== undefined && mark !== 'NONE' && quota.marks >= quota.max) {
-        throw new TidemarkError(
-          'QUOTA_EXCEEDED',
-          `business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
-        )
-      }
+      if (quota === undefined || mark === 'NONE' || quota.marks < quota.max) return undefined
+      return new TidemarkError(
+        'QUOTA_EXCEEDED',
+        `business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
+      )
     },
     async stop() {
       await Promise.all(walks.map((walk) => walk.stop()))

@@ -12,7 +12,9 @@ import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../core/input-limits.ts'
 import { SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER, requireScope, type Viewer } from '../../core/viewer.ts'
+import { apartIfPartIsOut } from '../../core/part-outage.ts'
 import { textOf } from '../../loaders/counts.ts'
+import { getMarkMany } from '../../loaders/marks.ts'
 import type { Registration } from '../../stores/mark-records.ts'
 import type { MarkWrite } from '../../stores/mark-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
@@ -61,8 +63,8 @@ const SOURCES_MAX = 50
 export function makeThumbupService(
   clock: Clock,
   businesses: ThumbupBusinesses,
-  pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded'>,
-  quotas: Pick<Quotas, 'admit'>,
+  pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded' | 'fills'>,
+  quotas: Pick<Quotas, 'admit' | 'fullFor'>,
   options: { futureMaxMs: number },
 ): ThumbupService {
   const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
@@ -71,7 +73,10 @@ export function makeThumbupService(
   async function mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]> {
     checkInputCount(inputs.length)
     const now = clock.now()
-    const checked = inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now)))
+    const checked = await refuseNewOfFull(
+      inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now))),
+      degraded ?? new Set(),
+    )
     const answers: MarkAnswer[] = []
     await inParts(checked, answers, async (pipeline, writes) => {
       const outcomes = await pipeline.writes.put(writes, now, degraded)
@@ -85,6 +90,33 @@ export function makeThumbupService(
     const write = checkMark(input, viewer, businesses, now, options.futureMaxMs)
     quotas.admit(write)
     return write
+  }
+
+  /**
+   * Of a business that is full only marks where one stands already are taken. That is looked up for such a business alone; where
+   * no store can say what stands, a mark is refused as if it were new.
+   */
+  async function refuseNewOfFull(checked: readonly (MarkWrite | Rejected)[], degraded: Degraded): Promise<(MarkWrite | Rejected)[]> {
+    const judged = [...checked]
+    const full = checked.flatMap((each, place) => {
+      const error = 'outcome' in each ? undefined : quotas.fullFor(each)
+      return error === undefined ? [] : [{ place, write: each as MarkWrite, error }]
+    })
+    const parts = Map.groupBy(full, ({ write }) => pipelineOf(write.business))
+    await Promise.all(
+      Array.from(parts, async ([{ guarded, fills }, some]) => {
+        const sources = { hot: guarded.hot, records: guarded.records, fills }
+        const marks = await apartIfPartIsOut(
+          some.map(({ write }) => write),
+          (writes) => getMarkMany(sources, writes, degraded),
+        )
+        some.forEach(({ place, error }, index) => {
+          const old = marks[index]?.mark ?? 'NONE'
+          if (old === 'NONE') judged[place] = { outcome: 'REJECTED', code: error.code, message: error.message }
+        })
+      }),
+    )
+    return judged
   }
 
   function answer(pipeline: Pick<Pipeline, 'aggregate'>, write: MarkWrite, outcome: MarkWriteOutcome): MarkAnswer {

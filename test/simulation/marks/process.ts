@@ -55,7 +55,7 @@ export type MarkProcess = Role & {
   stop(): Promise<void>
 }
 
-const NO_QUOTAS = { admit: () => undefined }
+const NO_QUOTAS = { admit: () => undefined, fullFor: () => undefined }
 
 export function startMarkProcess(
   scheduler: Scheduler,
