@@ -1,13 +1,14 @@
 /**
  * Configuration → ioredis clients: addresses, credentials, TLS, and the timeouts that make silence an error.
  */
-import { Cluster, Redis } from 'ioredis'
-import type { ClusterOptions } from 'ioredis'
+import { Cluster } from 'ioredis'
+import type { ClusterOptions, Redis } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
 import { TidemarkError } from '../../core/errors.ts'
 import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
 import { quickenStrings } from './quick-strings.ts'
+import { SingleServer } from './single-server.ts'
 
 quickenStrings()
 
@@ -58,7 +59,14 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
   }
-  if (options.cluster ?? places.length > 1) return makeCluster(places, shared)
+  if (isCluster(options)) {
+    const other = places.find(({ db }) => db !== 0)
+    if (other !== undefined) {
+      const sentence = `a Cluster has database 0 only, and ${other.db} is named: leave it out, and give deployments that share it a prefix each`
+      throw new TidemarkError('CONFIG_INVALID', `${options.setting ?? 'stores.redis'}: ${sentence}`)
+    }
+    return makeCluster(places, shared)
+  }
   const single = {
     ...shared,
     enableOfflineQueue: false,
@@ -69,7 +77,16 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     // A master that became a replica behind a name or proxy: the name leads elsewhere now.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
-  return new Redis(single)
+  return new SingleServer(single)
+}
+
+function isCluster({ cluster, urls }: RedisConnectionOptions): boolean {
+  return cluster ?? urls.length > 1
+}
+
+/** The number of the database in which the keys are. */
+export function databaseOf(options: RedisConnectionOptions): number {
+  return isCluster(options) ? 0 : options.urls.slice(0, 1).reduce((_, url) => placeOf(url).db, 0)
 }
 
 type Credentials = { username: string | undefined; password: string | undefined }

@@ -16,7 +16,8 @@ const PASSING = [
   /^No sharded subscriber|^No subscriber for the cluster|^Node is disconnected/,
 ]
 
-const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED)/
+const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED|SELECT \d+ refused)/
+const NO_DATABASE = /\bSELECT (\d+) refused: (?!NOAUTH)/
 const FULL = /^OOM |No space left on device/
 
 /** The server wants other credentials, or gives these fewer rights: no use in trying again before somebody changes them. */
@@ -57,6 +58,9 @@ export function toTidemarkError(error: unknown, address: string, account: Accoun
 
 /** After a password was refused, a connection goes on without one: then commands fail with NOAUTH. */
 function refusalOf(said: string, { username, hasPassword, setting }: Account): string {
+  const [, database] = NO_DATABASE.exec(said) ?? []
+  if (database !== undefined)
+    return `does not give user "${username}" database ${database} (${said}): name one in ${setting}.urls that it has and allows`
   if (/\b(NOPERM|DENIED)\b/.test(said)) return `does not allow user "${username}" what we do (${said}): see its ACL, and its protected mode`
   if (hasPassword) return `refuses the password of user "${username}" (${said}): correct ${setting}.username and password`
   return `wants a password, and none is set (${said}): set ${setting}.password, and username unless it is "default"`
