@@ -18,6 +18,7 @@ import { openLmdbLog } from './lmdb/log.ts'
 import { openLmdbMarkEvents } from './lmdb/mark-events.ts'
 import { openLmdbMarkRecords } from './lmdb/mark-records.ts'
 import { openLmdbMarkStore } from './lmdb/mark-store.ts'
+import type { CountCache } from './count-cache.ts'
 import type { Journals } from './journal.ts'
 import type { MarkEvents } from './mark-events.ts'
 import type { MarkRecords } from './mark-records.ts'
@@ -89,12 +90,9 @@ export async function openDistributedMarks(
   async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
     const mayBeUnfit = tenant !== undefined
     const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
-    const cacheOptions = { ...redis, retryMaxMs: COUNTS_RETRY_MAX_MS }
-    const first = openRedisCountCache(cacheOptions)
-    const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
       hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
-      cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
+      cache: await keep(openCountCache(clock, redis)),
       log: await keep(
         openKafkaLog(
           {
@@ -129,6 +127,17 @@ export async function openDistributedMarks(
     await closeAll(opened)
     throw error
   }
+}
+
+type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
+
+/** The second is another server: address, account, TLS and prefix are its own, and nothing of the first's is sent to it. */
+export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
+  const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
+  if (second === undefined) return cache
+  const { regions, mayBeUnfit, setting } = first
+  const own = { ...second, regions, mayBeUnfit, setting: `${setting}.second`, retryMaxMs: COUNTS_RETRY_MAX_MS }
+  return withSecondCache(clock, cache, openRedisCountCache(own))
 }
 
 /**

@@ -125,10 +125,10 @@ async function examineLegacy(config: Config, clock: Clock): Promise<Finding[]> {
 
 async function examineSet(config: Config, clock: Clock, logger: StoreLogger, servers: ServersOf): Promise<Finding[]> {
   const { business, redis, kafka, mysql } = servers
+  const setting = redisSettingOf(business)
   const examined = await Promise.all([
-    ...[redis, redis?.second]
-      .filter((each) => each !== undefined)
-      .map((each) => examineRedis({ ...each, setting: redisSettingOf(business) }, clock)),
+    ...(redis === undefined ? [] : [examineRedis({ ...redis, setting }, clock)]),
+    ...(redis?.second === undefined ? [] : [examineRedis({ ...redis.second, setting: `${setting}.second` }, clock)]),
     examine('log', kafka.tls !== undefined, async () => [
       ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
       ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
