@@ -132,7 +132,7 @@ export function makeThumbupSubgraph(
       return openCountStream(clock, guarded.cache, counts, subjects, thumbup.countsWindowMs, degraded)
     },
     mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
-    isLogDown: () => all.some(({ pipeline }) => pipeline.guarded.breakers.log.isOpen()),
+    isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
   })
   const sdl = thumbupSdl(config.businesses)
   const sources = new Map(all.map((part) => [part, { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts }]))
