@@ -2,8 +2,12 @@
  * Where stores are, as far as addresses say: two that name the same place would share keys or tables, and what happens to
  * one of them would happen to the other. A server under two names is not found out.
  */
-type Redis = { urls: readonly string[]; prefix: string }
-type Mysql = { url: string }
+import { isTidemarkError } from './errors.ts'
+import { checkPrefix, mysqlAddress, redisAddresses, type MysqlSettings } from './store-addresses.ts'
+
+type RedisServer = { urls: readonly string[]; cluster?: boolean | undefined; prefix: string }
+type Redis = RedisServer & { second?: RedisServer | undefined }
+type Mysql = MysqlSettings
 type Stores = { redis?: Redis | undefined; mysql?: Mysql | undefined }
 
 const HOME = new Set(['localhost', '127.0.0.1', '[::1]'])
@@ -27,6 +31,34 @@ function redisPlaces({ urls, prefix }: Redis): string[] {
 function mysqlPlaces({ url }: Mysql): string[] {
   const place = serverOf(url, '3306')
   return place === undefined ? [] : [`${place.server}/${place.path}`]
+}
+
+/**
+ * Sentences for addresses that nobody can connect to: of a business they would keep the whole deployment from starting, and
+ * it would be said of a setting that nobody has made.
+ */
+export function addressMistakes({ redis, mysql }: Stores, setting: string): string[] {
+  const servers = [
+    { server: redis, name: `${setting}.redis` },
+    { server: redis?.second, name: `${setting}.redis.second` },
+  ]
+  return [
+    ...servers.flatMap(({ server, name }) => {
+      if (server === undefined) return []
+      return [...mistakeIn(() => redisAddresses(server, name)), ...mistakeIn(() => checkPrefix(server.prefix, name))]
+    }),
+    ...(mysql === undefined ? [] : mistakeIn(() => mysqlAddress(mysql, `${setting}.mysql.url`))),
+  ]
+}
+
+function mistakeIn(read: () => unknown): string[] {
+  try {
+    read()
+    return []
+  } catch (error) {
+    if (!isTidemarkError(error)) throw error
+    return [error.message]
+  }
 }
 
 /** Sentences for each tenant whose own store is the common one, or that of a tenant before it. */

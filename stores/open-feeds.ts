@@ -7,6 +7,7 @@ import type { Config } from '../core/config.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { makeEventFeed } from '../core/event-feed.ts'
 import { partOfFeed } from '../core/feed-part.ts'
+import { mysqlAddress } from '../core/store-addresses.ts'
 import type { MarkEvents } from './mark-events.ts'
 import type { CountFeed } from './count-feed.ts'
 import { makeCanalFeed } from './kafka/canal-feed.ts'
@@ -65,7 +66,7 @@ function canalFeed(
   const options = {
     connection: kafkaConnection(kafka),
     topic: config.thumbup.changes.canalTopic as string,
-    database: new URL(mysql.url).pathname.slice(1),
+    database: mysqlAddress(mysql, 'the url of the record store').database,
     name,
     topicPrefix: kafka.topicPrefix,
   }

@@ -2,7 +2,7 @@
  * What a failed command means: try again at once with the script's text, try again a little later, or give up with which
  * code. The texts are those of the Redis server (`MOVED`, `LOADING` …), of Node's sockets and of ioredis 6.
  */
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { reasonsOf } from '../reasons.ts'
 
 /** States that pass: a failover, a slot on its way, a server that is just starting, a connection that is being made again. */
@@ -33,6 +33,11 @@ export function isMissingScript(error: unknown): boolean {
 export function isPassing(error: unknown): boolean {
   const message = messageOf(error)
   return PASSING.some((pattern) => pattern.test(message))
+}
+
+/** A key holds something of another kind than was asked for; also as `toTidemarkError` made of it. */
+export function isWrongType(error: unknown): boolean {
+  return messageOf(isTidemarkError(error) ? error.cause : error).startsWith('WRONGTYPE')
 }
 
 /** `detail` is what the connections last said: it names the cause where the command only knows that it got no answer. */

@@ -86,3 +86,37 @@ test('another database number, prefix or schema of the same server is its own', 
   expect(mistakesOf({ redis: { urls: ['redis://cache/1'] }, mysql: { url: 'mysql://tidemark@records/article' } })).toEqual([])
   expect(mistakesOf({ redis: { urls: ['redis://cache'], prefix: 'article' } })).toEqual([])
 })
+
+test.each([
+  ['a database that is no number', { redis: { urls: ['redis://h/x'] } }, 'redis: "/x" in h/x is not a database number: use 0 to 15'],
+  [
+    'a database number of a Cluster',
+    { redis: { urls: ['redis://a/1', 'redis://b/1'] } },
+    'redis: a Cluster has database 0 only, and 1 is named',
+  ],
+  ['no address', { redis: { urls: ['redis://:7000'] } }, 'redis: :7000 is not an address of a Redis server'],
+  [
+    'a password with a bare %',
+    { redis: { urls: ['redis://u:a%zb@h'] } },
+    'redis: the credentials in the address of h have a % that begins no code',
+  ],
+  ['a parameter of Redis', { redis: { urls: ['redis://h?db=3'] } }, 'redis: the address of h has parameters'],
+  ['a brace in a prefix', { redis: { urls: ['redis://h'], prefix: 'a{b' } }, 'redis.prefix "a{b" has a brace'],
+  [
+    'the same of a second',
+    { redis: { urls: ['redis://h'], second: { urls: ['redis://i/y'] } } },
+    'redis.second: "/y" in i/y is not a database',
+  ],
+  ['a parameter', { mysql: { url: 'mysql://u:secret@h/d?ssl=1' } }, 'mysql.url has parameters'],
+  ['no database', { mysql: { url: 'mysql://u@h' } }, 'mysql.url names no database'],
+  [
+    'TLS to an address',
+    { mysql: { url: 'mysql://u@10.0.0.1/d', tls: {} } },
+    'mysql.url names the address 10.0.0.1, and tls needs the name',
+  ],
+])('an address that nobody can connect to is refused by the name of its business, and of all: %s', (_, own, sentence) => {
+  expect(mistakesOf(own)).toEqual([expect.stringContaining(`businesses: article: thumbup.stores.${sentence}`)])
+  const stores = { redis: { urls: ['redis://all'] }, kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' }, ...own }
+  expect(() => makeConfig([{ name: 'test', values: { stores } }])).toThrow(`stores.${sentence}`)
+  expect(mistakesOf(own).join()).not.toContain('secret')
+})
