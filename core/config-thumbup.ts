@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { feedSchema } from './config-feed.ts'
-import { addressMistakes, sharedPlaces } from './config-places.ts'
+import { placeMistakes } from './config-places.ts'
 import { mysqlSchema, redisSchema, type storesSchema } from './config-stores.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
@@ -141,10 +141,5 @@ export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<ty
     folders.set(resolve(own.data), name)
   }
   const tenants = businesses.flatMap(({ name, thumbup: { stores: own } }) => (own === undefined ? [] : [{ name, own }]))
-  if (!isDistributed) return mistakes
-  const wrong = [
-    ...addressMistakes(stores, 'stores'),
-    ...tenants.flatMap(({ name, own }) => addressMistakes(own, `businesses: ${name}: thumbup.stores`)),
-  ]
-  return [...mistakes, ...wrong, ...sharedPlaces(stores, tenants)]
+  return isDistributed ? [...mistakes, ...placeMistakes(stores, tenants)] : mistakes
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeConfig } from '../../core/config.ts'
 import { tenantMistakes } from '../../core/config-thumbup.ts'
 
@@ -119,4 +119,53 @@ test.each([
   const stores = { redis: { urls: ['redis://all'] }, kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' }, ...own }
   expect(() => makeConfig([{ name: 'test', values: { stores } }])).toThrow(`stores.${sentence}`)
   expect(mistakesOf(own).join()).not.toContain('secret')
+})
+
+describe('a second Redis for counts', () => {
+  const two = {
+    ...{ kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' } },
+    redis: { urls: ['redis://a'], second: { urls: ['redis://b'] } },
+  }
+  function told(redis: object | undefined, common: object = two) {
+    const thumbup = redis && { stores: { redis } }
+    try {
+      makeConfig([{ name: 'test', values: { businesses: [{ number: 1, name: 'article', entity: 'Article', thumbup }], stores: common } }])
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const [own, second] = ['businesses: article: thumbup.stores.redis', 'businesses: article: thumbup.stores.redis.second']
+
+  test.each([
+    ['the second of all', { urls: ['redis://b:6379'] }, `${own} is that of stores.redis.second: give it another server`],
+    [
+      'as its second the first of all',
+      { urls: ['redis://c'], second: { urls: ['redis://A./0'] } },
+      `${second} is that of stores.redis: give`,
+    ],
+    [
+      'as its second the second of all',
+      { urls: ['redis://c'], second: { urls: ['redis://b'] } },
+      `${second} is that of stores.redis.second`,
+    ],
+    ['as its second its own first', { urls: ['redis://c'], second: { urls: ['redis://c:6379'] } }, `${second} is that of article: give`],
+  ])('of a business cannot be %s', (_, redis, sentence) => expect(told(redis)).toContain(sentence))
+
+  test('cannot be the first', () => {
+    const same = { ...two, redis: { urls: ['redis://a'], second: { urls: ['redis://a'] } } }
+    expect(told(undefined, same)).toMatch(/^stores.redis.second is that of stores.redis: .* or leave it out$/)
+  })
+
+  test('is another place by its prefix or number', () => {
+    expect(told({ urls: ['redis://c'], second: { urls: ['redis://c/1'] } })).toBe('')
+    expect(told({ urls: ['redis://b'], prefix: 'own', second: { urls: ['redis://a'], prefix: 'own' } })).toBe('')
+  })
+})
+
+test.each([
+  ['a dot behind the name', { redis: { urls: ['redis://cache.:6379'] } }, 'thumbup.stores.redis is that of stores.redis'],
+  ['an encoded letter', { mysql: { url: 'mysql://t@RECORDS./tide%6dark' } }, 'thumbup.stores.mysql is that of stores.mysql'],
+])('the same place is found out in other words: %s', (_, stores, sentence) => {
+  expect(mistakesOf(stores)).toEqual([expect.stringContaining(sentence)])
 })
