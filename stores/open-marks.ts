@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts'
 import type { BusinessConfig, Config } from '../core/config.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import { tenantTopicPrefix } from '../core/mark-stream.ts'
 import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openKafkaMarkEvents } from './kafka/mark-events.ts'
 import type { CountRelay } from './lmdb/changes.ts'
@@ -120,7 +121,7 @@ export async function openDistributedMarks(
     const tenants = new Map<BusinessNumber, MarkStores>()
     for (const business of tenantsOf(config)) {
       const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
-      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events, business))
+      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business.name), events, business))
     }
     return { marks, tenants, close: () => closeAll(opened) }
   } catch (error) {
@@ -198,10 +199,6 @@ export function redisSettingOf(tenant: string | undefined): string {
 /** Businesses with stores of their own. */
 export function tenantsOf(config: Config): BusinessConfig[] {
   return config.businesses.filter(({ thumbup }) => thumbup.stores !== undefined)
-}
-
-export function tenantTopicPrefix(topicPrefix: string, { name }: BusinessConfig): string {
-  return `${topicPrefix}.${name}`
 }
 
 async function closeMarks({ log, events, hot, cache, records }: MarkStores): Promise<void> {

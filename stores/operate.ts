@@ -9,9 +9,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { UNAVAILABLE, type AnyStoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { tenantTopicPrefix } from '../core/mark-stream.ts'
 import { examineKafka } from './kafka/examine.ts'
 import { migrateKafka } from './kafka/topics.ts'
-import { redisSettingOf, tenantTopicPrefix, tenantsOf } from './open-marks.ts'
+import { redisSettingOf, tenantsOf } from './open-marks.ts'
 import { openLegacy } from './open-seen.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
@@ -200,7 +201,7 @@ function allServersOf(config: Config): ServersOf[] {
     const tenants = tenantsOf(config).map((business) => ({
       business: business.name,
       redis: business.thumbup.stores?.redis,
-      kafka: { ...kafka, topicPrefix: tenantTopicPrefix(kafka.topicPrefix, business) },
+      kafka: { ...kafka, topicPrefix: tenantTopicPrefix(kafka.topicPrefix, business.name) },
       mysql: business.thumbup.stores?.mysql,
     }))
     return [{ business: undefined, redis, kafka, mysql }, ...tenants]

@@ -6,6 +6,7 @@ import type { Config } from '../../core/config.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mark-stores.ts'
+import { markStream } from '../../core/mark-stream.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
@@ -99,7 +100,12 @@ export function makeThumbupSubgraph(
       clock,
       random,
       { ...partStores, journals },
-      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), isOurs, thumbup, guard },
+      {
+        regions: config.stores.regions,
+        stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
+        businesses: config.businesses.filter(({ number }) => isOurs(number)),
+        ...{ isOurs, thumbup, guard },
+      },
       outages.failed,
       outages.opened,
     )
