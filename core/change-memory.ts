@@ -13,8 +13,6 @@ export type ChangeMemory = {
   newOf(changes: CountChanges): CountChanges
   /** They went downstream at `now`; nothing older than `readUntil` can come again. */
   keep(changes: CountChanges, now: number, readUntil: number): void
-  /** Everything of a business: its versions begin anew. */
-  forget(business: number): void
   size(): number
   /** Keys forgotten since the last call although their changes may come again. */
   takeRisked(): number
@@ -55,18 +53,13 @@ export function makeChangeMemory(keysMax: number): ChangeMemory {
     known.set(key, { version, keptAt })
   }
 
-  function forget(business: number): void {
-    const prefixes = [countKey(business, ''), ownerKey(business, '')]
-    for (const key of known.keys()) if (prefixes.some((prefix) => key.startsWith(prefix))) known.delete(key)
-  }
-
   function takeRisked(): number {
     const count = risked
     risked = 0
     return count
   }
 
-  return { newOf, keep, forget, size: () => known.size, takeRisked }
+  return { newOf, keep, size: () => known.size, takeRisked }
 }
 
 function countKey(business: number, oid: string): string {

@@ -2,7 +2,7 @@
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { feedSchema } from './config-feed.ts'
-import { sharedPlaces } from './config-places.ts'
+import { placeMistakes } from './config-places.ts'
 import { mysqlSchema, redisSchema, type storesSchema } from './config-stores.ts'
 import { count, DAY, MINUTE } from './config-values.ts'
 
@@ -143,5 +143,5 @@ export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<ty
     folders.set(resolve(own.data), name)
   }
   const tenants = businesses.flatMap(({ name, thumbup: { stores: own } }) => (own === undefined ? [] : [{ name, own }]))
-  return isDistributed ? [...mistakes, ...sharedPlaces(stores, tenants)] : mistakes
+  return isDistributed ? [...mistakes, ...placeMistakes(stores, tenants)] : mistakes
 }

@@ -63,8 +63,6 @@ export type FeedSwitchFigures = {
 
 export type FeedSwitch = {
   figures(): FeedSwitchFigures
-  /** Of a business that was deleted: another under its number counts from 1 again. */
-  forget(business: number): void
   stop(): Promise<void>
 }
 
@@ -99,7 +97,7 @@ export async function makeFeedSwitch(
 
   let ticking: Timer = clock.after(tickMs, tick)
   await Promise.all([sides.primary.start(), sides.fallback.start()])
-  return { figures, forget: memory.forget, stop }
+  return { figures, stop }
 
   /** One of the two feeds, started again and again. */
   function makeSide(feed: CountFeed, take: (changes: CountChanges) => Promise<void>) {

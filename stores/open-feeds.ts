@@ -4,7 +4,10 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
+import type { BusinessNumber } from '../core/domain.ts'
 import { makeEventFeed } from '../core/event-feed.ts'
+import { partOfFeed } from '../core/feed-part.ts'
+import { mysqlAddress } from '../core/store-addresses.ts'
 import type { MarkEvents } from './mark-events.ts'
 import type { CountFeed } from './count-feed.ts'
 import { makeCanalFeed } from './kafka/canal-feed.ts'
@@ -27,23 +30,26 @@ export function openCountFeeds(config: Config, clock: Clock, logger: StoreLogger
   const { redis, kafka, mysql } = config.stores
   const { feed } = config.thumbup.changes
   if (redis === undefined || kafka === undefined || mysql === undefined || feed === 'events') return []
+  const own = tenantsOf(config).flatMap(({ number, name: tenant, thumbup }) => {
+    const server = thumbup.stores?.mysql
+    return server === undefined ? [] : [{ tenant, mysql: server, isOurs: (business: BusinessNumber) => business === number }]
+  })
   const databases = [
-    { tenant: undefined, mysql },
-    ...tenantsOf(config).flatMap((tenant) => {
-      const own = tenant.thumbup.stores?.mysql
-      return own === undefined ? [] : [{ tenant: tenant.name, mysql: own }]
-    }),
+    { tenant: undefined, mysql, isOurs: (business: BusinessNumber) => !own.some(({ isOurs }) => isOurs(business)) },
+    ...own,
   ]
-  return databases.map(({ tenant, mysql: server }) => {
+  return databases.map(({ tenant, mysql: server, isOurs }) => {
     const ownName = tenant === undefined ? name : `${name}.${tenant}`
     const database = openDatabase(clock, server)
+    const primary =
+      feed === 'binlog'
+        ? makeBinlogFeed(database, { name: ownName, mysql: server }, { clock, logger })
+        : canalFeed(config, { redis, kafka, mysql: server }, ownName, makeBeatWriter(database), clock, logger)
     return {
       tenant,
-      primary:
-        feed === 'binlog'
-          ? makeBinlogFeed(database, { name: ownName, mysql: server }, { clock, logger })
-          : canalFeed(config, { redis, kafka, mysql: server }, ownName, makeBeatWriter(database), clock, logger),
-      fallback: makeEventFeed(events, `changes-${ownName}`),
+      primary: partOfFeed(primary, isOurs),
+      // Events of all businesses are in one topic.
+      fallback: partOfFeed(makeEventFeed(events, `changes-${ownName}`), isOurs),
       close: () => database.close(),
     }
   })
@@ -60,7 +66,7 @@ function canalFeed(
   const options = {
     connection: kafkaConnection(kafka),
     topic: config.thumbup.changes.canalTopic as string,
-    database: new URL(mysql.url).pathname.slice(1),
+    database: mysqlAddress(mysql, 'the url of the record store').database,
     name,
     topicPrefix: kafka.topicPrefix,
   }

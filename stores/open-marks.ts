@@ -8,6 +8,7 @@ import type { Clock } from '../core/clock.ts'
 import type { BusinessConfig, Config } from '../core/config.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import { tenantTopicPrefix } from '../core/mark-stream.ts'
 import { openKafkaLog } from './kafka/kafka-log.ts'
 import { openKafkaMarkEvents } from './kafka/mark-events.ts'
 import type { CountRelay } from './lmdb/changes.ts'
@@ -18,6 +19,7 @@ import { openLmdbLog } from './lmdb/log.ts'
 import { openLmdbMarkEvents } from './lmdb/mark-events.ts'
 import { openLmdbMarkRecords } from './lmdb/mark-records.ts'
 import { openLmdbMarkStore } from './lmdb/mark-store.ts'
+import type { CountCache } from './count-cache.ts'
 import type { Journals } from './journal.ts'
 import type { MarkEvents } from './mark-events.ts'
 import type { MarkRecords } from './mark-records.ts'
@@ -89,12 +91,9 @@ export async function openDistributedMarks(
   async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
     const mayBeUnfit = tenant !== undefined
     const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
-    const cacheOptions = { ...redis, retryMaxMs: COUNTS_RETRY_MAX_MS }
-    const first = openRedisCountCache(cacheOptions)
-    const second = servers.redis.second === undefined ? undefined : openRedisCountCache({ ...cacheOptions, ...servers.redis.second })
     return {
       hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
-      cache: await keep(second === undefined ? first : withSecondCache(clock, first, second)),
+      cache: await keep(openCountCache(clock, redis)),
       log: await keep(
         openKafkaLog(
           {
@@ -122,13 +121,24 @@ export async function openDistributedMarks(
     const tenants = new Map<BusinessNumber, MarkStores>()
     for (const business of tenantsOf(config)) {
       const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
-      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business), events, business))
+      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business.name), events, business))
     }
     return { marks, tenants, close: () => closeAll(opened) }
   } catch (error) {
     await closeAll(opened)
     throw error
   }
+}
+
+type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
+
+/** The second is another server: address, account, TLS and prefix are its own, and nothing of the first's is sent to it. */
+export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
+  const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
+  if (second === undefined) return cache
+  const { regions, mayBeUnfit, setting } = first
+  const own = { ...second, regions, mayBeUnfit, setting: `${setting}.second`, retryMaxMs: COUNTS_RETRY_MAX_MS }
+  return withSecondCache(clock, cache, openRedisCountCache(own))
 }
 
 /**
@@ -189,10 +199,6 @@ export function redisSettingOf(tenant: string | undefined): string {
 /** Businesses with stores of their own. */
 export function tenantsOf(config: Config): BusinessConfig[] {
   return config.businesses.filter(({ thumbup }) => thumbup.stores !== undefined)
-}
-
-export function tenantTopicPrefix(topicPrefix: string, { name }: BusinessConfig): string {
-  return `${topicPrefix}.${name}`
 }
 
 async function closeMarks({ log, events, hot, cache, records }: MarkStores): Promise<void> {

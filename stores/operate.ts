@@ -9,9 +9,10 @@ import type { Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { UNAVAILABLE, type AnyStoreName } from '../core/degraded.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { tenantTopicPrefix } from '../core/mark-stream.ts'
 import { examineKafka } from './kafka/examine.ts'
 import { migrateKafka } from './kafka/topics.ts'
-import { redisSettingOf, tenantTopicPrefix, tenantsOf } from './open-marks.ts'
+import { redisSettingOf, tenantsOf } from './open-marks.ts'
 import { openLegacy } from './open-seen.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 import { openDatabase, type Database } from './mysql/database.ts'
@@ -125,10 +126,10 @@ async function examineLegacy(config: Config, clock: Clock): Promise<Finding[]> {
 
 async function examineSet(config: Config, clock: Clock, logger: StoreLogger, servers: ServersOf): Promise<Finding[]> {
   const { business, redis, kafka, mysql } = servers
+  const setting = redisSettingOf(business)
   const examined = await Promise.all([
-    ...[redis, redis?.second]
-      .filter((each) => each !== undefined)
-      .map((each) => examineRedis({ ...each, setting: redisSettingOf(business) }, clock)),
+    ...(redis === undefined ? [] : [examineRedis({ ...redis, setting }, clock)]),
+    ...(redis?.second === undefined ? [] : [examineRedis({ ...redis.second, setting: `${setting}.second` }, clock)]),
     examine('log', kafka.tls !== undefined, async () => [
       ...(await examineKafka(kafkaConnection(kafka), { ...kafka, ...ofTenant(business) }, logger)),
       ...(business === undefined ? morePartitionsThanRegions(config, kafka.partitions) : []),
@@ -200,7 +201,7 @@ function allServersOf(config: Config): ServersOf[] {
     const tenants = tenantsOf(config).map((business) => ({
       business: business.name,
       redis: business.thumbup.stores?.redis,
-      kafka: { ...kafka, topicPrefix: tenantTopicPrefix(kafka.topicPrefix, business) },
+      kafka: { ...kafka, topicPrefix: tenantTopicPrefix(kafka.topicPrefix, business.name) },
       mysql: business.thumbup.stores?.mysql,
     }))
     return [{ business: undefined, redis, kafka, mysql }, ...tenants]

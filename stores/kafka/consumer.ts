@@ -18,7 +18,7 @@ import { partitionOf } from '../../core/regions.ts'
 import type { LogConsumer } from '../log.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
 import type { Undecodable } from './batches.ts'
-import { MISSING_MAX_MS, isLasting, isMissing, logError } from './errors.ts'
+import { MISSING_MAX_MS, isLasting, isMissing, isRefusal, logError } from './errors.ts'
 import { type Member, type MemberHooks, type MemberOptions, makeMember } from './member.ts'
 
 export type SupervisorOptions<M> = MemberOptions<M> & {
@@ -28,8 +28,8 @@ export type SupervisorOptions<M> = MemberOptions<M> & {
   startMaxMs: number
   /** Begin although no broker answers: the consumer joins when one does. */
   mayBeDown: boolean
-  /** Begin although the topic is missing: the consumer joins when there is one. */
-  mayBeMissing?: boolean
+  /** Begin although the topic is missing, or we may not use it: the consumer joins when it can. */
+  mayBeUnfit?: boolean
 }
 
 export type Collaborators = {
@@ -78,7 +78,8 @@ export async function superviseConsumer<M>(
       return await collaborators.countPartitions()
     } catch (error) {
       if (isMissing(error)) return 0
-      if (options.mayBeDown && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isLasting(error)) return 0
+      const isDown = isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && (isUnfit(error) || !isLasting(error))
+      if (options.mayBeDown && isDown) return 0
       throw error
     }
   }
@@ -94,7 +95,7 @@ export async function superviseConsumer<M>(
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
       restarts++
       // Whoever waits for a topic has been told once.
-      const level = options.mayBeMissing === true && isMissing(reason) ? 'debug' : 'warn'
+      const level = isUnfit(reason) ? 'debug' : 'warn'
       logger[level]({ err: reason, restarts }, 'the consumer of the log ended; starting another')
       await Promise.race([sleep(clock, delayAfter(failures)), stopping])
     }
@@ -104,7 +105,7 @@ export async function superviseConsumer<M>(
   /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
   function giveUp(reason: unknown): boolean {
     if (hasBegun) return false
-    if (options.mayBeMissing === true && isMissing(reason)) begin()
+    if (isUnfit(reason)) begin()
     if (hasBegun) return false
     const patienceMs = isMissing(reason) ? MISSING_MAX_MS : options.startMaxMs
     const isPatient = clock.now() - began < patienceMs
@@ -114,6 +115,10 @@ export async function superviseConsumer<M>(
     }
     if (options.mayBeDown && !isMissing(reason)) begin()
     return false
+  }
+
+  function isUnfit(reason: unknown): boolean {
+    return options.mayBeUnfit === true && (isMissing(reason) || isRefusal(reason))
   }
 
   function begin(): void {

@@ -33,7 +33,7 @@ export type KafkaLogOptions = {
   groupId?: string
   /** Open, and begin to consume, even if Kafka does not answer now. Missing topics are an error all the same. Default false. */
   mayBeDown?: boolean
-  /** With `mayBeDown`: topics that are missing count as a log that is down, until somebody has made them. Default false. */
+  /** With `mayBeDown`: topics that are missing, or that we may not use, count as a log that is down until somebody has mended it. Default false. */
   mayBeUnfit?: boolean
   /** Milliseconds an append may take before it fails, retries included. Minimum 100. Default 5000. */
   appendMaxMs?: number
@@ -82,7 +82,11 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
   try {
     await checkAtFirst()
   } catch (error) {
-    const goOn = options.mayBeDown === true && isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && !isRefusal(error)
+    const goOn =
+      options.mayBeDown === true &&
+      isTidemarkError(error) &&
+      error.code === 'LOG_UNAVAILABLE' &&
+      (options.mayBeUnfit === true || !isRefusal(error))
     if (!goOn) {
       await close()
       if (isTidemarkError(error) && isRefusal(error)) throw new TidemarkError('CONFIG_INVALID', error.message, { cause: error })
@@ -129,7 +133,7 @@ export async function openKafkaLog(options: KafkaLogOptions, { clock, logger }: 
       hungAfterMs: options.hungAfterMs ?? 60_000,
       startMaxMs: START_MAX_MS,
       mayBeDown: options.mayBeDown ?? false,
-      mayBeMissing: options.mayBeUnfit ?? false,
+      mayBeUnfit: options.mayBeUnfit ?? false,
     })
     consumers.add(consumer)
     return {

@@ -4,10 +4,10 @@
  *
  * A statement that timed out may still run on the server; all of ours may be repeated.
  */
-import { isIP } from 'node:net'
 import { type ConnectionOptions, type PoolConnection, type SslOptions, createPool } from 'mysql2'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import { mysqlAddress } from '../../core/store-addresses.ts'
 import { endsConnection, wrapFailure } from './failures.ts'
 import { SESSION } from './statements.ts'
 
@@ -137,39 +137,9 @@ function send(connection: PoolConnection, sql: string, timeoutMs: number): Promi
 
 type Address = { host: string; port: number; database: string; user?: string; password?: string }
 
-/** No message here repeats the url: it may hold a password. */
 function parseUrl(options: MysqlOptions): Address {
-  const wrong = (what: string) =>
-    new TidemarkError('CONFIG_INVALID', `the url of the record store ${what}: use mysql://user:password@host:3306/database`)
-  if (!URL.canParse(options.url)) throw wrong('is not a url')
-  const url = new URL(options.url)
-  const decoded = (text: string, part: string): string => {
-    try {
-      return decodeURIComponent(text)
-    } catch {
-      throw wrong(
-        `has a % in its ${part} that begins no code (write % as %25, or give it as a setting of its own, TIDEMARK_MYSQL_PASSWORD)`,
-      )
-    }
-  }
-  const database = decoded(url.pathname.slice(1), 'database')
-  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') throw wrong(`begins with ${url.protocol}`)
-  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (host === '') throw wrong('names no host')
-  if (database === '' || database.includes('/')) throw wrong('names no database')
-  if (url.search !== '' || url.hash !== '') throw wrong('has parameters, which are settings of their own here')
-  // The driver would compare an address with nothing, and take a certificate of "localhost" for it.
-  if (options.tls !== undefined && options.tls !== false && isIP(host) !== 0)
-    throw wrong(`names the address ${host}, and tls needs the name that the certificate has`)
-  const user = options.user ?? decoded(url.username, 'user')
-  const password = options.password ?? decoded(url.password, 'password')
-  return {
-    host,
-    port: url.port === '' ? 3306 : Number(url.port),
-    database,
-    ...(user === '' ? {} : { user }),
-    ...(password === '' ? {} : { password }),
-  }
+  const { user, password, ...place } = mysqlAddress(options, 'the url of the record store')
+  return { ...place, ...(user === '' ? {} : { user }), ...(password === '' ? {} : { password }) }
 }
 
 /** What the driver is told for one connection outside of a pool: the address, who we are, TLS. Throws CONFIG_INVALID. */

@@ -1,13 +1,14 @@
 /**
  * Configuration → ioredis clients: addresses, credentials, TLS, and the timeouts that make silence an error.
  */
-import { Cluster, Redis } from 'ioredis'
-import type { ClusterOptions } from 'ioredis'
+import { Cluster } from 'ioredis'
+import type { ClusterOptions, Redis } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
-import { TidemarkError } from '../../core/errors.ts'
+import { redisAddresses, type RedisAddress } from '../../core/store-addresses.ts'
 import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
 import { quickenStrings } from './quick-strings.ts'
+import { SingleServer } from './single-server.ts'
 
 quickenStrings()
 
@@ -36,10 +37,7 @@ export type RedisClient = Redis | Cluster
 const RECONNECT_MAX_MS = 500
 
 export function makeClient(options: RedisConnectionOptions): RedisClient {
-  const places = options.urls.map(placeOf)
-  const [first] = places
-  if (first === undefined)
-    throw new TidemarkError('CONFIG_INVALID', 'stores.redis: no address is given; name at least one, such as redis://127.0.0.1:6379')
+  const { first, all, isCluster } = addressesOf(options)
   const commandTimeoutMs = options.commandTimeoutMs ?? 2_000
   const tls = options.tls !== undefined || first.tls ? tlsOptions(options.tls ?? {}) : undefined
   const { username, password } = credentialsOf(options, first)
@@ -58,37 +56,45 @@ export function makeClient(options: RedisConnectionOptions): RedisClient {
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
   }
-  if (options.cluster ?? places.length > 1) return makeCluster(places, shared)
+  if (isCluster) return makeCluster(all, shared)
   const single = {
     ...shared,
     enableOfflineQueue: false,
     host: first.host,
     port: first.port,
-    db: first.db,
+    db: first.database,
     retryStrategy: (attempt: number) => Math.min(attempt * 25, RECONNECT_MAX_MS),
     // A master that became a replica behind a name or proxy: the name leads elsewhere now.
     reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
-  return new Redis(single)
+  return new SingleServer(single)
+}
+
+function addressesOf(options: RedisConnectionOptions) {
+  return redisAddresses(options, options.setting ?? 'stores.redis')
+}
+
+/** The number of the database in which the keys are. */
+export function databaseOf(options: RedisConnectionOptions): number {
+  return addressesOf(options).first.database
 }
 
 type Credentials = { username: string | undefined; password: string | undefined }
 
-function credentialsOf(options: RedisConnectionOptions, first: Place): Credentials {
+function credentialsOf(options: RedisConnectionOptions, first: RedisAddress): Credentials {
   return { username: options.username ?? first.username, password: options.password ?? first.password }
 }
 
 /** Whom a server takes us for, for sentences. */
 export function accountOf(options: RedisConnectionOptions): Account {
-  const [first] = options.urls.map(placeOf)
-  const { username, password } = first === undefined ? { username: undefined, password: undefined } : credentialsOf(options, first)
+  const { username, password } = credentialsOf(options, addressesOf(options).first)
   return { username: username ?? 'default', hasPassword: password !== undefined, setting: options.setting ?? 'stores.redis' }
 }
 
 /** What a single server's connection and each node's of a Cluster have in common. */
 type Shared = Omit<NonNullable<ClusterOptions['redisOptions']>, 'replyMapping'>
 
-function makeCluster(places: readonly Place[], shared: Shared): Cluster {
+function makeCluster(places: readonly RedisAddress[], shared: Shared): Cluster {
   return new Cluster(
     places.map(({ host, port }) => ({ host, port })),
     {
@@ -112,41 +118,4 @@ function tlsOptions({ ca, cert, key, serverName, insecure }: NonNullable<RedisCo
     ...(serverName === undefined ? {} : { servername: serverName }),
     ...(insecure === true ? { rejectUnauthorized: false } : {}),
   }
-}
-
-type Place = { host: string; port: number; db: number; tls: boolean; username: string | undefined; password: string | undefined }
-
-function placeOf(text: string): Place {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== 'redis:' && url.protocol !== 'rediss:') || url.hostname === '') {
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `stores.redis: ${addressOf(text)} is not an address of a Redis server: write redis://host:port, or rediss:// for TLS`,
-    )
-  }
-  const db = Number(url.pathname.slice(1) || '0')
-  if (!Number.isInteger(db))
-    throw new TidemarkError('CONFIG_INVALID', `stores.redis: "${url.pathname}" in ${addressOf(text)} is not a database number: use 0 to 15`)
-  return {
-    host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: url.port === '' ? 6379 : Number(url.port),
-    db,
-    tls: url.protocol === 'rediss:',
-    username: decoded(url.username, text),
-    password: decoded(url.password, text),
-  }
-}
-
-function decoded(part: string, address: string): string | undefined {
-  try {
-    return part === '' ? undefined : decodeURIComponent(part)
-  } catch {
-    const sentence = `stores.redis: the credentials in the address of ${addressOf(address)} have a % that begins no code`
-    throw new TidemarkError('CONFIG_INVALID', `${sentence}: write % as %25, or set TIDEMARK_REDIS_PASSWORD`)
-  }
-}
-
-/** An address without its credentials, for messages. */
-export function addressOf(text: string): string {
-  return text.replace(/^\w+:\/\//, '').replace(/^.*@/, '')
 }

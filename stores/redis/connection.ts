@@ -12,7 +12,8 @@ import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
 import { saysDown } from '../../core/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { accountOf, addressOf, makeClient } from './clients.ts'
+import { bareAddress } from '../../core/store-addresses.ts'
+import { accountOf, makeClient } from './clients.ts'
 import type { RedisClient, RedisConnectionOptions } from './clients.ts'
 import { isMissingScript, isPassing, toTidemarkError } from './failures.ts'
 import type { Script } from './scripts.ts'
@@ -37,7 +38,7 @@ function keyOf({ script, args }: Command): string {
 /** `outageOf` makes the error of a call that only some of a Cluster's keys failed; by default the first failure is thrown. */
 export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const retryMaxMs = options.retryMaxMs ?? 5_000
-  const address = options.urls.map(addressOf).join(',')
+  const address = options.urls.map(bareAddress).join(',')
   const client = makeClient(options)
   const account = accountOf(options)
   let lastComplaint: string | undefined

@@ -8,7 +8,7 @@
 import type { BusinessNumber, OwnerSum, Subject, SubjectCounts } from '../../core/domain.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
 import type { CachedLikers, CountCache, CountedSubject } from '../count-cache.ts'
-import type { RedisConnectionOptions } from './clients.ts'
+import { databaseOf, type RedisConnectionOptions } from './clients.ts'
 import { connect, scriptCommand } from './connection.ts'
 import type { Argument, Connection } from './connection.ts'
 import { makeCountFollowing } from './count-following.ts'
@@ -39,7 +39,7 @@ const PER_COMMAND = 500
 export function openRedisCountCache(options: RedisCountCacheOptions): CountCache {
   const { regions, prefix = 'tm', countTtlMs = 86_400_000, zeroTtlMs = 600_000 } = options
   checkKeyOptions({ prefix, expireMs: 0 })
-  const layout = makeMarkLayout(prefix, regions)
+  const layout = makeMarkLayout(prefix, regions, databaseOf(options))
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
   const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const following = makeCountFollowing(connection, layout)

@@ -2,7 +2,7 @@
  * What a failed command means: try again at once with the script's text, try again a little later, or give up with which
  * code. The texts are those of the Redis server (`MOVED`, `LOADING` …), of Node's sockets and of ioredis 6.
  */
-import { TidemarkError } from '../../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { reasonsOf } from '../reasons.ts'
 
 /** States that pass: a failover, a slot on its way, a server that is just starting, a connection that is being made again. */
@@ -16,7 +16,8 @@ const PASSING = [
   /^No sharded subscriber|^No subscriber for the cluster|^Node is disconnected/,
 ]
 
-const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED)/
+const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED|SELECT \d+ refused)/
+const NO_DATABASE = /\bSELECT (\d+) refused: (?!NOAUTH)/
 const FULL = /^OOM |No space left on device/
 
 /** The server wants other credentials, or gives these fewer rights: no use in trying again before somebody changes them. */
@@ -32,6 +33,11 @@ export function isMissingScript(error: unknown): boolean {
 export function isPassing(error: unknown): boolean {
   const message = messageOf(error)
   return PASSING.some((pattern) => pattern.test(message))
+}
+
+/** A key holds something of another kind than was asked for; also as `toTidemarkError` made of it. */
+export function isWrongType(error: unknown): boolean {
+  return messageOf(isTidemarkError(error) ? error.cause : error).startsWith('WRONGTYPE')
 }
 
 /** `detail` is what the connections last said: it names the cause where the command only knows that it got no answer. */
@@ -57,6 +63,9 @@ export function toTidemarkError(error: unknown, address: string, account: Accoun
 
 /** After a password was refused, a connection goes on without one: then commands fail with NOAUTH. */
 function refusalOf(said: string, { username, hasPassword, setting }: Account): string {
+  const [, database] = NO_DATABASE.exec(said) ?? []
+  if (database !== undefined)
+    return `does not give user "${username}" database ${database} (${said}): name one in ${setting}.urls that it has and allows`
   if (/\b(NOPERM|DENIED)\b/.test(said)) return `does not allow user "${username}" what we do (${said}): see its ACL, and its protected mode`
   if (hasPassword) return `refuses the password of user "${username}" (${said}): correct ${setting}.username and password`
   return `wants a password, and none is set (${said}): set ${setting}.password, and username unless it is "default"`

@@ -8,7 +8,7 @@
  */
 import type { HotStore } from '../hot-store.ts'
 import { connect } from './connection.ts'
-import type { RedisConnectionOptions } from './clients.ts'
+import { databaseOf, type RedisConnectionOptions } from './clients.ts'
 import { makeFollowing } from './following.ts'
 import { FORMAT, makeLayout } from './layout.ts'
 import { makePersisting } from './persisting.ts'
@@ -32,7 +32,7 @@ export type RedisHotStoreOptions = RedisConnectionOptions & {
 export function openRedisHotStore(options: RedisHotStoreOptions): HotStore {
   const { regions, prefix = 'tm', expireMs = 0 } = options
   checkKeyOptions({ prefix, expireMs })
-  const layout = makeLayout(prefix, regions)
+  const layout = makeLayout(prefix, regions, databaseOf(options))
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
   const verify = makeVerification(connection, layout, FORMAT)
   const reading = makeReading(connection, layout)

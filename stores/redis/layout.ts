@@ -11,7 +11,7 @@
  * | `tm{TAG}x` | sorted set | tombstones: score = time of deletion, members alike. May name what is none any more |
  * | `tm{TAG}r` | sorted set | rewards not yet in the log: score = time of the claim, member packed viewer + business + day |
  * | `tm{TAG}v` | string | the last version given in this region |
- * | `tm{TAG}f42` | shard channel | changes of viewer 42, for his followers |
+ * | `tm{TAG}f42` | shard channel | changes of viewer 42, for his followers; of database 3 `tm{TAG}3f42` |
  * | `tm{TAG}a…` | string | the answer of a deletion, clearing or pausing, for a minute: see `answer.lua` |
  * | `tm{TAG}n` | – | never there: see `probe.lua` |
  * | `tm-meta` | hash | the format and the region count these keys were written with |
@@ -29,9 +29,11 @@ export const FORMAT = '1'
 
 export type Layout = ReturnType<typeof makeLayout>
 
-export function makeLayout(prefix: string, regions: number) {
+/** `database`: the number of the one that the keys are in. Channels belong to none, so it stands in their names, except 0. */
+export function makeLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const roots = tags.map((tag) => `${prefix}{${tag}}`)
+  const heard = database === 0 ? 'f' : `${database}f`
   const rootOf = (region: number): string => roots[region] as string
   return {
     prefix,
@@ -42,7 +44,7 @@ export function makeLayout(prefix: string, regions: number) {
     contents: (region: number, viewer: ViewerId, business: BusinessNumber) => `${rootOf(region)}c${business}:${viewer}`,
     timeline: (region: number, viewer: ViewerId, business: BusinessNumber) => `${rootOf(region)}t${business}:${viewer}`,
     settings: (region: number, viewer: ViewerId) => `${rootOf(region)}s${viewer}`,
-    channel: (region: number, viewer: ViewerId) => `${rootOf(region)}f${viewer}`,
+    channel: (region: number, viewer: ViewerId) => `${rootOf(region)}${heard}${viewer}`,
     dirty: (region: number) => `${rootOf(region)}d`,
     tombstones: (region: number) => `${rootOf(region)}x`,
     rewards: (region: number) => `${rootOf(region)}r`,

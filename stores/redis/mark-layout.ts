@@ -14,7 +14,7 @@
  * | `tm:marks:never:{TAG}` | – | never there: see `probe.lua` |
  * | `tm:count:{TAG}:1:7` | string | counts of subject 7: `likes,dislikes` |
  * | `tm:count-version:{TAG}:1:7` | string | their version |
- * | `tm:count-changed:{TAG}:1:7` | shard channel | their changes, `likes,dislikes,version` |
+ * | `tm:count-changed:{TAG}:1:7` | shard channel | their changes, `likes,dislikes,version`; of database 3 `…{TAG}3:1:7` |
  * | `tm:likers:{TAG}:1:7` | sorted set | its newest likers: score markedAt, member viewer |
  * | `tm:likers-version:{TAG}:1:7` | string | `version,1` if these are all, else `version,0` |
  * | `tm:owner:{TAG}:1:42` | string | likes received by 42 (in his region as a viewer): `likes,version` |
@@ -37,7 +37,8 @@ export type MarkLayout = ReturnType<typeof makeMarkLayout>
 const VIEWER_KEY = /^:user:(?:likes|dislikes|marks):\{([0-9a-z]+)\}:(.+):(\d+)$/s
 const CACHE_KEY = /^:(?:count|count-version|likers|likers-version|owner):\{[0-9a-z]+\}:(\d+):/
 
-export function makeMarkLayout(prefix: string, regions: number) {
+/** `database`: the number of the one that the keys are in. Channels belong to none, so it stands in their names, except 0. */
+export function makeMarkLayout(prefix: string, regions: number, database = 0) {
   const tags = regionTags(regions)
   const escaped = prefix.replaceAll(/[*?[\]\\^-]/g, '\\$&')
   const region =
@@ -75,7 +76,8 @@ export function makeMarkLayout(prefix: string, regions: number) {
     never: region('never'),
     count: subject('count'),
     countVersion: subject('count-version'),
-    countChanged: subject('count-changed'),
+    countChanged: (region: number, { business, oid }: Subject): string =>
+      `${prefix}:count-changed:{${tags[region]}}${database === 0 ? '' : database}:${business}:${oid}`,
     likers: subject('likers'),
     likersVersion: subject('likers-version'),
     owner: (region: number, business: BusinessNumber, owner: ViewerId) => subject('owner')(region, { business, oid: owner }),

@@ -7,7 +7,7 @@
  * another deployment's, as in `hot-store.ts`.
  */
 import type { MarkStore } from '../mark-store.ts'
-import type { RedisConnectionOptions } from './clients.ts'
+import { databaseOf, type RedisConnectionOptions } from './clients.ts'
 import { connect } from './connection.ts'
 import { MARK_FORMAT, makeMarkLayout } from './mark-layout.ts'
 import { makeMarkPersisting } from './mark-persisting.ts'
@@ -32,7 +32,7 @@ export type RedisMarkStoreOptions = RedisConnectionOptions & {
 export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
   const { regions, prefix = 'tm', expireMs = 0 } = options
   checkKeyOptions({ prefix, expireMs })
-  const layout = makeMarkLayout(prefix, regions)
+  const layout = makeMarkLayout(prefix, regions, databaseOf(options))
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
   const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const port = {

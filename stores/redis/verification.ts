@@ -4,9 +4,10 @@
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { PartOutage } from '../../core/part-outage.ts'
+import { checkPrefix } from '../../core/store-addresses.ts'
 import { scriptCommand } from './connection.ts'
-import type { Connection } from './connection.ts'
-import { RedisRefusal } from './failures.ts'
+import type { Command, Connection } from './connection.ts'
+import { RedisRefusal, isWrongType } from './failures.ts'
 import { SCRIPTS } from './scripts.ts'
 
 /** What this file knows of a layout. */
@@ -24,8 +25,7 @@ export type VerifiedLayout = {
 const DAY_MS = 86_400_000
 
 export function checkKeyOptions({ prefix, expireMs }: { prefix: string; expireMs: number }): void {
-  if (/[{}]/.test(prefix))
-    throw new TidemarkError('CONFIG_INVALID', `stores.redis.prefix "${prefix}" has a brace, which marks the hash tag: leave it out`)
+  checkPrefix(prefix, 'stores.redis')
   if (expireMs !== 0 && expireMs < DAY_MS) {
     throw new TidemarkError(
       'CONFIG_INVALID',
@@ -57,12 +57,21 @@ export function makeVerification(connection: Connection, { meta, regions }: Veri
   let verified = false
   let underway: Promise<void> | undefined
 
+  /** Whatever stands there that is no hash of ours is somebody else's. */
+  function sendToMeta(commands: readonly Command[]): Promise<unknown[]> {
+    return connection.send(commands).catch((error: unknown) => {
+      if (!isWrongType(error)) throw error
+      const sentence = `Redis at ${connection.address} holds something of another program under "${meta}": use another prefix or server`
+      throw new TidemarkError('DATA_INCOMPATIBLE', sentence, { cause: error })
+    })
+  }
+
   async function verifyOnce(): Promise<void> {
-    await connection.send([
+    await sendToMeta([
       { name: 'hsetnx', args: [meta, 'format', ourFormat] },
       { name: 'hsetnx', args: [meta, 'regions', regions] },
     ])
-    const [answer] = await connection.send([{ name: 'hmget', args: [meta, 'format', 'regions'] }])
+    const [answer] = await sendToMeta([{ name: 'hmget', args: [meta, 'format', 'regions'] }])
     const [format, stored] = (answer as Buffer[]).map(String)
     if (format !== ourFormat) {
       throw new TidemarkError(

@@ -6,6 +6,7 @@ import type { Config } from '../../core/config.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mark-stores.ts'
+import { markStream } from '../../core/mark-stream.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
@@ -99,7 +100,12 @@ export function makeThumbupSubgraph(
       clock,
       random,
       { ...partStores, journals },
-      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), isOurs, thumbup, guard },
+      {
+        regions: config.stores.regions,
+        stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
+        businesses: config.businesses.filter(({ number }) => isOurs(number)),
+        ...{ isOurs, thumbup, guard },
+      },
       outages.failed,
       outages.opened,
     )
@@ -132,7 +138,7 @@ export function makeThumbupSubgraph(
       return openCountStream(clock, guarded.cache, counts, subjects, thumbup.countsWindowMs, degraded)
     },
     mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
-    isLogDown: () => all.some(({ pipeline }) => pipeline.guarded.breakers.log.isOpen()),
+    isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
   })
   const sdl = thumbupSdl(config.businesses)
   const sources = new Map(all.map((part) => [part, { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts }]))

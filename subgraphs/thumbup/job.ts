@@ -17,6 +17,8 @@ import { startRounds } from '../../core/rounds.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
 
 export type ThumbupJobOptions = {
+  /** What the offsets are kept under in the record store, which others' may share. */
+  stream: string
   windowMs: number
   windowKeysMax: number
   persistKeysMax: number
@@ -59,8 +61,6 @@ export type ThumbupJob = {
   stop(): Promise<void>
 }
 
-/** What the offsets are kept under in the record store. */
-export const STREAM = 'marks'
 /** Whichever job owns this region does what needs to be done once. */
 const WHOLE_REGION = 0
 const LISTED_MAX = 1_000_000
@@ -92,7 +92,7 @@ export async function startThumbupJob(
     (keys, offsets) =>
       persistCounted(
         keys,
-        offsets.map((each) => ({ stream: STREAM, ...each })),
+        offsets.map((each) => ({ stream: options.stream, ...each })),
       ),
     { windowMs: options.windowMs, keysMax: options.windowKeysMax },
   )

@@ -28,6 +28,8 @@ export type ThumbupStores = MarkStores & { journals?: Journals | undefined }
 
 export type PipelineOptions = {
   regions: number
+  /** What the offsets of the log are kept under in the record store. */
+  stream: string
   /** Those of the configuration that are these stores'. */
   businesses: readonly BusinessConfig[]
   /** Whose marks these stores are for; of the common ones, also what has left the configuration. */
@@ -174,9 +176,10 @@ export function makePipeline(
 const NO_REWARDS = { confirmRewards: () => Promise.resolve() }
 const DAY_MS = 86_400_000
 
-function jobOptions({ thumbup, businesses, isOurs }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
+function jobOptions({ stream, thumbup, businesses, isOurs }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
   return {
     ...thumbup,
+    stream,
     isOurs,
     archiveAfterMs: thumbup.archiveAfterDays === 'never' ? undefined : thumbup.archiveAfterDays * DAY_MS,
     businesses: businesses.map(({ number }) => number).filter((number) => !deleted.has(number)),

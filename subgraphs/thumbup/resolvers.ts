@@ -43,8 +43,8 @@ export type ThumbupReads = {
   countsChanged(subjects: readonly Subject[], degraded: Degraded | undefined): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
   /** Might the counts that loaders find be older than what was counted by now? Of a hot subject they may. */
   mayBeOld(subject: Subject): boolean
-  /** A write is as good as ever then; that it is persisted another way is all there is to say. */
-  isLogDown(): boolean
+  /** Of the stores of this business. A write is as good as ever then; that it is persisted another way is all there is to say. */
+  isLogDown(business: BusinessNumber): boolean
 }
 
 type PageArgs = { first: number; after?: string | null }
@@ -93,14 +93,11 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     },
   }
 
-  /** Who writes, and where it is said what his write had to do without. */
-  function writerOf(context: ThumbupContext): Viewer {
-    if (reads.isLogDown()) context.degraded?.add('log')
-    return requireViewer(context.viewer)
-  }
-
   async function markAll(inputs: readonly MarkInput[], context: ThumbupContext) {
-    const answers = await service.mark(writerOf(context), inputs, context.degraded)
+    const named = new Set(inputs.map(({ business }) => business))
+    const marked = businesses.all.filter(({ name }) => named.has(name))
+    if (marked.some(({ number }) => reads.isLogDown(number))) context.degraded?.add('log')
+    const answers = await service.mark(requireViewer(context.viewer), inputs, context.degraded)
     // What was read before in this request is old now.
     for (const answer of answers) if (answer.outcome !== 'REJECTED') context.loaders.marks.clear(answer.key)
     return answers.map(payloadOf)

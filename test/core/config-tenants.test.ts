@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { makeConfig } from '../../core/config.ts'
 import { tenantMistakes } from '../../core/config-thumbup.ts'
 
@@ -85,4 +85,87 @@ test('two businesses cannot each have the same Redis or schema of their own', ()
 test('another database number, prefix or schema of the same server is its own', () => {
   expect(mistakesOf({ redis: { urls: ['redis://cache/1'] }, mysql: { url: 'mysql://tidemark@records/article' } })).toEqual([])
   expect(mistakesOf({ redis: { urls: ['redis://cache'], prefix: 'article' } })).toEqual([])
+})
+
+test.each([
+  ['a database that is no number', { redis: { urls: ['redis://h/x'] } }, 'redis: "/x" in h/x is not a database number: use 0 to 15'],
+  [
+    'a database number of a Cluster',
+    { redis: { urls: ['redis://a/1', 'redis://b/1'] } },
+    'redis: a Cluster has database 0 only, and 1 is named',
+  ],
+  ['no address', { redis: { urls: ['redis://:7000'] } }, 'redis: :7000 is not an address of a Redis server'],
+  [
+    'a password with a bare %',
+    { redis: { urls: ['redis://u:a%zb@h'] } },
+    'redis: the credentials in the address of h have a % that begins no code',
+  ],
+  ['a parameter of Redis', { redis: { urls: ['redis://h?db=3'] } }, 'redis: the address of h has parameters'],
+  ['a brace in a prefix', { redis: { urls: ['redis://h'], prefix: 'a{b' } }, 'redis.prefix "a{b" has a brace'],
+  [
+    'the same of a second',
+    { redis: { urls: ['redis://h'], second: { urls: ['redis://i/y'] } } },
+    'redis.second: "/y" in i/y is not a database',
+  ],
+  ['a parameter', { mysql: { url: 'mysql://u:secret@h/d?ssl=1' } }, 'mysql.url has parameters'],
+  ['no database', { mysql: { url: 'mysql://u@h' } }, 'mysql.url names no database'],
+  [
+    'TLS to an address',
+    { mysql: { url: 'mysql://u@10.0.0.1/d', tls: {} } },
+    'mysql.url names the address 10.0.0.1, and tls needs the name',
+  ],
+])('an address that nobody can connect to is refused by the name of its business, and of all: %s', (_, own, sentence) => {
+  expect(mistakesOf(own)).toEqual([expect.stringContaining(`businesses: article: thumbup.stores.${sentence}`)])
+  const stores = { redis: { urls: ['redis://all'] }, kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' }, ...own }
+  expect(() => makeConfig([{ name: 'test', values: { stores } }])).toThrow(`stores.${sentence}`)
+  expect(mistakesOf(own).join()).not.toContain('secret')
+})
+
+describe('a second Redis for counts', () => {
+  const two = {
+    ...{ kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' } },
+    redis: { urls: ['redis://a'], second: { urls: ['redis://b'] } },
+  }
+  function told(redis: object | undefined, common: object = two) {
+    const thumbup = redis && { stores: { redis } }
+    try {
+      makeConfig([{ name: 'test', values: { businesses: [{ number: 1, name: 'article', entity: 'Article', thumbup }], stores: common } }])
+      return ''
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+  const [own, second] = ['businesses: article: thumbup.stores.redis', 'businesses: article: thumbup.stores.redis.second']
+
+  test.each([
+    ['the second of all', { urls: ['redis://b:6379'] }, `${own} is that of stores.redis.second: give it another server`],
+    [
+      'as its second the first of all',
+      { urls: ['redis://c'], second: { urls: ['redis://A./0'] } },
+      `${second} is that of stores.redis: give`,
+    ],
+    [
+      'as its second the second of all',
+      { urls: ['redis://c'], second: { urls: ['redis://b'] } },
+      `${second} is that of stores.redis.second`,
+    ],
+    ['as its second its own first', { urls: ['redis://c'], second: { urls: ['redis://c:6379'] } }, `${second} is that of article: give`],
+  ])('of a business cannot be %s', (_, redis, sentence) => expect(told(redis)).toContain(sentence))
+
+  test('cannot be the first', () => {
+    const same = { ...two, redis: { urls: ['redis://a'], second: { urls: ['redis://a'] } } }
+    expect(told(undefined, same)).toMatch(/^stores.redis.second is that of stores.redis: .* or leave it out$/)
+  })
+
+  test('is another place by its prefix or number', () => {
+    expect(told({ urls: ['redis://c'], second: { urls: ['redis://c/1'] } })).toBe('')
+    expect(told({ urls: ['redis://b'], prefix: 'own', second: { urls: ['redis://a'], prefix: 'own' } })).toBe('')
+  })
+})
+
+test.each([
+  ['a dot behind the name', { redis: { urls: ['redis://cache.:6379'] } }, 'thumbup.stores.redis is that of stores.redis'],
+  ['an encoded letter', { mysql: { url: 'mysql://t@RECORDS./tide%6dark' } }, 'thumbup.stores.mysql is that of stores.mysql'],
+])('the same place is found out in other words: %s', (_, stores, sentence) => {
+  expect(mistakesOf(stores)).toEqual([expect.stringContaining(sentence)])
 })

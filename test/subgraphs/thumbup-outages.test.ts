@@ -324,6 +324,29 @@ describe('a tenant with stores of its own', () => {
     await Promise.all([common.close(), own.close()])
   })
 
+  test.each([
+    ['its own log', 'article', 'video'],
+    ['that of the others', 'video', 'article'],
+  ])('says with marks that a log is down only with those that it would have had: %s', async (_, without, other) => {
+    const [common, own] = [openMarkedStores(), openMarkedStores()]
+    const served = serveThumbup(common, thumbupConfig(), { tenants: new Map([[2, own.stores]]) })
+    const degradedOf = async (...businesses: string[]) => {
+      const inputs = businesses.map((business) => ({ business, id: 'a', mark: 'LIKE' }))
+      const source = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome } }'
+      const { data, degraded } = await served.ask(source, viewerOf('7'), { inputs })
+      expect(data.markBatch.map(({ outcome }: { outcome: string }) => outcome)).toEqual(businesses.map(() => 'ACCEPTED'))
+      return degraded
+    }
+    const missing = without === 'article' ? own : common
+    missing.set('log', 'down')
+    await until('the log is known to be down', async () => (await degradedOf(without)).includes('log'))
+    expect(await degradedOf(other)).toEqual([])
+    expect(await degradedOf(other, without)).toEqual(['log'])
+    missing.set('log', 'up')
+    await served.stop()
+    await Promise.all([common.close(), own.close()])
+  })
+
   test('that share the hot store persists its own marks only, and those of others do not hide them', async () => {
     const [common, own] = [openMarkedStores(), openMarkedStores()]
     const config = thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 50, sweepEveryMs: 20, persistKeysMax: 3 } })

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
+import { markStream } from '../../core/mark-stream.ts'
 import { until } from '../support/until.ts'
 
 const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp, $viewer: ID, $source: String) {
@@ -352,6 +353,9 @@ describe('thumbup', () => {
     job = await served.subgraph.startJob()
     await until('the others are persisted', async () => (await stores.plain.records.getMarkMany(keys))[1] !== undefined)
     // By the sweeper or by the flush, whichever is first; the other comes right after.
+    const offsets = () => stores.plain.records.getOffsets(markStream('tidemark', undefined))
+    await until('the flush was taken', async () => (await offsets()).length > 0)
+    await until('they are clean', async () => (await stores.plain.hot.countDirtyMarks()) === 1)
     await sleep(150)
     const { steps } = job.figures()
     await sleep(150)

@@ -47,6 +47,7 @@ export function drawPipelineOptions(
   const flushAgeMaxMs = between(10, 300)
   const windowMs = chance(0.4) ? 0 : between(10, 200)
   return {
+    stream: 'marks',
     regions: REGIONS,
     businesses,
     isOurs: () => true,

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProgressChange } from '../../../core/domain.ts'
 import type { RedisHotStoreOptions } from '../../../stores/redis/hot-store.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
 import { checkRedisAtStart } from '../../../stores/redis/verification.ts'
 import { freshViewer, keyOf, later, report, write, writtenRecord } from '../../contracts/reports.ts'
 import { expectNothingLost, startLoad } from './load.ts'
@@ -169,6 +170,21 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
       message: expect.stringContaining('stores.regions 16') as string,
     })
     await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
+  })
+
+  it('holds something of another program where ours is described, a start is refused; one that may be unfit is down', async () => {
+    await admin.set('foreign:marks:meta', 'a string')
+    const openMarks = (mayBeUnfit: boolean) => {
+      const store = openRedisMarkStore({ urls: servers.urls, regions, prefix: 'foreign', mayBeUnfit })
+      opened.push(store)
+      return store
+    }
+    const sentence = expect.stringMatching(/holds something of another program under "foreign:marks:meta": use another prefix/) as string
+    await expect(checkRedisAtStart(openMarks(false))).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: sentence })
+    const unfit = openMarks(true)
+    await expect(unfit.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: sentence })
+    await admin.del('foreign:marks:meta')
+    await unfit.check()
   })
 
   it('wants another password, calls say so at once', async () => {
