@@ -3,6 +3,7 @@
  * A business may have some of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a
  * database in the distributed one, and always a stream of the log, so that what waits for its database makes nobody else wait.
  */
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { BusinessConfig, Config } from '../core/config.ts'
@@ -166,13 +167,26 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
   }
 }
 
-/** The journals for marks of a process that takes them, of each set of stores one. */
-export function openMarkJournals({ stores }: Config, tenant?: BusinessConfig): Journals | undefined {
-  if (stores.redis === undefined) return undefined
-  return openLmdbJournals(markJournalsFolder(stores.data, tenant), { sizeMaxGb: stores.sizeMaxGb })
+/**
+ * The journals for marks of a process that takes them, of each set of stores one. That of the common stores also has what
+ * waits in the folders of businesses that have no stores of their own any more.
+ */
+export function openMarkJournals(config: Config, tenant?: BusinessConfig): Journals | undefined {
+  const { data, redis, sizeMaxGb } = config.stores
+  if (redis === undefined) return undefined
+  const folder = markJournalsFolder(data, tenant)
+  if (tenant !== undefined) return openLmdbJournals(folder, { sizeMaxGb })
+  const used = new Set([undefined, ...tenantsOf(config)].map((each) => markJournalsFolder(data, each)))
+  return openLmdbJournals(folder, { sizeMaxGb, abandoned: markJournalFolders(data).filter((each) => !used.has(each)) })
 }
 
-export function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
+/** All that are there, whether the configuration still names their businesses or not. */
+export function markJournalFolders(data: string): string[] {
+  const names = existsSync(data) ? readdirSync(data).filter((name) => name === 'marks' || name.startsWith('marks-')) : []
+  return names.sort().map((name) => join(data, name))
+}
+
+function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
   return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
 }
 

@@ -99,7 +99,14 @@ export function makeThumbupSubgraph(
       clock,
       random,
       { ...partStores, journals },
-      { regions: config.stores.regions, businesses: config.businesses.filter(({ number }) => isOurs(number)), isOurs, thumbup, guard },
+      {
+        regions: config.stores.regions,
+        businesses: config.businesses.filter(({ number }) => isOurs(number)),
+        isOurs,
+        targetOf: (number) => partOf(number).pipeline.replayTarget,
+        thumbup,
+        guard,
+      },
       outages.failed,
       outages.opened,
     )
@@ -158,6 +165,8 @@ export function makeThumbupSubgraph(
     refreshOf: (business) => partOf(business).refresh,
     async drain() {
       await quotas.stop()
+      // What is replayed from one's journal may be for another: all have what they get before any flushes the last of it.
+      await Promise.all(all.map(({ pipeline }) => pipeline.stopReplay()))
       await Promise.all(all.map(({ pipeline }) => pipeline.drain()))
     },
     figures: () => ({
