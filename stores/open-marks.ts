@@ -133,8 +133,8 @@ export async function openDistributedMarks(
 }
 
 /**
- * The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked, and one that does
- * not take us says so when it is asked.
+ * The record stores of marks alone, for operators: `of` gives that of a business, or throws what is wrong with its own. No other
+ * server is asked, and one that does not take us says so when it is asked.
  */
 export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
 
@@ -154,13 +154,29 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
 
   try {
     const common = await open(data, mysql)
-    const own = new Map<BusinessNumber, MarkRecords>()
+    const own = new Map<BusinessNumber, { records: MarkRecords } | { failure: unknown }>()
     for (const { number, thumbup } of tenantsOf(config)) {
       const { stores } = thumbup
       // One that has a hot store of its own only keeps its records with the others.
-      if (stores?.mysql !== undefined || stores?.data !== undefined) own.set(number, await open(stores.data ?? data, stores.mysql))
+      if (stores?.mysql === undefined && stores?.data === undefined) continue
+      const opening = open(stores.data ?? data, stores.mysql)
+      own.set(
+        number,
+        await opening.then(
+          (records) => ({ records }),
+          (failure: unknown) => ({ failure }),
+        ),
+      )
     }
-    return { of: (business) => own.get(business) ?? common, close: () => closeAll(opened) }
+    return {
+      of(business) {
+        const found = own.get(business)
+        if (found === undefined) return common
+        if ('failure' in found) throw found.failure
+        return found.records
+      },
+      close: () => closeAll(opened),
+    }
   } catch (error) {
     await closeAll(opened)
     throw error
