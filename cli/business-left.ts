@@ -3,6 +3,7 @@
  * removes everything in chunks; this says when it is done.
  */
 import { systemClock } from '../core/clock.ts'
+import { COUNTED_MAX } from '../stores/mark-store.ts'
 import { openStores } from '../stores/open.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './data-folder.ts'
@@ -23,8 +24,8 @@ export async function businessLeft(name: string, flags: Flags, print: (line: str
       cache.countKept(number),
     ])
     print(`record store    ${rows} rows, ${blocks} blocks of the archive, ${subjects} subjects, ${owners} owners`)
-    print(`hot store       marks of ${viewers} viewers`)
-    print(`count cache     ${kept} keys`)
+    print(`hot store       marks of ${atLeast(viewers)} viewers`)
+    print(`count cache     ${atLeast(kept)} keys`)
     const isEmpty = rows + blocks + subjects + owners + viewers + kept === 0
     if (!thumbup.deleted) print(`business "${name}" is not deleted: set its thumbup.deleted, and the job removes all of it`)
     else
@@ -33,4 +34,9 @@ export async function businessLeft(name: string, flags: Flags, print: (line: str
   } finally {
     await stores.close()
   }
+}
+
+/** Some stores count no further. */
+function atLeast(count: number): string {
+  return count < COUNTED_MAX ? String(count) : `${count} or more`
 }

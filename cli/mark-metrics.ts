@@ -1,13 +1,25 @@
-/** What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. */
+/**
+ * What thumbup does, for `/metrics`: read from the parts' own figures when somebody asks. What processes do is summed up over
+ * businesses with stores of their own; what stores hold has a label `business`, so that one that is down hides no other's.
+ */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 import type { Journals } from '../stores/journal.ts'
 import type { MarkStores } from '../core/guarded-mark-stores.ts'
+import type { PipelineFigures } from '../subgraphs/thumbup/pipeline.ts'
 import type { ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import type { ThumbupJob } from '../subgraphs/thumbup/job.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
+/** What is asked of a set of stores: those that are no other set's too. `business`: whose they are; '' = all that have none. */
+export type MeasuredMarkStores = { business: string } & Partial<Pick<MarkStores, 'hot' | 'log' | 'records'>>
+
 /** Figures of the process that serves. `journals`: of all sets of stores. */
 export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph, journals: readonly Journals[] = []): void {
+  /** Of the common stores and all others. */
+  function sum(read: (of: PipelineFigures) => number): number {
+    const all = figures()
+    return [all, ...Object.values(all.tenants)].reduce((total, each) => total + read(each), 0)
+  }
   addLabelled(registry, 'tidemark_marks_total', 'Marks answered, by outcome.', 'outcome', () => {
     const { sources: _, changed: __, ...outcomes } = figures().marks
     return outcomes
@@ -21,25 +33,40 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
   )
   addCounters(registry, {
     tidemark_marks_changed_total: ['Accepted marks that changed what the viewer thinks.', () => figures().marks.changed],
-    tidemark_marks_aggregator_added_keys_total: ['Marks given to the aggregator, repetitions included.', () => figures().aggregator.added],
-    tidemark_marks_aggregator_flushed_keys_total: ['Marks that left the aggregator in flushes.', () => figures().aggregator.flushed],
-    tidemark_marks_aggregator_dropped_keys_total: ['Marks the full aggregator left to the sweeper.', () => figures().aggregator.dropped],
-    tidemark_marks_flush_messages_total: ['Flush messages of marks the log took.', () => figures().flushes.messages],
-    tidemark_marks_flushes_direct_total: ['Flushes of marks persisted directly because the log was down.', () => figures().flushes.direct],
-    tidemark_marks_flushes_left_total: ['Flushes of marks left to the sweeper because the log was down.', () => figures().flushes.left],
-    tidemark_marks_journaled_entries_total: ['Marks journaled because the hot store was down.', () => figures().journal.journaled],
-    tidemark_marks_replayed_entries_total: ['Journaled marks applied to the hot store.', () => figures().journal.replayed],
-    tidemark_marks_journal_parked_total: ['Journaled marks set aside because they cannot be applied.', () => figures().journal.parked],
-    tidemark_mark_fills_total: ['Viewers whose marks were brought into the hot store.', () => figures().fills],
-    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => figures().counts.local.cached],
-    tidemark_count_lookups_total: ['Counts that were asked for.', () => lookupsOf(figures().counts.local)],
-    tidemark_count_lookups_records_total: ['Counts read from the record store.', () => figures().counts.fromRecords],
-    tidemark_marks_record_queries_total: ['Queries that reads may have cost the record store.', () => figures().recordReads.queries],
+    tidemark_marks_aggregator_added_keys_total: [
+      'Marks given to the aggregator, repetitions included.',
+      () => sum((of) => of.aggregator.added),
+    ],
+    tidemark_marks_aggregator_flushed_keys_total: ['Marks that left the aggregator in flushes.', () => sum((of) => of.aggregator.flushed)],
+    tidemark_marks_aggregator_dropped_keys_total: [
+      'Marks the full aggregator left to the sweeper.',
+      () => sum((of) => of.aggregator.dropped),
+    ],
+    tidemark_marks_flush_messages_total: ['Flush messages of marks the log took.', () => sum((of) => of.flushes.messages)],
+    tidemark_marks_flushes_direct_total: [
+      'Flushes of marks persisted directly because the log was down.',
+      () => sum((of) => of.flushes.direct),
+    ],
+    tidemark_marks_flushes_left_total: [
+      'Flushes of marks left to the sweeper because the log was down.',
+      () => sum((of) => of.flushes.left),
+    ],
+    tidemark_marks_journaled_entries_total: ['Marks journaled because the hot store was down.', () => sum((of) => of.journal.journaled)],
+    tidemark_marks_replayed_entries_total: ['Journaled marks applied to the hot store.', () => sum((of) => of.journal.replayed)],
+    tidemark_marks_journal_parked_total: [
+      'Journaled marks set aside because they cannot be applied.',
+      () => sum((of) => of.journal.parked),
+    ],
+    tidemark_mark_fills_total: ['Viewers whose marks were brought into the hot store.', () => sum((of) => of.fills)],
+    tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => sum((of) => of.counts.local.cached)],
+    tidemark_count_lookups_total: ['Counts that were asked for.', () => sum((of) => lookupsOf(of.counts.local))],
+    tidemark_count_lookups_records_total: ['Counts read from the record store.', () => sum((of) => of.counts.fromRecords)],
+    tidemark_marks_record_queries_total: ['Queries that reads may have cost the record store.', () => sum((of) => of.recordReads.queries)],
     tidemark_marks_record_reads_refused_total: [
       'Reads that were not made because the record store has had enough of them (thumbup.recordReadsPerSecondMax).',
-      () => figures().recordReads.refused,
+      () => sum((of) => of.recordReads.refused),
     ],
-    tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => figures().counts.lastKnown],
+    tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => sum((of) => of.counts.lastKnown)],
   })
   new Gauge({
     name: 'tidemark_marks_store_down',
@@ -66,13 +93,13 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
     })
   }
   addGauges(registry, {
-    tidemark_marks_aggregator_held_keys: ['Marks that wait in the aggregator.', () => figures().aggregator.held],
-    tidemark_hot_subjects: ['Subjects that take a large share of the reads now.', () => figures().counts.hot.length],
+    tidemark_marks_aggregator_held_keys: ['Marks that wait in the aggregator.', () => sum((of) => of.aggregator.held)],
+    tidemark_hot_subjects: ['Subjects that take a large share of the reads now.', () => sum((of) => of.counts.hot.length)],
   })
 }
 
 /** Figures of the process that persists. `stores`: all sets that it persists. */
-export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: readonly MarkStores[]): void {
+export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: readonly MeasuredMarkStores[]): void {
   addCounters(registry, {
     tidemark_mark_windows_total: ['Persist steps of marks.', () => job.figures().steps],
     tidemark_marks_flushed_total: ['Marks that flushes brought to the job.', () => job.figures().marks],
@@ -94,15 +121,48 @@ export function addMarkJobMetrics(registry: Registry, job: ThumbupJob, stores: r
       () => job.figures().drift,
     ],
   })
-  const sumOf = (read: (each: MarkStores) => Promise<number>) => async () =>
-    (await Promise.all(stores.map(read)).catch(() => [unknown()])).reduce((sum, each) => sum + each, 0)
-  addGauges(registry, {
-    tidemark_dirty_marks: ['Marks that are newer in the hot store than in the record store.', sumOf(({ hot }) => hot.countDirtyMarks())],
-    tidemark_marks_log_lag_messages: ['Flush messages of marks not yet persisted.', sumOf(({ log }) => log.lag())],
-    tidemark_marks_outbox: [
-      'Changes whose events may not be in the log yet, up to 1000.',
-      sumOf(async ({ records }) => (await records.listOutboxNumbers(1_000)).length),
-    ],
+  addGaugeByBusiness(
+    registry,
+    stores,
+    'tidemark_dirty_marks',
+    'Marks that are newer in the hot store than in the record store',
+    ({ hot }) => hot?.countDirtyMarks(),
+  )
+  addGaugeByBusiness(registry, stores, 'tidemark_marks_log_lag_messages', 'Flush messages of marks not yet persisted', ({ log }) =>
+    log?.lag(),
+  )
+  addGaugeByBusiness(
+    registry,
+    stores,
+    'tidemark_marks_outbox',
+    'Changes whose events may not be in the log yet, up to 1000',
+    ({ records }) => records?.listOutboxNumbers(OUTBOX_MAX).then((numbers) => numbers.length),
+  )
+}
+
+const OUTBOX_MAX = 1_000
+
+/** `read`: undefined if the store is another set's, which tells it. */
+function addGaugeByBusiness(
+  registry: Registry,
+  stores: readonly MeasuredMarkStores[],
+  name: string,
+  help: string,
+  read: (of: MeasuredMarkStores) => Promise<number> | undefined,
+): void {
+  new Gauge({
+    name,
+    help: `${help}; business: "" for the stores of all that have none of their own.`,
+    labelNames: ['business'],
+    registers: [registry],
+    async collect() {
+      await Promise.all(
+        stores.map(async (each) => {
+          const figure = await read(each)?.catch(unknown)
+          if (figure !== undefined) this.set({ business: each.business }, figure)
+        }),
+      )
+    },
   })
 }
 

@@ -6,7 +6,7 @@ import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { addHealthRoutes } from '../gateway/health.ts'
 import type { OpenStores } from '../stores/open.ts'
-import { readiness } from './readiness.ts'
+import { makeReadiness } from './readiness.ts'
 
 /** After `drain` the process says that it is not ready. */
 export function addOperatorRoutes(
@@ -17,12 +17,7 @@ export function addOperatorRoutes(
   log: Logger,
 ): { drain(): void } {
   let draining = false
-  addHealthRoutes(
-    app,
-    () => readiness(stores, systemClock, businesses),
-    () => draining,
-    log,
-  )
+  addHealthRoutes(app, makeReadiness(stores, systemClock, businesses), () => draining, log)
   app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   return {
     drain() {

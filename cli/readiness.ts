@@ -4,21 +4,23 @@
  * record store nothing can be read, and it is not ready. A business with stores of its own has a word for each of them, and
  * makes nobody unready: all others are served as ever, and it is as far as its stores allow.
  *
- * Anybody may ask, so a store's word is "ok" or a code and a few words of ours, never an address or what a driver said. Why
- * it fails the log says, once by the breaker and by `tidemark doctor` on demand.
+ * Anybody may ask, as often as he likes: so it is one look a second for all. And a store's word is "ok" or a code and a few
+ * words of ours, never an address or what a driver said. Why it fails the log says, once by the breaker and by `tidemark doctor`
+ * on demand.
  */
 import { sleep, type Clock } from '../core/clock.ts'
 import type { StoreName } from '../core/degraded.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { isTidemarkError, publicMessage } from '../core/errors.ts'
 import type { Readiness } from '../gateway/health.ts'
-import type { OpenStores } from '../stores/open.ts'
 
 /** Those who ask wait a second or two. A store that takes longer is down for them. */
 const PATIENCE_MS = 2_000
+/** What was found is told for this long. */
+const GOOD_FOR_MS = 1_000
 
 /** The stores that are asked. */
-export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'> & {
+export type AskedStores = Asked & {
   /** Of businesses that have their own. */
   tenants?: ReadonlyMap<BusinessNumber, Asked>
   /** What viewers are moved from, while they are. */
@@ -27,12 +29,27 @@ export type AskedStores = Pick<OpenStores, 'hot' | 'log' | 'records'> & {
 type Asked = Record<'hot' | 'log' | 'records', { check(): Promise<void> }>
 type Words = Record<StoreName, string>
 
-/** `businesses`: their names. */
-export async function readiness(
-  stores: AskedStores,
-  clock: Clock,
-  businesses: readonly { number: BusinessNumber; name: string }[] = [],
-): Promise<Readiness> {
+type Named = readonly { number: BusinessNumber; name: string }[]
+
+/**
+ * Whoever asks while a look is under way, or within a second of its beginning, gets what it found: so that however many ask,
+ * the stores are asked once a second. `businesses`: their names.
+ */
+export function makeReadiness(stores: AskedStores, clock: Clock, businesses: Named = []): () => Promise<Readiness> {
+  let last: { began: number; found: Promise<Readiness>; isUnderWay: boolean } | undefined
+  return () => {
+    const now = clock.now()
+    // A clock that was set back must not keep an old answer.
+    if (last !== undefined && (last.isUnderWay || Math.abs(now - last.began) < GOOD_FOR_MS)) return last.found
+    const look = { began: now, found: readiness(stores, clock, businesses), isUnderWay: true }
+    const ended = (): void => void (look.isUnderWay = false)
+    look.found.then(ended, ended)
+    last = look
+    return look.found
+  }
+}
+
+async function readiness(stores: AskedStores, clock: Clock, businesses: Named): Promise<Readiness> {
   const legacy = stores.seen?.legacy
   const [words, legacyStore, tenants] = await Promise.all([
     wordsOf(stores, clock),

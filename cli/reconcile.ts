@@ -5,6 +5,7 @@
 import { systemClock } from '../core/clock.ts'
 import type { BusinessConfig } from '../core/config.ts'
 import { saysDown } from '../core/degraded.ts'
+import { isTidemarkError } from '../core/errors.ts'
 import { openMarkRecords, type OpenMarkRecords } from '../stores/open-marks.ts'
 import { reconcileWhole } from '../subgraphs/thumbup/whole-reconciliation.ts'
 import { businessOf } from './business-of.ts'
@@ -20,11 +21,17 @@ export type Reconciled = {
   drifting: number
   /** Businesses whose record store does not answer. */
   unchecked: number
+  /** Subjects and owners, or whole businesses, that are damaged or cannot be counted for another reason. */
+  unreadable: number
 }
 
-/** The command's: that nobody knows is not that it differs. */
-export function exitStatus({ drifting, unchecked }: Reconciled): 0 | 1 | 2 {
+/** What the command ends with if it cannot do its work, or not for all. */
+export const FAILED = 3
+
+/** The command's: that nobody knows is not that it differs, and what is damaged does not come back by itself. */
+export function exitStatus({ drifting, unchecked, unreadable }: Reconciled): 0 | 1 | 2 | typeof FAILED {
   if (drifting > 0) return 1
+  if (unreadable > 0) return FAILED
   return unchecked > 0 ? 2 : 0
 }
 
@@ -35,15 +42,15 @@ export async function reconcile(flags: Flags & { business?: string }, print: (li
     flags.business === undefined ? config.businesses.filter(({ thumbup }) => thumbup.enabled) : [businessOf(config, flags.business)]
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
-  const total: Reconciled = { drifting: 0, unchecked: 0 }
+  const total: Reconciled = { drifting: 0, unchecked: 0, unreadable: 0 }
   try {
     for (const business of businesses) {
       try {
         await reconcileOne(stores, business, total, print)
       } catch (error) {
-        if (!saysDown(error, 'recordStore')) throw error
-        total.unchecked++
-        print(`${business.name}: not recounted, or not to its end: ${(error as Error).message}`)
+        if (saysDown(error, 'recordStore')) total.unchecked++
+        else total.unreadable++
+        print(`${business.name}: not recounted, or not to its end: ${sentenceOf(error)}`)
       }
     }
   } finally {
@@ -59,10 +66,14 @@ async function reconcileOne(
   total: Reconciled,
   print: (line: string) => void,
 ): Promise<void> {
-  let [subjects, owners, drifting] = [0, 0, 0]
+  let [subjects, owners, drifting, unreadable] = [0, 0, 0, 0]
   for await (const page of reconcileWhole(stores.of(number), number)) {
     subjects += page.subjects
     owners += page.owners
+    const unread = page.leftOut.map(({ what, error }) => `UNREAD ${name}${what}: ${sentenceOf(error)}`)
+    for (const line of unread.slice(0, Math.max(0, PRINTED_MAX - unreadable))) print(line)
+    unreadable += unread.length
+    total.unreadable += unread.length
     const lines = [
       ...page.drift.map(
         ({ oid, counts, rows }) =>
@@ -76,5 +87,11 @@ async function reconcileOne(
     drifting += lines.length
     total.drifting += lines.length
   }
-  print(`${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ`)
+  print(
+    `${name}: ${subjects} subjects and ${owners} owners recounted, ${drifting} differ${unreadable > 0 ? `, ${unreadable} cannot be counted` : ''}`,
+  )
+}
+
+function sentenceOf(error: unknown): string {
+  return isTidemarkError(error) ? `${error.code}: ${error.message}` : String(error)
 }

@@ -19,7 +19,7 @@ import { remoteTransport } from '../gateway/transports/remote.ts'
 import { makeIdentify } from '../gateway/viewer.ts'
 import type { RequestLoaders } from '../loaders/request.ts'
 import { openCountingStore } from '../stores/open.ts'
-import { readiness, type AskedStores } from './readiness.ts'
+import { makeReadiness, type AskedStores } from './readiness.ts'
 import { environment } from './settings.ts'
 
 type ServedSubgraph = {
@@ -102,7 +102,7 @@ export async function serve(
           loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders,
         }
       },
-      ready: () => readiness(stores, systemClock, config.businesses),
+      ready: makeReadiness(stores, systemClock, config.businesses),
       log,
       registry,
       persisted,

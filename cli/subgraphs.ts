@@ -17,7 +17,7 @@ import { makeHistorySubgraph, type HistorySubgraph } from '../subgraphs/history/
 import { hasThumbup, makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from './count-feeds.ts'
 import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, addLegacyMetrics } from './existence-metrics.ts'
-import { addMarkJobMetrics, addMarkMetrics } from './mark-metrics.ts'
+import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
 
@@ -123,7 +123,7 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
   const job = purpose.persists ? await subgraph.startJob() : undefined
   const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
   if (purpose.serves) addMarkMetrics(registry, subgraph, opened)
-  if (job !== undefined) addMarkJobMetrics(registry, job, [stores.marks, ...stores.tenants.values()])
+  if (job !== undefined) addMarkJobMetrics(registry, job, measuredOf(config, stores))
   return {
     name: 'thumbup',
     subgraph,
@@ -132,6 +132,22 @@ async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores,
       await Promise.all(opened.map((journals) => journals.close()))
     },
   }
+}
+
+/** Each store once: a business that has only a database of its own keeps its marks in the hot store of all. */
+export function measuredOf(config: Config, { marks, tenants }: Pick<OpenStores, 'marks' | 'tenants'>): MeasuredMarkStores[] {
+  const own = tenantsOf(config).flatMap(({ number, name, thumbup }) => {
+    const stores = tenants.get(number)
+    if (stores === undefined) return []
+    const { data, redis, mysql } = thumbup.stores ?? {}
+    return {
+      business: name,
+      log: stores.log,
+      ...((data ?? redis) !== undefined && { hot: stores.hot }),
+      ...((data ?? mysql) !== undefined && { records: stores.records }),
+    }
+  })
+  return [{ business: '', ...marks }, ...own]
 }
 
 function makeExistence(config: Config, stores: OpenStores, log: Logger): ExistenceSubgraph {

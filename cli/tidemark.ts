@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1. */
+/** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1, or one of the command's own. */
 import './node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
@@ -13,6 +13,8 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
   process.exit()
 })
+
+let failedStatus = 1
 
 const program = new Command('tidemark')
   .description('Watch history, likes and feed de-duplication as federated GraphQL.')
@@ -182,13 +184,14 @@ program
 program
   .command('reconcile')
   .description(
-    'Count all stored marks again and compare; ends with status 1 if any count differs, else with 2 if a record store does not answer',
+    'Count all stored marks again and compare; ends with status 1 if any count differs, else with 3 if something is damaged or the command fails, else with 2 if a record store does not answer',
   )
   .option('--business <name>', 'only this one (default all that have likes)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
-    const { exitStatus, reconcile } = await import('./reconcile.ts')
+    const { FAILED, exitStatus, reconcile } = await import('./reconcile.ts')
+    failedStatus = FAILED
     process.exitCode = exitStatus(await reconcile(flags, console.log))
   })
 
@@ -264,5 +267,5 @@ try {
   if (!isTidemarkError(error)) throw error
   console.error(`${error.code}: ${error.message}`)
   // What was opened before must not keep a process alive that cannot serve; all that was acknowledged is durable.
-  process.exit(1)
+  process.exit(failedStatus)
 }

@@ -32,8 +32,8 @@ export type ChangeReport<K extends FilterKey> = {
   renewed: number
 }
 
-/** As often as that others may come before a write. They add too, so that something goes on each time. */
-const ATTEMPTS_MAX = 20
+/** A write is tried as often as that, since others may come before it. They add too, so that something goes on each time. */
+export const ATTEMPTS_MAX = 20
 
 /** Rejects only if a store does not answer, or is full: it is of no use to try others then. */
 export async function changeFilters<K extends FilterKey>(
@@ -44,8 +44,8 @@ export async function changeFilters<K extends FilterKey>(
   const report: ChangeReport<K> = { done: [], begun: [], failed: [], writes: 0, refused: 0, renewed: 0 }
   let open = keys
   for (let attempt = 0; open.length > 0; attempt++) {
-    if (attempt > ATTEMPTS_MAX) {
-      for (const key of open) report.failed.push({ key, error: outrun(key) })
+    if (attempt >= ATTEMPTS_MAX) {
+      for (const key of open) report.failed.push({ key, error: outrun(`the filter of viewer "${key.viewer}" and month ${key.month}`) })
       break
     }
     open = await changeOnce(open)
@@ -102,9 +102,10 @@ export function endsRound(error: unknown): boolean {
   return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
 }
 
-function outrun({ viewer, month }: FilterKey): TidemarkError {
+/** `what` was written by others each time. */
+export function outrun(what: string): TidemarkError {
   return new TidemarkError(
     'INTERNAL',
-    `the filter of viewer "${viewer}" and month ${month} changed ${ATTEMPTS_MAX} times while it was added to: what is to be added stays where it is`,
+    `${what} changed ${ATTEMPTS_MAX} times while it was to be written: nothing is lost, what is to come to it waits for the next try`,
   )
 }

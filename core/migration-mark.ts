@@ -16,7 +16,8 @@
 import { crc32 } from 'node:zlib'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { BusinessNumber, Month, Play, ViewerId } from './domain.ts'
-import { TidemarkError } from './errors.ts'
+import type { TidemarkError } from './errors.ts'
+import { ATTEMPTS_MAX, outrun } from './filter-changes.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
 
 export const MARK_MONTH: Month = 0
@@ -24,7 +25,6 @@ const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
 const FORMAT = 2
 const CHECKED_FROM = 6
-export const ATTEMPTS_MAX = 20
 
 /** What was found in a set. */
 export type Moved = { plays: number; outside: number; invalid: number }
@@ -115,9 +115,9 @@ export async function emptyMark(
     const write = { ...key, filter: encodeMark(NOT_MIGRATED, lost), expected: stored?.version ?? 0, expiresAt }
     if ((await records.putFilters([write]))[0] === true) return
   }
-  throw outrun(viewer)
+  throw markOutrun(viewer)
 }
 
-export function outrun(viewer: ViewerId): TidemarkError {
-  return new TidemarkError('INTERNAL', `what is known of the migration of viewer "${viewer}" changed ${ATTEMPTS_MAX} times: try again`)
+export function markOutrun(viewer: ViewerId): TidemarkError {
+  return outrun(`what is known of the migration of viewer "${viewer}"`)
 }

@@ -17,9 +17,9 @@ import { FILTER_BYTES_MAX, type SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
 import type { BusinessNumber, Month, ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
-import { changeFilters } from './filter-changes.ts'
+import { ATTEMPTS_MAX, changeFilters } from './filter-changes.ts'
 import type { Fold, FoldOptions } from './fold.ts'
-import { ATTEMPTS_MAX, MARK_MONTH, decodeMark, encodeMark, lostPlaysOf, outrun, type Moved } from './migration-mark.ts'
+import { MARK_MONTH, decodeMark, encodeMark, lostPlaysOf, markOutrun, type Moved } from './migration-mark.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
@@ -202,7 +202,7 @@ export function makeMigration(
       }
       return true
     }
-    throw outrun(viewer)
+    throw markOutrun(viewer)
   }
 
   return {

@@ -38,7 +38,7 @@ export interface CountCache {
   followCounts(subjects: readonly Subject[], listener: (changed: CountedSubject) => void, onGap?: () => void): Promise<() => void>
   /** Removes everything of a business that is deleted; at most about `limit` keys. Returns how many went; 0 = done. */
   forgetCounts(business: BusinessNumber, limit: number): Promise<number>
-  /** How many keys of a business are kept; 0 once it is forgotten. What is only in this process's memory does not count. May be slow. */
+  /** How many keys of a business are kept, COUNTED_MAX or more being that; 0 once it is forgotten. What is only in this process's memory does not count. May be slow. */
   countKept(business: BusinessNumber): Promise<number>
   /** Caches behind this one, which may be behind in what they hold: the reconciler brings them up to date. */
   readonly others?: readonly Pick<CountCache, 'getCountsMany' | 'putCounts' | 'getOwnerSums' | 'putOwnerSums'>[]

@@ -40,6 +40,9 @@ export type MarkOutcome =
    */
   | { status: 'needs-base'; unknown: boolean; asOf: number }
 
+/** Nobody need know more exactly how much a business that goes still has. */
+export const COUNTED_MAX = 1_000_000
+
 export type MarkPutOptions = {
   /** The server's clock, ms since the epoch. */
   now: number
@@ -138,7 +141,7 @@ export interface MarkStore {
   purgeUndone(regions: readonly number[], undoneBefore: number, limit: number): Promise<number>
   /** Removes everything of a business that is deleted, dirty marks included; at most about `limit` viewers. Returns how many keys went; 0 = done. */
   forgetBusiness(business: BusinessNumber, limit: number): Promise<number>
-  /** Of how many viewers anything of a business is held; 0 once it is forgotten. A walk over everything: may be slow. */
+  /** Of how many viewers anything of a business is held, COUNTED_MAX or more being that; 0 once it is forgotten. A walk over everything: may be slow. */
   countViewers(business: BusinessNumber): Promise<number>
 
   /** Resolves if the store answers and takes writes; rejects with what is wrong. With a part: of that part only. */

@@ -3,6 +3,7 @@
  * A business may have some of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a
  * database in the distributed one, and always a stream of the log, so that what waits for its database makes nobody else wait.
  */
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../core/clock.ts'
 import type { BusinessConfig, Config } from '../core/config.ts'
@@ -142,8 +143,8 @@ export function openCountCache(clock: Clock, { second, ...first }: CacheServers)
 }
 
 /**
- * The record stores of marks alone, for operators: `of` gives that of a business. No other server is asked, and one that does
- * not take us says so when it is asked.
+ * The record stores of marks alone, for operators: `of` gives that of a business, or throws what is wrong with its own. No other
+ * server is asked, and one that does not take us says so when it is asked.
  */
 export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
 
@@ -163,26 +164,55 @@ export async function openMarkRecords(config: Config, clock: Clock): Promise<Ope
 
   try {
     const common = await open(data, mysql)
-    const own = new Map<BusinessNumber, MarkRecords>()
+    const own = new Map<BusinessNumber, { records: MarkRecords } | { failure: unknown }>()
     for (const { number, thumbup } of tenantsOf(config)) {
       const { stores } = thumbup
       // One that has a hot store of its own only keeps its records with the others.
-      if (stores?.mysql !== undefined || stores?.data !== undefined) own.set(number, await open(stores.data ?? data, stores.mysql))
+      if (stores?.mysql === undefined && stores?.data === undefined) continue
+      const opening = open(stores.data ?? data, stores.mysql)
+      own.set(
+        number,
+        await opening.then(
+          (records) => ({ records }),
+          (failure: unknown) => ({ failure }),
+        ),
+      )
     }
-    return { of: (business) => own.get(business) ?? common, close: () => closeAll(opened) }
+    return {
+      of(business) {
+        const found = own.get(business)
+        if (found === undefined) return common
+        if ('failure' in found) throw found.failure
+        return found.records
+      },
+      close: () => closeAll(opened),
+    }
   } catch (error) {
     await closeAll(opened)
     throw error
   }
 }
 
-/** The journals for marks of a process that takes them, of each set of stores one. */
-export function openMarkJournals({ stores }: Config, tenant?: BusinessConfig): Journals | undefined {
-  if (stores.redis === undefined) return undefined
-  return openLmdbJournals(markJournalsFolder(stores.data, tenant), { sizeMaxGb: stores.sizeMaxGb })
+/**
+ * The journals for marks of a process that takes them, of each set of stores one. That of the common stores also has what
+ * waits in the folders of businesses that have no stores of their own any more.
+ */
+export function openMarkJournals(config: Config, tenant?: BusinessConfig): Journals | undefined {
+  const { data, redis, sizeMaxGb } = config.stores
+  if (redis === undefined) return undefined
+  const folder = markJournalsFolder(data, tenant)
+  if (tenant !== undefined) return openLmdbJournals(folder, { sizeMaxGb })
+  const used = new Set([undefined, ...tenantsOf(config)].map((each) => markJournalsFolder(data, each)))
+  return openLmdbJournals(folder, { sizeMaxGb, abandoned: markJournalFolders(data).filter((each) => !used.has(each)) })
 }
 
-export function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
+/** All that are there, whether the configuration still names their businesses or not. */
+export function markJournalFolders(data: string): string[] {
+  const names = existsSync(data) ? readdirSync(data).filter((name) => name === 'marks' || name.startsWith('marks-')) : []
+  return names.sort().map((name) => join(data, name))
+}
+
+function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
   return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
 }
 

@@ -6,7 +6,7 @@ import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import { openDistributedSeen, openEmbeddedSeen } from './open-seen.ts'
 import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
-import { markJournalsFolder, openDistributedMarks, openEmbeddedMarks, tenantsOf } from './open-marks.ts'
+import { markJournalFolders, openDistributedMarks, openEmbeddedMarks } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
 import type { Journals, JournalView } from './journal.ts'
@@ -84,8 +84,7 @@ export function openCountingStore({ stores, limits }: Config): { client: RedisCl
 /** The journals of the data folder, for an operator, whether their processes run or not. */
 export function viewJournals(config: Config): JournalView[] {
   const { data, sizeMaxGb } = config.stores
-  const folders = [data, ...[undefined, ...tenantsOf(config)].map((tenant) => markJournalsFolder(data, tenant))]
-  return folders.flatMap((folder) =>
+  return [data, ...markJournalFolders(data)].flatMap((folder) =>
     viewLmdbJournals(folder, { sizeMaxGb }).map((view) => ({ ...view, name: join(relative(data, folder), view.name) })),
   )
 }

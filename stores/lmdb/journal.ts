@@ -21,6 +21,8 @@ import { failingAs } from './failures.ts'
 import { lockDataFolder, type FolderLock } from './folder-lock.ts'
 
 export type LmdbJournalsOptions = {
+  /** Folders beside, in which nobody has a journal of his own any more: what waits there is adopted as well. */
+  abandoned?: readonly string[]
   /** The most a journal may grow to, in GB; address space, not disk. Default 16. */
   sizeMaxGb?: number
 }
@@ -34,21 +36,23 @@ const NO_LOCK: FolderLock = { release: () => undefined }
 
 /** Throws the file system's error if the folder cannot be written. */
 export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}): Journals {
-  const { sizeMaxGb = 16 } = options
-  const open = (name: string): Journal | undefined => {
-    const folder = join(data, name)
+  const { sizeMaxGb = 16, abandoned = [] } = options
+  const openIn = (parent: string, name: string): Journal | undefined => {
+    const folder = join(parent, name)
     const lock = lockIfFree(folder)
     return lock === undefined ? undefined : openJournal(folder, lock, sizeMaxGb)
   }
-  const own = openFirstFree(open)
+  const own = openFirstFree((name) => openIn(data, name))
   return {
     own,
     async adopt() {
-      for (const name of journalNames(data)) {
-        const journal = open(name)
-        if (journal === undefined) continue
-        if ((await journal.count()).waiting > 0) return journal
-        await journal.close()
+      for (const parent of [data, ...abandoned]) {
+        for (const name of journalNames(parent)) {
+          const journal = openIn(parent, name)
+          if (journal === undefined) continue
+          if ((await journal.count()).waiting > 0) return journal
+          await journal.close()
+        }
       }
       return undefined
     },

@@ -19,7 +19,7 @@ import type { MarkLayout } from './mark-layout.ts'
 import { entriesOf } from './mark-reading.ts'
 import { SCRIPTS } from './scripts.ts'
 import { checkKeyOptions, checkRegions, makeVerification, outageOf } from './verification.ts'
-import { makeWalk } from './walking.ts'
+import { countNames, makeWalk } from './walking.ts'
 
 export type RedisCountCacheOptions = RedisConnectionOptions & {
   /** As of the mark store. */
@@ -154,15 +154,8 @@ function makeForgetting(connection: Connection, layout: MarkLayout) {
 }
 
 function makeCounting(connection: Connection, layout: MarkLayout) {
-  return async (business: BusinessNumber): Promise<number> => {
-    // SCAN may tell a key twice.
-    const kept = new Set<string>()
-    await makeWalk(connection)(layout.cachePattern(business), Infinity, (keys) => {
-      for (const key of keys) if (layout.cachedBusinessOf(key) === business) kept.add(key)
-      return Promise.resolve(0)
-    })
-    return kept.size
-  }
+  return (business: BusinessNumber): Promise<number> =>
+    countNames(connection, layout.cachePattern(business), (key) => (layout.cachedBusinessOf(key) === business ? key : undefined))
 }
 
 /** The values of each item's keys. */

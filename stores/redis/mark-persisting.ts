@@ -17,7 +17,7 @@ import { viewerKeys } from './mark-writing.ts'
 import { countMembers, listMembers } from './region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
 import { writeVersion } from './values.ts'
-import { makeWalk } from './walking.ts'
+import { countNames, makeWalk } from './walking.ts'
 import { lengthBefore } from './writing.ts'
 
 /** Keys one script takes, so that none holds up its server for more than about a millisecond. */
@@ -103,16 +103,10 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
       return keysGone
     },
 
-    async countViewers(business: BusinessNumber): Promise<number> {
-      const viewers = new Set<ViewerId>()
-      await makeWalk(connection)(layout.viewersPattern(business), Infinity, (keys) => {
-        for (const key of keys) {
-          const found = layout.viewerOf(key)
-          if (found?.business === business) viewers.add(found.viewer)
-        }
-        return Promise.resolve(0)
-      })
-      return viewers.size
-    },
+    countViewers: (business: BusinessNumber): Promise<number> =>
+      countNames(connection, layout.viewersPattern(business), (key) => {
+        const found = layout.viewerOf(key)
+        return found?.business === business ? found.viewer : undefined
+      }),
   }
 }

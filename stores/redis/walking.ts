@@ -4,6 +4,7 @@
  * than its limit has been round once, so that "nothing left" is said only after a whole round that found nothing.
  */
 import type { Redis } from 'ioredis'
+import { COUNTED_MAX } from '../mark-store.ts'
 import type { Connection } from './connection.ts'
 
 /** Keys a SCAN looks at. */
@@ -47,6 +48,23 @@ export function makeWalk(connection: Connection) {
     }
     return taken
   }
+}
+
+/** How many names the keys of this pattern have; undefined = it is none of them. Counts no further than `max`. */
+export async function countNames(
+  connection: Connection,
+  pattern: string,
+  nameIn: (key: string) => string | undefined,
+  max = COUNTED_MAX,
+): Promise<number> {
+  // SCAN may tell a key twice, and a name may have several.
+  const names = new Set<string>()
+  await makeWalk(connection)(pattern, max, (keys) => {
+    const before = names.size
+    for (const name of keys.map(nameIn)) if (name !== undefined) names.add(name)
+    return Promise.resolve(names.size - before)
+  })
+  return Math.min(max, names.size)
 }
 
 function nameOf(node: Redis): string {

@@ -104,6 +104,7 @@ export function makeThumbupSubgraph(
         regions: config.stores.regions,
         stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
         businesses: config.businesses.filter(({ number }) => isOurs(number)),
+        targetOf: (number) => partOf(number).pipeline.replayTarget,
         ...{ isOurs, thumbup, guard },
       },
       outages.failed,
@@ -164,6 +165,8 @@ export function makeThumbupSubgraph(
     refreshOf: (business) => partOf(business).refresh,
     async drain() {
       await quotas.stop()
+      // What is replayed from one's journal may be for another: all have what they get before any flushes the last of it.
+      await Promise.all(all.map(({ pipeline }) => pipeline.stopReplay()))
       await Promise.all(all.map(({ pipeline }) => pipeline.drain()))
     },
     figures: () => ({

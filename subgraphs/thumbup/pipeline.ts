@@ -21,7 +21,7 @@ import type { ConsumerHooks } from '../../stores/log.ts'
 import type { StreamOffset } from '../../stores/mark-records.ts'
 import { makeThumbupBusinesses } from './businesses.ts'
 import { startThumbupJob, type ThumbupJob } from './job.ts'
-import { makeMarkReplay, makeMarkWrites, type MarkWriteStores, type MarkWrites } from './writes.ts'
+import { makeMarkReplay, makeMarkWrites, type MarkWrites, type ReplayTarget } from './writes.ts'
 
 /** With journals, marks are taken while the hot store is down. */
 export type ThumbupStores = MarkStores & { journals?: Journals | undefined }
@@ -34,6 +34,8 @@ export type PipelineOptions = {
   businesses: readonly BusinessConfig[]
   /** Whose marks these stores are for; of the common ones, also what has left the configuration. */
   isOurs(business: BusinessNumber): boolean
+  /** Where journaled marks go that are not ours. Without it they stay in the journal. */
+  targetOf?(business: BusinessNumber): ReplayTarget
   thumbup: ThumbupConfig
   guard: MarkGuardOptions
   journaling?: JournalingOptions
@@ -42,6 +44,8 @@ export type PipelineOptions = {
 export type Pipeline = {
   guarded: GuardedMarkStores
   writes: MarkWrites
+  /** Where journaled marks of our businesses go, whichever journal they are in. */
+  replayTarget: ReplayTarget
   fills: Fills
   counts: CountReads
   /** The hot store has this key's change: it may be flushed. */
@@ -49,7 +53,9 @@ export type Pipeline = {
   /** Persists these keys from store to store, guarded by nothing. */
   persist(keys: readonly MarkKey[], offsets?: readonly StreamOffset[]): Promise<MarkPersistReport>
   startJob(onParked?: NonNullable<ConsumerHooks['parked']>): Promise<ThumbupJob>
-  /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
+  /** Applies what is journaled, if the hot store answers; nothing is replayed any more when it resolves. */
+  stopReplay(): Promise<void>
+  /** The same, and sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
   figures(): PipelineFigures
 }
@@ -126,17 +132,21 @@ export function makePipeline(
   })
   const aggregate = ({ viewer, business, oid }: MarkKey): void =>
     aggregator.add(regionOf(viewer, options.regions), { viewer, business, oid })
-  const writeStores: MarkWriteStores = { hot: guarded.hot, records: guarded.records, fills, capOf }
+  const isDeleted = (business: BusinessNumber): boolean => deleted.has(business)
+  const writeStores: ReplayTarget = { hot: guarded.hot, records: guarded.records, fills, capOf, aggregate, isDeleted }
+  const targetOf = (business: BusinessNumber): ReplayTarget | undefined =>
+    options.isOurs(business) ? writeStores : options.targetOf?.(business)
+  const told = new Set<BusinessNumber>()
   const journaling = startJournaling()
+  let replayStopped: Promise<void> | undefined
 
   function startJournaling(): Journaling | undefined {
     if (stores.journals === undefined) return undefined
-    const isDeleted = (business: BusinessNumber): boolean => deleted.has(business)
     const made = makeJournaling(
       clock,
       guarded.breakers,
       stores.journals,
-      (dropped) => makeMarkReplay(writeStores, aggregate, dropped, isDeleted),
+      (dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
       options.journaling ?? {},
       onError,
     )
@@ -144,16 +154,36 @@ export function makePipeline(
     return made
   }
 
+  /** Once for each: an operator should know that what he moves has marks that wait, and not read it per mark. */
+  function tellMoved(business: BusinessNumber): void {
+    if (told.has(business)) return
+    told.add(business)
+    onError(
+      new Error(
+        `marks of business ${business} wait in the journal of stores that are not its own any more: they go into those that it has now, ` +
+          'once these answer (see `tidemark journal`)',
+      ),
+    )
+  }
+
+  /** Stopping twice would begin once more. */
+  function stopReplay(): Promise<void> {
+    replayStopped ??= journaling?.stop() ?? Promise.resolve()
+    return replayStopped
+  }
+
   return {
     guarded,
     writes: makeMarkWrites(writeStores, journaling),
+    replayTarget: writeStores,
     fills,
     counts,
     aggregate,
     persist,
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
+    stopReplay,
     async drain() {
-      await journaling?.stop()
+      await stopReplay()
       await fills.settled()
       // Who waited for a fill marks something after it.
       do {

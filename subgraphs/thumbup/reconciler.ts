@@ -14,6 +14,7 @@ import type { BusinessNumber, OwnerSum, Subject } from '../../core/domain.ts'
 import type { CountCache } from '../../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../../stores/mark-records.ts'
 import { startRounds } from '../../core/rounds.ts'
+import { recountOneByOne } from './recount-one-by-one.ts'
 
 export type ReconcilerFigures = {
   /** Subjects and owners that were recounted. */
@@ -85,21 +86,16 @@ export function startReconciler(
 
   async function recounted<T, D>(items: readonly T[], recount: (items: readonly T[]) => Promise<D[]>): Promise<D[]> {
     const isOneByOne = hasPageFailed
+    // Whatever fails now, be it the store itself, brings the same page again.
     hasPageFailed = true
-    const drift: D[] = []
-    for (const some of isOneByOne ? items.map((item) => [item]) : [items]) {
-      try {
-        drift.push(...(await recount(some)))
-      } catch (error) {
-        if (!isOneByOne) throw error
-        // One that is down fails here: then the page comes again.
-        await records.check()
-        figures.unreconciled++
-        onError(new Error(`counts cannot be compared with rows: ${JSON.stringify(some)}`, { cause: error }))
-      }
-    }
+    const drift = isOneByOne ? await recountOneByOne(records, items, recount, leaveOut) : await recount(items)
     hasPageFailed = false
     return drift
+  }
+
+  function leaveOut(item: unknown, error: unknown): void {
+    figures.unreconciled++
+    onError(new Error(`counts cannot be compared with rows: ${JSON.stringify([item])}`, { cause: error }))
   }
 
   function note(checked: number, drift: readonly unknown[]): void {

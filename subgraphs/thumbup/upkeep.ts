@@ -21,6 +21,12 @@ const OUTBOX_MAX = 10
 /** Numbers of what waits. More than these are others', or wait for a log that is down. */
 const OUTBOX_SEEN_MAX = 100_000
 const CHUNK = 1_000
+/** A store that had nothing of a deleted business is asked again after this, each time after twice as long. */
+const EMPTY_MIN_MS = 60_000
+const EMPTY_MAX_MS = 86_400_000
+
+/** When a store that had nothing of a business is asked again. */
+type Empty = { waitMs: number; until: number }
 
 /**
  * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
@@ -53,14 +59,32 @@ export function makeUpkeep(
   options: Pick<ThumbupJobOptions, 'tombstoneMs' | 'archiveAfterMs' | 'deleted'>,
 ) {
   const figures: UpkeepFigures = { purged: 0, archived: 0, removed: 0 }
+  const forgetting = options.deleted.map((business) => ({
+    business,
+    // The hot store first: nothing that is dirty there may come back into the record store afterwards.
+    steps: [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts].map((chunk) => ({ chunk, empty: { waitMs: 0, until: 0 } })),
+  }))
 
-  /** Until nothing is left; `count` is told what each chunk did. */
-  async function exhaust(mayGoOn: () => boolean, chunk: () => Promise<number>, count: (done: number) => void): Promise<void> {
-    while (mayGoOn()) {
+  /** Until nothing is left; `count` is told what each chunk did. True if there was nothing from the beginning. */
+  async function exhaust(mayGoOn: () => boolean, chunk: () => Promise<number>, count: (done: number) => void): Promise<boolean> {
+    for (let isFirst = true; mayGoOn(); isFirst = false) {
       const done = await chunk()
       count(done)
-      if (done === 0) return
+      if (done === 0) return isFirst
     }
+    return false
+  }
+
+  /**
+   * To find nothing may take a walk over all that others have, and a deleted business stays in the configuration for years. So
+   * who had nothing is asked more and more rarely; not never, since a process that has not heard of the deletion may still
+   * have taken a mark.
+   */
+  async function forget(mayGoOn: () => boolean, chunk: () => Promise<number>, empty: Empty): Promise<void> {
+    if (clock.now() < empty.until) return
+    const wasEmpty = await exhaust(mayGoOn, chunk, (done) => (figures.removed += done))
+    empty.waitMs = wasEmpty ? Math.min(EMPTY_MAX_MS, Math.max(EMPTY_MIN_MS, 2 * empty.waitMs)) : 0
+    empty.until = clock.now() + empty.waitMs
   }
 
   async function round(mayGoOn: () => boolean): Promise<void> {
@@ -86,15 +110,8 @@ export function makeUpkeep(
         (done) => (figures.archived += done),
       )
     }
-    for (const business of options.deleted) {
-      // The hot store first: nothing that is dirty there may come back into the record store afterwards.
-      for (const chunk of [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts]) {
-        await exhaust(
-          mayGoOnWhole,
-          () => chunk(business, CHUNK),
-          (done) => (figures.removed += done),
-        )
-      }
+    for (const { business, steps } of forgetting) {
+      for (const { chunk, empty } of steps) await forget(mayGoOnWhole, () => chunk(business, CHUNK), empty)
     }
   }
 

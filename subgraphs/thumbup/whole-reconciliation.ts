@@ -5,11 +5,14 @@
  */
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { Drift, MarkRecords } from '../../stores/mark-records.ts'
+import { recountOneByOne } from './recount-one-by-one.ts'
 
 export type ReconciledPage = {
   /** Recounted in this page. */
   subjects: number
   owners: number
+  /** Subjects and owners that could not be, though the record store answers: `what` names one. */
+  leftOut: { what: string; error: unknown }[]
   drift: Drift[]
   ownerDrift: Awaited<ReturnType<MarkRecords['recountOwners']>>
 }
@@ -18,14 +21,23 @@ const PAGE = 500
 
 /** Rejects with RECORD_STORE_UNAVAILABLE. */
 export async function* reconcileWhole(
-  records: Pick<MarkRecords, 'listSubjects' | 'recount' | 'listOwners' | 'recountOwners'>,
+  records: Pick<MarkRecords, 'listSubjects' | 'recount' | 'listOwners' | 'recountOwners' | 'check'>,
   business: BusinessNumber,
 ): AsyncGenerator<ReconciledPage> {
+  async function recounted<T, D>(items: readonly T[], recount: (items: readonly T[]) => Promise<D[]>, nameOf: (item: T) => string) {
+    const leftOut: ReconciledPage['leftOut'] = []
+    const drift = await recount(items).catch(() =>
+      recountOneByOne(records, items, recount, (item, error) => leftOut.push({ what: nameOf(item), error })),
+    )
+    return { drift, leftOut, count: items.length - leftOut.length }
+  }
+
   for (let after: string | undefined, more = true; more;) {
     const page = await records.listSubjects(business, after, PAGE)
     if (page.length > 0) {
-      const drift = await records.recount(page.map(({ oid }) => ({ business, oid })))
-      yield { subjects: page.length, owners: 0, drift, ownerDrift: [] }
+      const subjects = page.map(({ oid }) => ({ business, oid }))
+      const { drift, leftOut, count } = await recounted(subjects, records.recount, ({ oid }) => `/${oid}`)
+      yield { subjects: count, owners: 0, leftOut, drift, ownerDrift: [] }
     }
     after = page.at(-1)?.oid
     more = page.length === PAGE
@@ -33,8 +45,9 @@ export async function* reconcileWhole(
   for (let after: string | undefined, more = true; more;) {
     const page = await records.listOwners(business, after, PAGE)
     if (page.length > 0) {
-      const ownerDrift = await records.recountOwners(page.map(({ owner }) => ({ business, owner })))
-      yield { subjects: 0, owners: page.length, drift: [], ownerDrift }
+      const owners = page.map(({ owner }) => ({ business, owner }))
+      const { drift, leftOut, count } = await recounted(owners, records.recountOwners, ({ owner }) => `, owner ${owner}`)
+      yield { subjects: 0, owners: count, leftOut, drift: [], ownerDrift: drift }
     }
     after = page.at(-1)?.owner
     more = page.length === PAGE

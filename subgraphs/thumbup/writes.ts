@@ -6,7 +6,7 @@
  * waits in this process's journal, his next go behind it; other viewers' go straight.
  */
 import { saysDown, type Degraded } from '../../core/degraded.ts'
-import type { BusinessNumber, Mark } from '../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import type { Journaling, Replay } from '../../core/journaling.ts'
 import type { Fills } from '../../core/mark-fills.ts'
 import { putMarks, type DecidedMark } from '../../core/mark-putting.ts'
@@ -67,29 +67,61 @@ export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journal
   }
 }
 
+/** Where journaled marks of a business go. */
+export type ReplayTarget = MarkWriteStores & {
+  /** The hot store has this key's change: it may be flushed. */
+  aggregate(key: MarkKey): void
+  isDeleted(business: BusinessNumber): boolean
+}
+
 /**
  * Applying what a journal holds. A mark is one last-write-wins register with the time it was given, so an entry may be
  * applied twice and late: what is newer stays. With the record store down it is put blindly, to be seen at once.
+ *
+ * A business may have got stores of its own, or lost them, since the entry was made. Its marks go where it is served from
+ * now: `targetOf` says where, `own` being the stores that this journal stands in for. Those of others are no reason to hold
+ * up a viewer, so with theirs down the entry stays and his next are applied.
  */
 export function makeMarkReplay(
-  stores: MarkWriteStores,
-  aggregate: (key: MarkWrite) => void,
+  own: ReplayTarget,
+  targetOf: (business: BusinessNumber) => ReplayTarget | undefined,
   dropped: (count: number) => void,
-  isDeleted: (business: BusinessNumber) => boolean,
+  moved: (business: BusinessNumber) => void,
 ): Replay {
+  async function put(target: ReplayTarget, all: readonly MarkWrite[], now: number): Promise<void> {
+    const { hot, records, fills, capOf, aggregate, isDeleted } = target
+    const writes = all.filter(({ business }) => !isDeleted(business))
+    if (writes.length > 0) {
+      const outcomes = await putMarks(hot, records, fills, writes, { now, capOf }, new Set())
+      // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
+      writes.forEach(aggregate)
+      dropped(outcomes.filter(({ status, record }, index) => status === 'stale' && record.mark !== writes[index]?.mark).length)
+    }
+    dropped(all.length - writes.length)
+  }
+
+  async function putElsewhere(target: ReplayTarget | undefined, writes: readonly MarkWrite[], now: number): Promise<boolean> {
+    for (const { business } of writes) moved(business)
+    if (target === undefined) return false
+    try {
+      await put(target, writes, now)
+      return true
+    } catch (error) {
+      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore')) return false
+      throw error
+    }
+  }
+
   return {
     async apply(entry) {
       if (entry.kind !== 'mark') throw new Error(`an entry of kind ${entry.kind} is in the journal of marks`)
-      const { hot, records, fills, capOf } = stores
-      const writes = entry.writes.filter(({ business }) => !isDeleted(business))
-      if (writes.length > 0) {
-        const outcomes = await putMarks(hot, records, fills, writes, { now: entry.now, capOf }, new Set())
-        // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
-        writes.forEach(aggregate)
-        dropped(outcomes.filter(({ status, record }, index) => status === 'stale' && record.mark !== writes[index]?.mark).length)
-      }
-      dropped(entry.writes.length - writes.length)
-      return true
+      const byTarget = Map.groupBy(entry.writes, ({ business }) => targetOf(business))
+      const ours = byTarget.get(own) ?? []
+      if (ours.length > 0) await put(own, ours, entry.now)
+      byTarget.delete(own)
+      let isWhole = true
+      for (const [target, writes] of byTarget) if (!(await putElsewhere(target, writes, entry.now))) isWhole = false
+      return isWhole
     },
   }
 }

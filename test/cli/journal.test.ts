@@ -43,6 +43,21 @@ describe('tidemark journal', () => {
     await close()
   })
 
+  it('lists the journals of marks of every business, those that have no stores of their own any more too', async () => {
+    for (const name of ['marks', 'marks-article']) {
+      const { own, close } = openLmdbJournals(join(folder.path, name))
+      const entry: JournalEntry = { kind: 'mark', now: 1, writes: [{ viewer: '7', business: 2, oid: 's', mark: 'LIKE', markedAt: 1 }] }
+      await own.append([entry])
+      if (name === 'marks-article') await own.park(1, 'a reason')
+      await close()
+    }
+    const listed = await run()
+    expect(listed.out).toContain(`${join('marks', 'journal-0')}  1 wait, 0 set aside\n`)
+    expect(listed.out).toContain(`${join('marks-article', 'journal-0')}  0 wait, 1 set aside\n`)
+    expect(await run('put-back', join('marks-article', 'journal-0', '1'))).toMatchObject({ status: 0 })
+    expect((await run()).out).toContain(`${join('marks-article', 'journal-0')}  1 wait, 0 set aside\n`)
+  })
+
   it('says what is wrong with a name that is not there, with no name, and with a folder without journals', async () => {
     expect((await run()).out).toContain(`no process has kept a journal in ${folder.path}`)
     await openLmdbJournals(folder.path).close()

@@ -53,7 +53,9 @@ function run(...args: string[]): Promise<{ status: number; out: string; error: s
 async function settled(url: string): Promise<void> {
   for (const end = Date.now() + 20_000; ; await sleep(50)) {
     const text = await (await fetch(new URL('/metrics', url))).text()
-    if (/^tidemark_dirty_marks 0$/m.test(text) && /^tidemark_marks_log_lag_messages 0$/m.test(text)) return
+    // Of the common stores, and of those that `article` has.
+    const waiting = [...text.matchAll(/^(?:tidemark_dirty_marks|tidemark_marks_log_lag_messages)\{business="\w*"\} (\S+)$/gm)]
+    if (waiting.length === 4 && waiting.every(([, count]) => count === '0')) return
     if (Date.now() > end) throw new Error('marks were left to persist for 20 s')
   }
 }

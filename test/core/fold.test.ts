@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
 import { makeFold, type FoldOptions } from '../../core/fold.ts'
+import { MARK_MONTH } from '../../core/migration-mark.ts'
 import { addToFilter, openFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
 import { beginningOf } from '../../core/time-ring.ts'
@@ -199,5 +200,27 @@ describe('a repair', () => {
     kept.filter = damaged(kept.filter)
     expect(await fold.repair(key)).toBe(true)
     expect([await has('7', '1'), await has('7', 'known')]).toEqual([false, true])
+  })
+
+  test('of a month that is over leaves a mark that lives as long as the newest filter, and not as long as that one', async () => {
+    const { fold, stage, state } = open({ relist: () => Promise.resolve() })
+    await stage('7', ['1'], beginningOf(MONTH - 2))
+    await fold.fold(SLOT, ['7'])
+    const kept = state.filters.get(`${MONTH - 2}:7`) as { filter: Buffer }
+    kept.filter = damaged(kept.filter)
+    expect(await fold.repair({ viewer: '7', month: MONTH - 2 })).toBe(true)
+    expect(state.filters.get(`${MARK_MONTH}:7`)?.expiresAt).toBe(MONTH)
+  })
+
+  test('that would be larger than a filter may be is refused, and the damaged one stays for somebody to look at', async () => {
+    const known = Array.from({ length: 2_200_000 }, (_, id) => ({ business: 1, oid: String(id) }))
+    const { fold, stage, records, state } = open({ rate: 0.0005, rebuild: () => Promise.resolve(known) })
+    await stage('7', ['1'])
+    await fold.fold(SLOT, ['7'])
+    const kept = state.filters.get(`${MONTH}:7`) as { filter: Buffer }
+    kept.filter = damaged(kept.filter)
+    await expect(fold.repair({ viewer: '7', month: MONTH })).rejects.toMatchObject({ code: 'PLAYS_TOO_MANY' })
+    expect(await records.listQuarantined(5)).toEqual([])
+    expect(state.filters.get(`${MONTH}:7`)?.filter).toEqual(kept.filter)
   })
 })

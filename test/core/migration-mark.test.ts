@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import {
   decodeMark,
@@ -39,6 +40,13 @@ describe('the mark of a viewer who is migrated', () => {
     for (const broken of [Buffer.of(), bytes.subarray(0, -1), Buffer.concat([bytes, bytes]), Buffer.of(0xf1, 1, 2), Buffer.of(0x4d, 2, 0)])
       expect(decodeMark(broken).size).toBe(0)
     expect(decodeMark(undefined).size).toBe(0)
+  })
+
+  test('with a byte behind its end says that nobody was, though its sum is right', () => {
+    const bytes = encodeMark(new Map([[1, { plays: 300, outside: 2, invalid: 0 }]]))
+    const longer = Buffer.concat([bytes, Buffer.of(0)])
+    longer.writeUInt32BE(crc32(longer.subarray(6), crc32(longer.subarray(0, 2))), 2)
+    expect(decodeMark(longer)).toEqual(new Map())
   })
 
   test('of which one bit is another one says that nobody was', () => {

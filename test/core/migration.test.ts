@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeFold } from '../../core/fold.ts'
 import { decodeMark, listingOf, MARK_MONTH } from '../../core/migration-mark.ts'
 import { makeMigration } from '../../core/migration.ts'
-import { openFilter } from '../../core/seen-filter.ts'
+import { addToFilter, openFilter } from '../../core/seen-filter.ts'
 import { hashSeen } from '../../core/seen-hash.ts'
 import { beginningOf, monthOf } from '../../core/time-ring.ts'
 import type { LegacyPlays } from '../../stores/legacy-plays.ts'
@@ -60,7 +60,7 @@ test('a legacy set that no filter may hold fails alone, is named, and writes not
   const { failed } = await makeFold({ hot, records }, { ...rules, migrate }).fold(SLOT, viewers)
 
   expect(failed).toMatchObject([{ viewer: 'heavy', error: { code: 'LEGACY_INVALID' } }])
-  expect(String(failed[0]?.error)).toMatch(/played:video:heavy .* would take \d+ bytes, and 3145728 is the most/)
+  expect(String(failed[0]?.error)).toMatch(/viewer "heavy" in business 1 .* would take \d+ bytes, and 3145728 is the most/)
   expect(Math.max(...written)).toBeLessThan(FILTER_BYTES_MAX)
   expect(migration.figures()).toMatchObject({ migrated: 2, plays: 8 })
   const marks = await records.getFilters(viewers.map((viewer) => ({ viewer, month: MARK_MONTH })))
@@ -71,4 +71,37 @@ test('a legacy set that no filter may hold fails alone, is named, and writes not
   expect(openFilter(filters[0]?.filter as Buffer).has(hash1, hash2)).toBe(true)
   // He is listed still.
   expect((await hot.readStaged(SLOT, viewers)).map((plays) => plays.length)).toEqual([0, 1, 0])
+})
+
+function open(listPlays: LegacyPlays['listPlays'], isOver: (month: number) => boolean = () => false) {
+  const records = openModelSeenRecords(makeSeenRecordsState())
+  const rules = { rate: RATE, isOver, expiryOf: (month: number) => month }
+  const sets = { keyOf: legacy.keyOf, listPlays }
+  const noRepair = () => Promise.resolve(false)
+  const limits = { isLive: () => true, membersPerSecond: 1e12 }
+  return { records, migrate: makeMigration(makeSteppedClock(AT), sets, records, noRepair, { ...rules, ...limits }).makeMover().migrate }
+}
+
+test('a legacy set with more members than memory is for is given up while it is read, and nothing is written', async () => {
+  const plays = Array.from({ length: 1_000_001 }, () => ({ oid: '1', playedAt: AT }))
+  let pages = 0
+  // It has no end.
+  const { records, migrate } = open(() => Promise.resolve({ plays, invalid: [], next: String(++pages) }))
+  await expect(migrate('7', [1])).rejects.toThrow(/more than 4000000/)
+  expect(pages).toBe(4)
+  expect(await records.listFilters(['7'])).toEqual([[]])
+})
+
+test('the filter of a month that is over is as small as its records allow, also if it had most of them before', async () => {
+  const ids = Array.from({ length: 20_000 }, (_, id) => String(id))
+  const plays = ids.map((oid) => ({ oid, playedAt: AT }))
+  const { records, migrate } = open(
+    () => Promise.resolve({ plays, invalid: [], next: undefined }),
+    () => true,
+  )
+  const before = addToFilter(undefined, hashSeen(1, ids.slice(1)), { rate: RATE })
+  await records.putFilters([{ viewer: '7', month: MONTH, filter: before, expected: 0, expiresAt: MONTH }])
+  expect(await migrate('7', [1])).toBe(true)
+  const [stored] = await records.getFilters([{ viewer: '7', month: MONTH }])
+  expect(stored?.filter).toEqual(addToFilter(undefined, hashSeen(1, ids), { rate: RATE, recordsMax: 0 }))
 })

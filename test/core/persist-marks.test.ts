@@ -70,6 +70,16 @@ describe('the persist step of marks', () => {
     expect(await stores.plain.hot.getMarkMany([key])).toMatchObject([{ mark: 'NONE', counted: 'NONE', pending: false }])
   })
 
+  test('the caches have the counts before the dirty marks go, or a like would vanish for a moment', async () => {
+    const key = await put('1', 'a')
+    let cached: unknown
+    stores.before('hot.clearDirtyMarks', async () => {
+      cached = await stores.plain.cache.getCountsMany([key])
+    })
+    await persist([key])
+    expect(cached).toMatchObject([{ likes: 1 }])
+  })
+
   test('an older step that refreshes the cache late does not bring an older count back', async () => {
     const first = await put('1', 'a')
     let isHeld = true

@@ -137,10 +137,15 @@ export const viewerOf = (id: string, ...scopes: string[]) => ({ id, scopes })
 
 export type Answer = { data: any; errors: { code: unknown; path: unknown; message: string }[]; degraded: string[] }
 
-/** A process that serves on these stores, with a journal of its own. */
-export function serveThumbup(opened: MarkedStores, config: Config = thumbupConfig(), options: ThumbupOptions & { journal?: boolean } = {}) {
+/** A process that serves on these stores, with a journal of its own; `abandoned`: folders of others that it replays. */
+export function serveThumbup(
+  opened: MarkedStores,
+  config: Config = thumbupConfig(),
+  options: ThumbupOptions & { journal?: boolean; abandoned?: readonly string[] } = {},
+) {
   const errors: unknown[] = []
-  const journals: Journals | undefined = options.journal === false ? undefined : openLmdbJournals(opened.folder)
+  const { abandoned = [] } = options
+  const journals: Journals | undefined = options.journal === false ? undefined : openLmdbJournals(opened.folder, { abandoned })
   const subgraph: ThumbupSubgraph = makeThumbupSubgraph(
     systemClock,
     { ...opened.stores, journals },

@@ -9,6 +9,7 @@ import { connect } from '../../../stores/redis/connection.ts'
 import { openRedisCountCache } from '../../../stores/redis/count-cache.ts'
 import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
 import { openRedisMarkStore } from '../../../stores/redis/mark-store.ts'
+import { countNames } from '../../../stores/redis/walking.ts'
 import { regionTags } from '../../../stores/redis/region-tags.ts'
 import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark } from '../../contracts/marks.ts'
 import { keyOf, report, write } from '../../contracts/reports.ts'
@@ -44,6 +45,24 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
   })
   /** All but that of format and regions. */
   const keys = async () => (await redis.keys('*')).filter((key) => key !== 'tm:marks:meta').sort()
+
+  it('what a business has is counted no further than to a limit, each viewer once, so that memory has one too', async () => {
+    for (let viewer = 1; viewer <= 5; viewer++) {
+      await marks.putMarks(
+        [markOf(String(viewer), '7', 'LIKE', at, { blind: true }), markOf(String(viewer), '8', 'DISLIKE', at, { blind: true })],
+        {
+          now: at,
+          cap: CAP,
+        },
+      )
+    }
+    expect(await marks.countViewers(1)).toBe(5)
+    const connection = connect({ urls: servers.urls })
+    const viewerIn = (key: string): string | undefined => /:(\d+):1$/.exec(key)?.[1]
+    expect(await countNames(connection, 'tm:user:*', viewerIn, 3)).toBe(3)
+    expect(await countNames(connection, 'tm:user:*', viewerIn, 10)).toBe(5)
+    connection.close()
+  })
 
   it('likes and dislikes are sorted sets of oids by time, and pending marks and tombstones stand beside them only while they must', async () => {
     await fill(marks, '42')

@@ -1,0 +1,95 @@
+/** `tidemark reconcile` past what is damaged: on embedded stores, one with a broken block, one that does not fit its configuration. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exitStatus } from '../../cli/reconcile.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { blockKey, makeMarkShelf, plainMarkKey } from '../../stores/lmdb/mark-keys.ts'
+import { openLmdbMarkRecords } from '../../stores/lmdb/mark-records.ts'
+import { openMarkTables } from '../../stores/lmdb/mark-tables.ts'
+import { decodeCounts, encodeCounts } from '../../stores/lmdb/mark-values.ts'
+
+const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-reconcile-'))
+const MARKED_AT = 1_700_000_000_000
+const [VIDEO, ARTICLE, COMIC] = [1, 2, 3]
+
+function run(...args: string[]): Promise<{ status: number; out: string; error: string }> {
+  const flags = ['--config', join(folder, 'tidemark.yaml'), '--data', join(folder, 'data')]
+  return new Promise((resolve) => {
+    execFile(process.execPath, [COMMAND, 'reconcile', ...args, ...flags], { cwd: folder }, (failure, out, error) =>
+      resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
+    )
+  })
+}
+
+/** Four subjects, five likes each, in the data folder `name`. */
+async function fill(name: string, regions: number, businesses: readonly number[]): Promise<void> {
+  const environment = openEnvironment(join(folder, name), { regions, sizeMaxGb: 1 })
+  const records = openLmdbMarkRecords(environment)
+  for (const business of businesses) {
+    const rows = Array.from({ length: 20 }, (_, at) => ({
+      key: { viewer: String(at + 1), business, oid: String(1 + (at % 4)) },
+      record: { mark: 'LIKE' as const, markedAt: MARKED_AT + at, version: (MARKED_AT + at) * 1_024 },
+    }))
+    await records.applyMarks(rows, [])
+  }
+  await environment.close()
+}
+
+async function change(task: (tables: ReturnType<typeof openMarkTables>) => void): Promise<void> {
+  const environment = openEnvironment(join(folder, 'data'), { regions: 4, sizeMaxGb: 1 })
+  const tables = openMarkTables(environment)
+  await environment.write(() => task(tables))
+  await environment.close()
+}
+
+beforeAll(async () => {
+  const businesses = [
+    { number: VIDEO, name: 'video', entity: 'Video' },
+    { number: ARTICLE, name: 'article', entity: 'Article', thumbup: { stores: { data: join(folder, 'article') } } },
+    { number: COMIC, name: 'comic', entity: 'Comic' },
+  ]
+  writeFileSync(join(folder, 'tidemark.yaml'), JSON.stringify({ stores: { regions: 4, sizeMaxGb: 1 }, businesses }))
+  await fill('data', 4, [VIDEO, COMIC])
+  // As if it had been made with another configuration.
+  await fill('article', 8, [ARTICLE])
+  await change(({ likers }) => {
+    const noBlock = Buffer.from([0xb1, 1, 2, 3, 4, 1, 9, 9, 9, 9])
+    void likers.put(blockKey(makeMarkShelf(VIDEO, '2'), { markedAt: 1_600_000_000_000, id: '99' }), noBlock)
+  })
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('what cannot be counted', () => {
+  test('is named, all the rest is counted, and the status says neither "differs" nor "does not answer"', async () => {
+    const { status, out } = await run()
+    expect(out).toMatch(/^UNREAD video\/2: DATA_DAMAGED: /m)
+    expect(out).toContain('video: 3 subjects and 0 owners recounted, 0 differ, 1 cannot be counted')
+    expect(out).toMatch(/^article: not recounted, or not to its end: DATA_INCOMPATIBLE: .*region/m)
+    expect(out).toContain('comic: 4 subjects and 0 owners recounted, 0 differ\n')
+    expect(status).toBe(3)
+    expect((await run('--business', 'comic')).status).toBe(0)
+  })
+
+  test('ends as a mistake in the command does; a count that differs as well is the graver news', async () => {
+    expect(await run('--business', 'nobody')).toMatchObject({ status: 3, error: expect.stringMatching(/^BUSINESS_UNKNOWN/) })
+    await change(({ counts }) => {
+      const key = plainMarkKey(COMIC, '3')
+      const held = decodeCounts(counts.getBinary(key) as Buffer)
+      void counts.put(key, encodeCounts({ ...held, counts: { ...held.counts, likes: held.counts.likes + 1 } }))
+    })
+    const { status, out } = await run()
+    expect(out).toContain('DRIFT  comic/3: 6 likes and 0 dislikes are counted, 5 and 0 are stored')
+    expect(status).toBe(1)
+  })
+})
+
+test('the gravest news is the status', () => {
+  expect(exitStatus({ drifting: 0, unchecked: 0, unreadable: 0 })).toBe(0)
+  expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 0 })).toBe(2)
+  expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 1 })).toBe(3)
+  expect(exitStatus({ drifting: 1, unchecked: 1, unreadable: 1 })).toBe(1)
+})
