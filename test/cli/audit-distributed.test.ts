@@ -9,7 +9,9 @@ const servers = [await service('redis'), await service('kafka'), await service('
 describe.skipIf(servers.includes(undefined))('two gateways and a job', () => {
   let deployment: Deployment
   beforeAll(async () => {
-    deployment = await startDeployment({ gateways: 2, settings: { history: { flushAgeMaxMs: 500, sweepAfterMs: 60_000 } } })
+    const history = { flushAgeMaxMs: 500, sweepAfterMs: 60_000 }
+    const thumbup = { flushAgeMaxMs: 100, windowMs: 200, countsWindowMs: 100 }
+    deployment = await startDeployment({ gateways: 2, settings: { history, thumbup } })
   })
   afterAll(() => deployment?.remove())
 

@@ -89,6 +89,9 @@ const repeating = listing('lists an entry again on the next page', ({ edges, pag
   edges.unshift(edges[0])
   if (pageInfo.hasNextPage) edges.splice(-2, 1)
 })
+const disordered = listing('lists two in the wrong order', ({ edges }) => {
+  if (edges.length > 5) [edges[1], edges[4]] = [edges[4], edges[1]]
+})
 const cutOff = listing(
   'ends where the hot store ends',
   ({ pageInfo }, asked) => void (asked.variables.after && (pageInfo.hasNextPage = false)),
@@ -221,7 +224,7 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
   ],
   'mark-for-another-with-scope': [givesNoScope(/AuditMark\b/), marking('marks for him who asks', () => ({ viewer: null }))],
   'likes-at-once': [withoutFirst, fakeMark, fakeUndo, listing('lists the oldest first', ({ edges }) => void edges.reverse()), byArrival],
-  'likes-paged': [skipping, repeating, listing('lists a page backwards', ({ edges }) => void edges.reverse())],
+  'likes-paged': [skipping, repeating, disordered],
   'likers-at-once': [withoutFirst, fakeMark, fakeUndo],
   'likes-of-others-forbidden': [
     givesEveryScope(/AuditLikes\b/),
@@ -247,7 +250,7 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
       make: () => ({ open: (asked) => askedWith(asked, { variables: { ...asked.variables, ids: asked.variables.ids.slice(0, 1) } }) }),
     },
   ],
-  'likers-paged': [skipping, repeating, withoutFirst, listing('lists a page backwards', ({ edges }) => void edges.reverse())],
+  'likers-paged': [skipping, repeating, withoutFirst, disordered],
   'long-likes-stay': [cutOff, skipping, fakeUndo],
   'counts-for-everybody': [fakeMark, countsNeverFall],
   'mark-settles': [
