@@ -40,7 +40,7 @@ const optionsOf = (more: Partial<AuditRun> = {}): AuditRun => ({
   conflict: 'newest',
   glance: true,
   waitMs: 30_000,
-  eventMaxMs: 5_000,
+  eventMaxMs: 30_000,
   only: undefined,
   ...more,
 })
