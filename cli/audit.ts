@@ -1,9 +1,9 @@
 /**
- * `tidemark audit URL`: what must always hold of watch history, checked against a running deployment of either shape by
- * its address, over GraphQL as any client speaks it. One line per check; false if one failed.
+ * `tidemark audit URL`: what must always hold of watch history, feed existence and thumbup, checked against a running
+ * deployment of either shape by its address, over GraphQL as any client speaks it. One line per check; false if one failed.
  *
  * The checks that wait for the write-back write first and share the waiting; so a run takes as long as the deployment
- * aggregates (`history.flushAgeMaxMs`) and some seconds.
+ * aggregates (`history.flushAgeMaxMs`), or six windows of thumbup (`thumbup.windowMs`), and some seconds.
  */
 import { TidemarkError } from '../core/errors.ts'
 import type { ConflictRule } from '../core/merge.ts'

@@ -118,7 +118,12 @@ program
   .option('--business <name>', 'the business to try (default the first of video, article, comic, audio that is configured)')
   .addOption(new Option('--conflict <rule>', 'the rule of this business').choices(CONFLICT_RULES).default('newest'))
   .option('--no-glance', 'this business takes no report for a glance (glanceMax: 0)')
-  .option('--wait <seconds>', 'how long the write-back may take; 0 leaves out what depends on it', wholeFrom(0, 86_400), 150)
+  .option(
+    '--wait <seconds>',
+    'how long the write-back, and counts for everybody, may take; 0 leaves out what depends on it',
+    wholeFrom(0, 86_400),
+    150,
+  )
   .option('--only <ids>', 'checks whose ids begin with these, separated by commas', (text) => text.split(','))
   .action(async (url: string, flags) => {
     const { auditFromFlags } = await import('./audit.ts')

@@ -7,11 +7,13 @@
  */
 import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import type { ConflictRule } from '../../core/merge.ts'
 import { readMetrics } from '../api-client.ts'
 import { headersOf, type Identity } from './identity.ts'
-import { CheckFailed, CheckSkipped } from './outcome.ts'
+import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
+import { MARK_BATCH, type MarkInput } from './operations.ts'
 import { makeViewer, type AuditViewer } from './viewer.ts'
 
 export type AuditOptions = {
@@ -44,12 +46,16 @@ const BUSINESSES = ['video', 'article', 'comic', 'audio']
 /** Greater than what any business would take for a glance. */
 export const REAL_POSITION = 600_000
 const LOOK_EVERY_MS = 250
+const ASK_EVERY_MS = 100
+const UNDONE_AT_ONCE = 500
 
 /** Throws if the deployment cannot be audited at all: it is not there, knows nobody, or has no such business. */
 export async function makeAudit(options: AuditOptions) {
   const { url, identity } = options
   const run = randomBytes(5).toString('hex')
   const viewers: AuditViewer[] = []
+  /** Who set marks, and whose they are. */
+  const marked = new Map<AuditViewer, Map<string, MarkInput>>()
   let made = 0
 
   async function makeOne(business: string, entity: string | undefined, scopes: readonly string[] = []): Promise<AuditViewer> {
@@ -119,12 +125,36 @@ export async function makeAudit(options: AuditOptions) {
       if (options.waitMs === 0) throw new CheckSkipped('needs to wait for the write-back, and --wait is 0')
       return waitUntilQuiet(url, options.job ?? url, options.waitMs)
     },
+    /** Asks until the answer is this one, for what everybody sees some windows later. Throws CheckFailed if that takes too long. */
+    async settled<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
+      if (options.waitMs === 0) throw new CheckSkipped('needs to wait for what everybody sees, and --wait is 0')
+      for (const until = performance.now() + options.waitMs; ; await wait(ASK_EVERY_MS)) {
+        const isLast = performance.now() >= until
+        const seen = await read()
+        if (isDeepStrictEqual(seen, expected)) return
+        if (isLast) expectEqual(`${what}, for ${options.waitMs / 1_000} s,`, seen, expected)
+      }
+    },
+    /** Milliseconds that `settled` waits. */
+    waitMs: options.waitMs,
+    /** Marks to be undone at the end. */
+    noteMarks(viewer: AuditViewer, inputs: readonly MarkInput[]): void {
+      const noted = marked.get(viewer) ?? new Map<string, MarkInput>()
+      marked.set(viewer, noted)
+      for (const { viewer: of, business: its = business, id } of inputs) {
+        const undo: MarkInput = { ...(of === undefined ? {} : { viewer: of }), business: its, id, mark: 'NONE' }
+        noted.set(JSON.stringify([of, its, id]), undo)
+      }
+    },
     /** Takes back what the audit wrote. Resolves to how many viewers could not be cleared. */
     async cleanUp(): Promise<number> {
       if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
       const clearing = probes.map((each, index) => `b${index}: clearHistory(business: ${JSON.stringify(each.business)}) { clearedAt }`)
       const text = `mutation AuditCleanUp { ${clearing.join(' ')} resumeHistory { paused } }`
-      const done = await Promise.all(viewers.map((viewer) => isDone(viewer.data(text))))
+      const done = await Promise.all([
+        ...viewers.map((viewer) => isDone(viewer.data(text))),
+        ...Array.from(marked, ([viewer, noted]) => isDone(undoMarks(viewer, [...noted.values()]))),
+      ])
       return done.filter((each) => !each).length
     },
   }
@@ -184,6 +214,10 @@ async function countReports(url: string): Promise<number | undefined> {
 async function deleteWritten(viewer: AuditViewer): Promise<void> {
   const ids = [...viewer.written]
   for (let i = 0; i < ids.length; i += 200) await viewer.deleteHistory(ids.slice(i, i + 200))
+}
+
+async function undoMarks(viewer: AuditViewer, undos: readonly MarkInput[]): Promise<void> {
+  for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { inputs: undos.slice(i, i + UNDONE_AT_ONCE) })
 }
 
 function isDone(work: Promise<unknown>): Promise<boolean> {

@@ -1,30 +1,34 @@
-/** A subscription to `progressChanged` over server-sent events, read as they come. */
+/** A subscription over server-sent events, read as they come. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { CheckFailed } from './outcome.ts'
 import { reasonOf, type AnswerError } from './answer.ts'
 import type { Change } from './operations.ts'
 
-export type Changes = {
-  /** The next change; undefined if none comes within `maxMs`. Throws CheckFailed if the stream told an error. */
-  next(maxMs: number): Promise<Change | undefined>
+export type Changes = Events<Change>
+
+export type Events<E> = {
+  /** The next event; undefined if none comes within `maxMs`. Throws CheckFailed if the stream told an error. */
+  next(maxMs: number): Promise<E | undefined>
   /** The codes of the errors that the stream told, once one came or `maxMs` are over. */
   errorCodes(maxMs: number): Promise<(string | undefined)[]>
   end(): void
 }
 
-type Event = { data?: { progressChanged?: Change } | null; errors?: readonly AnswerError[] }
+type Event = { data?: Record<string, unknown> | null; errors?: readonly AnswerError[] }
 
 const LOOK_EVERY_MS = 10
 const OPEN_MAX_MS = 30_000
 
-export async function openChanges(
+/** `field`: that of the subscription. */
+export async function openEvents<E>(
   url: string,
   headers: Record<string, string>,
   query: string,
   variables: Record<string, unknown>,
-): Promise<Changes> {
+  field: string,
+): Promise<Events<E>> {
   const stop = new AbortController()
-  const changes: Change[] = []
+  const events: E[] = []
   const errors: AnswerError[] = []
   const late = setTimeout(() => stop.abort(), OPEN_MAX_MS)
   const response = await fetch(url, {
@@ -40,7 +44,8 @@ export async function openChanges(
 
   function take(event: Event): void {
     errors.push(...(event.errors ?? []))
-    if (event.data?.progressChanged) changes.push(event.data.progressChanged)
+    const told = event.data?.[field]
+    if (told !== undefined && told !== null) events.push(told as E)
   }
 
   // Who asks is judged before the stream begins: that is a plain answer in JSON.
@@ -57,10 +62,10 @@ export async function openChanges(
 
   return {
     async next(maxMs) {
-      await waitFor(maxMs, () => changes.length > 0 || errors.length > 0)
+      await waitFor(maxMs, () => events.length > 0 || errors.length > 0)
       const [error] = errors
       if (error !== undefined) throw new CheckFailed('a stream without errors', `${error.extensions?.code ?? 'no code'}: ${error.message}`)
-      return changes.shift()
+      return events.shift()
     },
     async errorCodes(maxMs) {
       await waitFor(maxMs, () => errors.length > 0)

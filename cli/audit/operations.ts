@@ -86,3 +86,57 @@ export function historyQuery(entity: string | undefined): string {
   }
 }`
 }
+
+export type MarkInput = { id: string; mark: string; business?: string; viewer?: string; source?: string; markedAt?: number }
+export type MarkPayload = {
+  outcome: string
+  code: string | null
+  message: string | null
+  oldMark: string | null
+  newMark: string | null
+  changed: boolean | null
+  state: string | null
+  likeCount: number | null
+  dislikeCount: number | null
+}
+
+const MARKED = '{ outcome code message oldMark newMark changed state likeCount dislikeCount }'
+
+export const MARK = `mutation AuditMark($business: String!, $id: ID!, $mark: Mark!, $source: String, $markedAt: Timestamp, $viewer: ID) {
+  mark(business: $business, id: $id, mark: $mark, source: $source, markedAt: $markedAt, viewer: $viewer) ${MARKED}
+}`
+export const MARK_BATCH = `mutation AuditMarkBatch($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) ${MARKED} }`
+/** For everybody; `STATES` is for viewers. */
+export const COUNTS = `query AuditCounts($business: String!, $ids: [ID!]!) {
+  thumbups(business: $business, ids: $ids) { business id likeCount dislikeCount }
+}`
+export const STATES = `query AuditStates($business: String!, $ids: [ID!]!) {
+  thumbups(business: $business, ids: $ids) { business id likeCount dislikeCount viewerMark }
+}`
+const PAGE = 'pageInfo { hasNextPage hasPreviousPage startCursor endCursor }'
+export const LIKERS = `query AuditLikers($business: String!, $id: ID!, $first: Int! = 20, $after: String) {
+  thumbups(business: $business, ids: [$id]) { likers(first: $first, after: $after) { edges { cursor markedAt node { id } } ${PAGE} } }
+}`
+export const LIKES = `query AuditLikes($user: ID, $business: String!, $first: Int! = 20, $after: String) {
+  thumbupUser(id: $user) {
+    likes(business: $business, first: $first, after: $after) { edges { cursor node { business oid markedAt } } ${PAGE} }
+  }
+}`
+export const RECEIVED =
+  'query AuditReceived($user: ID!, $business: String!) { thumbupUser(id: $user) { likesReceived(business: $business) } }'
+export const REGISTER = `mutation AuditRegister($business: String!, $inputs: [SubjectInput!]!) {
+  registerSubjects(business: $business, inputs: $inputs) { id registered code message }
+}`
+export const RECONCILE = `query AuditReconcile($business: String!, $ids: [ID!]!) {
+  reconcile(business: $business, ids: $ids) { checked unchecked drift { id } ownerDrift { owner } }
+}`
+export const COUNTS_CHANGED = `subscription AuditCountsChanged($business: String!, $ids: [ID!]!) {
+  countsChanged(business: $business, ids: $ids) { business counts { id likeCount dislikeCount version } }
+}`
+
+/** The newest entry of a history, with what is thought of it. */
+export function markedEntityQuery(entity: string): string {
+  return `query AuditMarkedEntity {
+  viewerHistory(first: 1) { edges { node { subject { ... on ${entity} { id likeCount dislikeCount viewerMark } } } } }
+}`
+}

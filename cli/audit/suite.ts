@@ -6,6 +6,10 @@ import { durability } from './durability.ts'
 import { existence, existenceStays } from './existence.ts'
 import { existenceBadInput } from './existence-bad-input.ts'
 import { health } from './health.ts'
+import { markBadInput } from './mark-bad-input.ts'
+import { markLists, markListsStay } from './mark-lists.ts'
+import { markSums } from './mark-sums.ts'
+import { markWrites } from './mark-writes.ts'
 import { order } from './order.ts'
 import { pages } from './pages.ts'
 import { subscriptions } from './subscriptions.ts'
@@ -23,8 +27,11 @@ export const PROMPT_CHECKS: readonly Check[] = [
   ...subscriptions,
   ...existence,
   ...existenceBadInput,
+  ...markWrites,
+  ...markLists,
+  ...markBadInput,
   ...health,
 ]
 
 /** These do: they run side by side, after the others. */
-export const PATIENT_CHECKS: readonly Check[] = [...durability, ...existenceStays]
+export const PATIENT_CHECKS: readonly Check[] = [...durability, ...existenceStays, ...markListsStay, ...markSums]

@@ -3,7 +3,7 @@
  * What is meant to fail is asked with `ask`, which hands every answer back.
  */
 import { askGraphQL, type Answer } from './answer.ts'
-import { openChanges, type Changes } from './changes.ts'
+import { openEvents, type Changes } from './changes.ts'
 import { CheckFailed } from './outcome.ts'
 import {
   BATCH,
@@ -133,6 +133,6 @@ export function makeViewer(
     pause: async () => (await data<{ pauseHistory: { paused: boolean } }>(PAUSE)).pauseHistory.paused,
     resume: async () => (await data<{ resumeHistory: { paused: boolean } }>(RESUME)).resumeHistory.paused,
     isPaused: async () => (await data<{ historySettings: { paused: boolean } }>(SETTINGS)).historySettings.paused,
-    openChanges: (since) => openChanges(url, headers, CHANGES, { since: since ?? null }),
+    openChanges: (since) => openEvents(url, headers, CHANGES, { since: since ?? null }, 'progressChanged'),
   }
 }

@@ -1,4 +1,4 @@
-/** The audit of the distributed shape: two gateways and a job on Redis, Kafka and MariaDB. */
+/** The audit of the distributed shape: two gateways and two jobs on Redis, Kafka and MariaDB. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { audit } from '../../cli/audit.ts'
 import { startDeployment, type Deployment } from '../support/deployment.ts'
@@ -6,10 +6,12 @@ import { service } from '../support/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
-describe.skipIf(servers.includes(undefined))('two gateways and a job', () => {
+describe.skipIf(servers.includes(undefined))('two gateways and two jobs', () => {
   let deployment: Deployment
   beforeAll(async () => {
-    deployment = await startDeployment({ gateways: 2, settings: { history: { flushAgeMaxMs: 500, sweepAfterMs: 60_000 } } })
+    const history = { flushAgeMaxMs: 500, sweepAfterMs: 60_000 }
+    const thumbup = { flushAgeMaxMs: 100, windowMs: 200, countsWindowMs: 100 }
+    deployment = await startDeployment({ gateways: 2, markJobs: 1, settings: { history, thumbup } })
   })
   afterAll(() => deployment?.remove())
 
@@ -26,7 +28,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and a job', () => {
         conflict: 'newest',
         glance: true,
         waitMs: 60_000,
-        eventMaxMs: 5_000,
+        eventMaxMs: 30_000,
         only: undefined,
       },
       (line) => lines.push(line),

@@ -13,6 +13,7 @@ import { ask, makeServiceFolder, startService, type Service } from '../support/s
 const SECRET = 'an audit signs tokens with this key'
 const CHECKS = [...PROMPT_CHECKS, ...PATIENT_CHECKS]
 const history = { flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 }
+const thumbup = { flushAgeMaxMs: 20, windowMs: 50, countsWindowMs: 20, sweepAfterMs: 1_000, sweepEveryMs: 200 }
 const businesses = [
   { number: 1, name: 'video', entity: 'Video' },
   { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
@@ -38,14 +39,14 @@ const optionsOf = (more: Partial<AuditRun> = {}): AuditRun => ({
   business: undefined,
   conflict: 'newest',
   glance: true,
-  waitMs: 4_000,
-  eventMaxMs: 5_000,
+  waitMs: 30_000,
+  eventMaxMs: 30_000,
   only: undefined,
   ...more,
 })
 
 beforeAll(async () => {
-  service = await startService({ folder, settings: { auth: { secret: SECRET }, history, businesses } })
+  service = await startService({ folder, settings: { auth: { secret: SECRET }, history, thumbup, businesses } })
   first = await startFaultyProxy(service.url)
   second = await startFaultyProxy(service.url)
 })
@@ -67,7 +68,7 @@ describe('a service that keeps its promises', () => {
     const { ok, lines } = await run()
     expect(lines.filter(unlike('ok'))).toEqual([
       expect.stringContaining('skipped  token-expired'),
-      'now waiting for the write-back, 4 s at most',
+      'now waiting for the write-back, 30 s at most',
       expect.stringMatching(`^${CHECKS.length} checks in .* s: ${CHECKS.length - 1} ok, 0 failed, 1 skipped$`),
     ])
     expect(ok).toBe(true)

@@ -14,6 +14,7 @@ import {
   type PlannedFault,
 } from './fault-kinds.ts'
 import { EXISTENCE_FAULTS } from './audit-existence-faults.ts'
+import { MARK_FAULTS } from './audit-mark-faults.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
@@ -305,6 +306,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     answeringAt('counts nothing', '/metrics', (answer) => ({ ...answer, text: 'tidemark_reports_total{outcome="accepted"} 7\n' })),
   ],
   ...EXISTENCE_FAULTS,
+  ...MARK_FAULTS,
   'write-back-drains': [
     ...['tidemark_dirty_keys', 'tidemark_log_lag_messages'].map((name) =>
       answeringAt(`has ${name} left`, '/metrics', (answer) => ({

@@ -55,7 +55,8 @@ export function halfDoing(name: string, operation: RegExp, part: (asked: Asked) 
 }
 
 function refuses({ json }: Told): boolean {
-  return json?.errors !== undefined || [json?.data?.reportProgress].flat().some((payload: any) => payload?.outcome === 'REJECTED')
+  const payloads = [json?.data?.reportProgress, json?.data?.mark].flat()
+  return json?.errors !== undefined || payloads.some((payload: any) => payload?.outcome === 'REJECTED')
 }
 
 /** Rejections and errors keep their message and change their code, or keep their code and say nothing. */
@@ -70,7 +71,8 @@ export function refusing(name: string, change: { code: string } | { message: str
           if ('code' in change) error.extensions.code = change.code
           else error.message = change.message
         }
-        const payloads = [json?.data?.reportProgress, json?.data?.reportProgressBatch].flat().filter((payload) => payload?.code)
+        const { reportProgress, reportProgressBatch, mark, markBatch, registerSubjects } = json?.data ?? {}
+        const payloads = [reportProgress, reportProgressBatch, mark, markBatch, registerSubjects].flat().filter((payload) => payload?.code)
         for (const payload of payloads) Object.assign(payload, change)
         return told(json, status)
       },

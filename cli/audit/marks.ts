@@ -1,0 +1,164 @@
+/**
+ * The calls of thumbup, as checks make them. Subjects of checks have ids of chance, so that their counts are the audit's
+ * alone; every mark is noted, and undone at the end. Owners that were registered stay, with no likes.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Audit } from './audited.ts'
+import { codesOf } from './answer.ts'
+import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
+import {
+  COUNTS,
+  LIKERS,
+  LIKES,
+  MARK,
+  MARK_BATCH,
+  RECEIVED,
+  REGISTER,
+  STATES,
+  type MarkInput,
+  type MarkPayload,
+  type PageInfo,
+} from './operations.ts'
+import type { AuditViewer } from './viewer.ts'
+
+export type State = { business: string; id: string; likeCount: number | null; dislikeCount: number | null; viewerMark: string | null }
+export type Registered = { id: string; registered: boolean; code: string | null; message: string | null }
+/** One page of likers or of likes; `id` is the viewer's or the subject's. */
+export type MarkPage = { entries: { id: string; markedAt: number; cursor: string }[]; pageInfo: PageInfo }
+export type PageVariables = { first?: number; after?: string | null }
+
+export type Thumbup = Awaited<ReturnType<typeof thumbup>>
+
+const BATCH_MAX = 500
+const ASK_EVERY_MS = 50
+/** A list that does not end is a finding, not a reason to read for ever. */
+const PAGES_MAX = 100
+
+/** Throws CheckSkipped where the deployment does not serve thumbup, or not for this business. */
+export async function thumbup(audit: Audit, business = audit.business) {
+  const probe = await audit.nobody.ask(COUNTS, { business, ids: ['1'] })
+  if (probe.errors.some(({ message }) => message.startsWith('Cannot query field "thumbups"')))
+    throw new CheckSkipped('this deployment does not serve thumbup')
+  if (codesOf(probe).some((code) => code === 'BUSINESS_UNKNOWN' || code === 'BUSINESS_DELETED'))
+    throw new CheckSkipped(`nothing of ${business} can be liked here: name a business of which it can with --business`)
+
+  async function markMany(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<MarkPayload[]> {
+    const sent = inputs.map((input) => ({ business, ...input }))
+    audit.noteMarks(viewer, sent)
+    const { markBatch } = await viewer.data<{ markBatch: MarkPayload[] }>(MARK_BATCH, { inputs: sent })
+    return markBatch.map(orSkip)
+  }
+
+  async function states(viewer: AuditViewer, ids: readonly string[], of = business): Promise<State[]> {
+    return (await viewer.data<{ thumbups: State[] }>(STATES, { business: of, ids })).thumbups
+  }
+
+  async function likers(viewer: AuditViewer, id: string, variables: PageVariables = {}): Promise<MarkPage> {
+    type Page = { edges: { cursor: string; markedAt: number; node: { id: string } }[]; pageInfo: PageInfo }
+    const data = await viewer.data<{ thumbups: { likers: Page | null }[] }>(LIKERS, { business, id, ...variables })
+    const { edges, pageInfo } = known('likers', data.thumbups[0]?.likers)
+    return { entries: edges.map(({ cursor, markedAt, node }) => ({ id: node.id, markedAt, cursor })), pageInfo }
+  }
+
+  async function likes(viewer: AuditViewer, variables: PageVariables = {}, user: string | null = null): Promise<MarkPage> {
+    type Page = { edges: { cursor: string; node: { business: string; oid: string; markedAt: number } }[]; pageInfo: PageInfo }
+    const data = await viewer.data<{ thumbupUser: { likes: Page | null } }>(LIKES, { business, user, ...variables })
+    const { edges, pageInfo } = known('likes', data.thumbupUser.likes)
+    return { entries: edges.map(({ cursor, node }) => ({ id: node.oid, markedAt: node.markedAt, cursor })), pageInfo }
+  }
+
+  return {
+    business,
+    markMany,
+    states,
+    /** Of subjects that only this viewer marks. */
+    ownStates: (viewer: AuditViewer, ids: readonly string[], of = business) => withoutOverlap(audit, () => states(viewer, ids, of)),
+    likers,
+    likes,
+    async mark(viewer: AuditViewer, id: string, mark: string, more: Partial<MarkInput> = {}): Promise<MarkPayload> {
+      const input = { business, id, mark, ...more }
+      audit.noteMarks(viewer, [input])
+      return orSkip((await viewer.data<{ mark: MarkPayload }>(MARK, input)).mark)
+    },
+    /** As many as it takes, all of which must be accepted. */
+    async markAll(viewer: AuditViewer, inputs: readonly MarkInput[]): Promise<void> {
+      for (let i = 0; i < inputs.length; i += BATCH_MAX) {
+        const answers = await markMany(viewer, inputs.slice(i, i + BATCH_MAX))
+        const refused = answers.find(({ outcome }) => outcome !== 'ACCEPTED')
+        if (refused !== undefined) throw new CheckFailed('every mark to be accepted', `${refused.outcome}: ${refused.message}`)
+      }
+    },
+    async marksOf(viewer: AuditViewer, ids: readonly string[]): Promise<(string | null)[]> {
+      return (await states(viewer, ids)).map(({ viewerMark }) => viewerMark)
+    },
+    /** As likes and dislikes; who asks sees his own at once. */
+    async counts(viewer: AuditViewer, ids: readonly string[], of = business): Promise<(number | null)[][]> {
+      const { thumbups } = await viewer.data<{ thumbups: State[] }>(COUNTS, { business: of, ids })
+      return thumbups.map(({ likeCount, dislikeCount }) => [likeCount, dislikeCount])
+    },
+    async received(viewer: AuditViewer, owner: string): Promise<number | null> {
+      const data = await viewer.data<{ thumbupUser: { likesReceived: number | null } }>(RECEIVED, { user: owner, business })
+      return data.thumbupUser.likesReceived
+    },
+    async register(viewer: AuditViewer, ids: readonly string[], owner: string): Promise<void> {
+      const inputs = ids.map((id) => ({ id, owner }))
+      const { registerSubjects } = await viewer.data<{ registerSubjects: Registered[] }>(REGISTER, { business, inputs })
+      const expected = ids.map((id) => ({ id, registered: true, code: null, message: null }))
+      expectEqual('what the registration answers', registerSubjects, expected)
+    },
+  }
+}
+
+/**
+ * Counts that only who reads them moves, each 0 or 1. For the moment in which a mark is in everybody's counts and still waits
+ * as his own, he may see it twice (ARCHITECTURE.md): that is no finding unless it lasts.
+ */
+export async function withoutOverlap<T extends Pick<State, 'likeCount' | 'dislikeCount'>>(
+  { eventMaxMs }: Audit,
+  read: () => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+  for (const until = performance.now() + eventMaxMs; ; await wait(ASK_EVERY_MS)) {
+    const seen = await read()
+    const isTwice = seen.some(({ likeCount, dislikeCount }) => likeCount === 2 || dislikeCount === 2)
+    if (!isTwice || performance.now() >= until) return seen
+  }
+}
+
+/** The same of an answer, which cannot be had again. */
+export function withoutTwice(payload: MarkPayload): MarkPayload {
+  const once = (count: number | null) => (count === 2 ? 1 : count)
+  return { ...payload, likeCount: once(payload.likeCount), dislikeCount: once(payload.dislikeCount) }
+}
+
+/** All entries of a list, page by page. `between` runs after each page but the last. */
+export async function walkMarks(
+  read: (variables: PageVariables) => Promise<MarkPage>,
+  first: number,
+  between: (page: number) => Promise<void> = () => Promise.resolve(),
+): Promise<string[]> {
+  const ids: string[] = []
+  let after: string | null = null
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const { entries, pageInfo } = await read({ first, after })
+    ids.push(...entries.map(({ id }) => id))
+    expectEqual(`hasPreviousPage of page ${page}`, pageInfo.hasPreviousPage, page > 1)
+    expectEqual(`the endCursor of page ${page}`, pageInfo.endCursor, entries.at(-1)?.cursor ?? null)
+    if (!pageInfo.hasNextPage) return ids
+    expectEqual(`how many entries page ${page} has, after which there are more`, entries.length, first)
+    await between(page)
+    after = pageInfo.endCursor
+  }
+  throw new CheckFailed(`a list that ends within ${PAGES_MAX} pages of ${first}`, 'hasNextPage: true still')
+}
+
+/** What a business is configured to refuse breaks no promise. */
+function orSkip(payload: MarkPayload): MarkPayload {
+  if (payload.code === 'DISLIKES_OFF') throw new CheckSkipped('nothing can be disliked in this business')
+  if (payload.code === 'QUOTA_EXCEEDED') throw new CheckSkipped('the business has a quota of marks, and it is used up')
+  return payload
+}
+
+function known<T>(what: string, value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new CheckFailed(`a list of ${what}`, 'null: do all stores run?')
+  return value
+}
