@@ -83,11 +83,14 @@ function read(bytes: Buffer | undefined): { mark: MigrationMark; lost: LostPlays
   const reader = { bytes, at: CHECKED_FROM }
   const mark = new Map<BusinessNumber, Moved>()
   const lost = new Map<BusinessNumber, number>()
-  for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--)
+  const marked = readVarint(reader)
+  while (mark.size < marked && reader.at < bytes.length)
     mark.set(readVarint(reader), { plays: readVarint(reader), outside: readVarint(reader), invalid: readVarint(reader) })
-  if (reader.at < bytes.length)
-    for (let left = readVarint(reader); left > 0 && reader.at < bytes.length; left--) lost.set(readVarint(reader), readVarint(reader))
-  return reader.at === bytes.length ? { mark, lost } : undefined
+  // Nobody writes that none were lost.
+  const lostOnes = reader.at < bytes.length ? readVarint(reader) : undefined
+  while (lost.size < (lostOnes ?? 0) && reader.at < bytes.length) lost.set(readVarint(reader), readVarint(reader))
+  const isWhole = reader.at === bytes.length && mark.size === marked && lostOnes !== 0 && lost.size === (lostOnes ?? 0)
+  return isWhole ? { mark, lost } : undefined
 }
 
 function checksumOf(bytes: Buffer): number {
