@@ -42,9 +42,9 @@ describe('the mark of a viewer who is migrated', () => {
     expect(decodeMark(undefined).size).toBe(0)
   })
 
-  test('with a byte behind its end says that nobody was, though its sum is right', () => {
+  test('with a byte behind the last of its lists says that nobody was, though its sum is right', () => {
     const bytes = encodeMark(new Map([[1, { plays: 300, outside: 2, invalid: 0 }]]))
-    const longer = Buffer.concat([bytes, Buffer.of(0)])
+    const longer = Buffer.concat([bytes, Buffer.of(0, 0)])
     longer.writeUInt32BE(crc32(longer.subarray(6), crc32(longer.subarray(0, 2))), 2)
     expect(decodeMark(longer)).toEqual(new Map())
   })

@@ -41,6 +41,13 @@ describe('the candidates of a call', () => {
     expect([0, 1, 2].map((at) => table.isLeft(at))).toEqual([true, false, false])
   })
 
+  it('lie where nobody can choose: two numbers of each table are drawn by chance', () => {
+    let drawn = 0
+    const random = seededRandom(6)
+    makeCandidateTable(() => (drawn++, random()))
+    expect(drawn).toBe(2)
+  })
+
   it('of a smaller call are not taken for those of a larger one before it', () => {
     const tableOf = makeCandidateTable(seededRandom(5))
     const ids = Array.from({ length: 5_000 }, (_, index) => `id${index}`)
