@@ -48,7 +48,7 @@ test('of a business that nothing can be liked of, nothing is checked', async () 
 test('without dislikes everything else is checked, and no mark of the audit stays', async () => {
   const lines = await run(partly.url, 'article')
   const left = lines.filter((line) => line.startsWith('skipped')).map((line) => line.split(/ +/)[1])
-  expect(left.toSorted()).toEqual(['counts-add-up', 'mark-across-processes', 'mark-moves-both-counts', 'marks-of-two-businesses'])
+  expect(new Set(left)).toEqual(new Set(['counts-add-up', 'mark-across-processes', 'mark-moves-both-counts', 'marks-of-two-businesses']))
   const query = '{ thumbups(business: "article", ids: ["1", "007", "A"]) { likeCount } }'
   const none = { data: { thumbups: [{ likeCount: 0 }, { likeCount: 0 }, { likeCount: 0 }] } }
   await expect.poll(() => ask(partly.url, undefined, query), { timeout: 60_000, interval: 100 }).toEqual(none)
