@@ -3,6 +3,7 @@
  * alone; every mark is noted, and undone at the end. Owners that were registered stay, with no likes.
  */
 import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import type { Audit } from './audited.ts'
 import { codesOf } from './answer.ts'
 import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
@@ -71,8 +72,6 @@ export async function thumbup(audit: Audit, business = audit.business) {
     business,
     markMany,
     states,
-    /** Of subjects that only this viewer marks. */
-    ownStates: (viewer: AuditViewer, ids: readonly string[], of = business) => withoutOverlap(audit, () => states(viewer, ids, of)),
     likers,
     likes,
     async mark(viewer: AuditViewer, id: string, mark: string, more: Partial<MarkInput> = {}): Promise<MarkPayload> {
@@ -110,24 +109,47 @@ export async function thumbup(audit: Audit, business = audit.business) {
 }
 
 /**
- * Counts that only who reads them moves, each 0 or 1. For the moment in which a mark is in everybody's counts and still waits
- * as his own, he may see it twice (ARCHITECTURE.md): that is no finding unless it lasts.
+ * What a viewer reads of subjects that he alone marks, at once. But for the moment in which a mark is in everybody's counts
+ * and still waits as his own, his counts may be off by one (ARCHITECTURE.md): that is no finding unless it lasts. `isFirst`:
+ * none of them had a mark before; then no two reads may lack it, one after the other.
  */
-export async function withoutOverlap<T extends Pick<State, 'likeCount' | 'dislikeCount'>>(
+export async function expectOwn(
   { eventMaxMs }: Audit,
-  read: () => Promise<readonly T[]>,
-): Promise<readonly T[]> {
-  for (const until = performance.now() + eventMaxMs; ; await wait(ASK_EVERY_MS)) {
-    const seen = await read()
-    const isTwice = seen.some(({ likeCount, dislikeCount }) => likeCount === 2 || dislikeCount === 2)
-    if (!isTwice || performance.now() >= until) return seen
+  what: string,
+  read: () => Promise<readonly object[]>,
+  expected: readonly object[],
+  isFirst = false,
+): Promise<void> {
+  let lacking = 0
+  for (const until = performance.now() + eventMaxMs; ; await wait(lacking > 0 ? 0 : ASK_EVERY_MS)) {
+    // As plain as what is expected, and with its fields only.
+    const seen = (await read()).map((each, at) => fieldsOf(each, Object.keys(expected[at] ?? each)))
+    if (isDeepStrictEqual(seen, expected)) return
+    expectEqual(what, seen.map(withoutCounts), expected.map(withoutCounts))
+    const isLess = seen.some((each, at) =>
+      COUNT_FIELDS.some((field) => (numberOf(each, field) ?? -1) < (numberOf(expected[at], field) ?? 0)),
+    )
+    lacking = isFirst && isLess ? lacking + 1 : 0
+    if (lacking === 2 || performance.now() >= until) expectEqual(what, seen, expected)
   }
 }
 
-/** The same of an answer, which cannot be had again. */
-export function withoutTwice(payload: MarkPayload): MarkPayload {
-  const once = (count: number | null) => (count === 2 ? 1 : count)
-  return { ...payload, likeCount: once(payload.likeCount), dislikeCount: once(payload.dislikeCount) }
+const COUNT_FIELDS = ['likeCount', 'dislikeCount']
+
+function fieldsOf(value: object, names: readonly string[]): object {
+  return Object.fromEntries(names.map((name) => [name, (value as Record<string, unknown>)[name]]))
+}
+
+function withoutCounts(value: object): object {
+  return fieldsOf(
+    value,
+    Object.keys(value).filter((name) => !COUNT_FIELDS.includes(name)),
+  )
+}
+
+function numberOf(value: object | undefined, field: string): number | undefined {
+  const number = (value as Record<string, unknown> | undefined)?.[field]
+  return typeof number === 'number' ? number : undefined
 }
 
 /** All entries of a list, page by page. `between` runs after each page but the last. */
