@@ -9,7 +9,7 @@ import type { Degraded } from '../../core/degraded.ts'
 import { startStandalone } from '../../subgraphs/standalone.ts'
 import { ask } from '../support/service.ts'
 import { config, makeDataFolder, makeSwitchedStores, serveOn } from '../subgraphs/switched-stores.ts'
-import { until } from '../support/until.ts'
+import { eventually, until } from '../support/until.ts'
 
 const REPORT =
   'mutation R($oid: ID!) { reportProgress(input: {business: "video", oid: $oid, position: 60000}) { outcome firstOfDay progress { position } } }'
@@ -126,14 +126,17 @@ describe('with the hot store down', () => {
 
   it('the process is ready and says what is wrong; with the record store down as well it is not', async () => {
     stores.set('hot', 'down')
-    const one = await fetch(`${origin}/health/ready`)
-    expect(one.status).toBe(200)
-    expect(await one.json()).toMatchObject({
-      ok: true,
-      stores: { hotStore: 'HOT_STORE_UNAVAILABLE: The hot store does not answer. Try again.', log: 'ok', recordStore: 'ok' },
+    // What was found is told for a second.
+    await eventually(async () => {
+      const one = await fetch(`${origin}/health/ready`)
+      expect(one.status).toBe(200)
+      expect(await one.json()).toMatchObject({
+        ok: true,
+        stores: { hotStore: 'HOT_STORE_UNAVAILABLE: The hot store does not answer. Try again.', log: 'ok', recordStore: 'ok' },
+      })
     })
     stores.set('records', 'down')
-    expect((await fetch(`${origin}/health/ready`)).status).toBe(503)
+    await eventually(async () => expect((await fetch(`${origin}/health/ready`)).status).toBe(503))
   })
 })
 
