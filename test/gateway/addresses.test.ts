@@ -30,7 +30,7 @@ describe('the address of a request', () => {
     expect(makeAddressOf(1)('10.0.0.1', '[2001:db8::7]:80')).toBe('2001:db8::7')
     const startedAt = performance.now()
     makeAddressOf(32)('10.0.0.1', '1.1.1.1,'.repeat(100_000))
-    expect(performance.now() - startedAt).toBeLessThan(200)
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
   })
 
   it('must be configured as one', () => {
