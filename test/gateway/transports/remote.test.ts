@@ -299,7 +299,7 @@ describe('a subgraph that is down', () => {
       code: 'SUBGRAPH_UNAVAILABLE',
       message: 'the subgraph "videos" is down and is asked every 20 ms whether it is back: try again',
     })
-    expect(ms).toBeLessThan(3_000)
+    expect(ms).toBeLessThan(2_000)
     subgraph.handle((_, response) => json(response, data))
     await expect.poll(() => transport.isDown()).toBe(false)
     expect(subgraph.received.at(-1)?.body).toBe('{"query":"{ __typename }"}')
