@@ -51,7 +51,7 @@ function run(...args: string[]): Promise<{ status: number; out: string; error: s
 }
 
 async function settled(url: string): Promise<void> {
-  for (const end = Date.now() + 20_000; ; await sleep(50)) {
+  for (const end = Date.now() + 60_000; ; await sleep(50)) {
     const text = await (await fetch(new URL('/metrics', url))).text()
     // Of the common stores, and of those that `article` has.
     const waiting = [...text.matchAll(/^(?:tidemark_dirty_marks|tidemark_marks_log_lag_messages)\{business="\w*"\} (\S+)$/gm)]
@@ -140,7 +140,7 @@ test('a business over its quota is told so, undoing goes on, and others are not 
     await settled(service.url)
     // What is stored is summed up in the background.
     let last
-    for (const end = Date.now() + 10_000; Date.now() < end && last?.code !== 'QUOTA_EXCEEDED'; await sleep(50)) {
+    for (const end = Date.now() + 60_000; Date.now() < end && last?.code !== 'QUOTA_EXCEEDED'; await sleep(50)) {
       last = await mark('comic', '11', 'LIKE')
       if (last.code !== 'QUOTA_EXCEEDED') await mark('comic', '11', 'NONE')
     }
@@ -172,7 +172,7 @@ test.each(['article', 'comic'])(
         { 'x-viewer-scopes': 'subjects:register' },
       )
       expect(registered.data.registerSubjects[0]).toEqual({ registered: false, code: 'BUSINESS_DELETED' })
-      for (const end = Date.now() + 15_000; (await run('business-left', name)).status !== 0; await sleep(200))
+      for (const end = Date.now() + 60_000; (await run('business-left', name)).status !== 0; await sleep(200))
         if (Date.now() > end) throw new Error((await run('business-left', name)).out)
     } finally {
       await service.stop()
