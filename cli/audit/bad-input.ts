@@ -1,5 +1,5 @@
 /** Bad input gets a code and a sentence that says what to do, and nothing is half-written. */
-import { askRaw, codesOf, type Answer } from './answer.ts'
+import { askGraphQL, askRaw, codesOf, type Answer } from './answer.ts'
 import { REAL_POSITION, type Audit } from './audited.ts'
 import type { Check } from './check.ts'
 import { expectEqual, expectFields, expectThat } from './outcome.ts'
@@ -195,6 +195,20 @@ export function expectSentenceOf(answer: Answer<unknown>): void {
   const [error] = answer.errors
   if (error?.extensions?.code?.startsWith('GRAPHQL_') === true) expectThat(error.message.length > 10, 'a message', error.message)
   else expectSentence(error?.message)
+}
+
+/** Who names no viewer gets UNAUTHENTICATED for each of these. */
+export async function expectNobodyAnswered(
+  { url }: Audit,
+  asked: readonly (readonly [query: string, variables: Record<string, unknown>])[],
+): Promise<void> {
+  const codes = []
+  for (const [query, variables] of asked) codes.push(codesOf(await askGraphQL(url, {}, query, variables)))
+  expectEqual(
+    'the codes of the errors',
+    codes,
+    asked.map(() => ['UNAUTHENTICATED']),
+  )
 }
 
 /** A field that is null is no data. */

@@ -1,6 +1,6 @@
 /** For every check of feed existence, ways to break what it promises. */
 import { beginningOf, monthOf } from '../../core/time-ring.ts'
-import { asking, changing, halfDoing, inSecond, pretending, refusing, type PlannedFault } from './fault-kinds.ts'
+import { changing, givesNoScope, halfDoing, inSecond, pretending, refusing, withVariables, type PlannedFault } from './fault-kinds.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
@@ -16,13 +16,6 @@ const hidesMore = changing('hides what nobody has seen', /AuditUnseen/, (data) =
 const knowsNoReason = changing('knows of nothing', /AuditSeen\b/, (data) => {
   for (const each of data.seen) each.reason = null
 })
-const withVariables = (name: string, operation: RegExp, change: (variables: any) => object): PlannedFault =>
-  asking(name, operation, (asked) => askedWith(asked, { variables: { ...asked.variables, ...change(asked.variables) } }))
-const givesNoScope = (operation: RegExp): PlannedFault =>
-  asking('gives nobody a scope', operation, (asked) => {
-    const { 'x-viewer-scopes': _, ...headers } = asked.headers
-    return { ...asked, headers }
-  })
 
 const answersAll = pretending('answers what it should refuse', /Audit(Unseen|Seen|WhyHidden)\b/, () => ({
   unseen: { ids: [], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },

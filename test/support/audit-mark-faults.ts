@@ -1,5 +1,15 @@
 /** For every check of thumbup, ways to break what it promises. */
-import { asking, changing, halfDoing, inSecond, pretending, refusing, type PlannedFault } from './fault-kinds.ts'
+import {
+  asking,
+  changing,
+  givesNoScope,
+  halfDoing,
+  inSecond,
+  pretending,
+  refusing,
+  withVariables,
+  type PlannedFault,
+} from './fault-kinds.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
 import { askedWith, told, type Asked } from './faulty-proxy.ts'
 
@@ -44,13 +54,6 @@ const listing = (name: string, change: (list: any, asked: Asked) => void): Plann
   changing(name, /Audit(Likes|Likers)\b/, (data, asked) => {
     const list = data.thumbupUser?.likes ?? data.thumbups?.[0]?.likers
     if (list) change(list, asked)
-  })
-const withVariables = (name: string, operation: RegExp, change: (variables: any) => object): PlannedFault =>
-  asking(name, operation, (asked) => askedWith(asked, { variables: { ...asked.variables, ...change(asked.variables) } }))
-const givesNoScope = (operation: RegExp): PlannedFault =>
-  asking('gives nobody a scope', operation, (asked) => {
-    const { 'x-viewer-scopes': _, ...headers } = asked.headers
-    return { ...asked, headers }
   })
 const givesEveryScope = (operation: RegExp): PlannedFault =>
   asking('gives everybody every scope', operation, (asked) => ({

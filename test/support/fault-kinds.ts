@@ -32,6 +32,17 @@ export function reporting(name: string, change: (input: any) => any): PlannedFau
   })
 }
 
+export function withVariables(name: string, operation: RegExp, change: (variables: any) => object): PlannedFault {
+  return asking(name, operation, (asked) => askedWith(asked, { variables: { ...asked.variables, ...change(asked.variables) } }))
+}
+
+export function givesNoScope(operation: RegExp): PlannedFault {
+  return asking('gives nobody a scope', operation, (asked) => {
+    const { 'x-viewer-scopes': _, ...headers } = asked.headers
+    return { ...asked, headers }
+  })
+}
+
 /** Answers as if it had been done, and does nothing. */
 export function pretending(name: string, operation: RegExp, data: (asked: Asked) => unknown): PlannedFault {
   return {

@@ -1,12 +1,13 @@
 /** A move while stores are down, processes die, filters break, and others do the same: nothing that was played comes back. */
 import { describe, expect, test } from 'vitest'
-import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
+import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { monthOf } from '../../../core/time-ring.ts'
 import { makeExistenceMigration } from '../../../subgraphs/feed-existence/index.ts'
 import { legacyConfig, openLegacyOf } from './legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
-import { DAY, HOUR, openSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { DAY, HOUR, openSeen, settle, viewerOf } from './opened.ts'
 import { until } from '../../support/until.ts'
+import { slowDown, turns } from './slow-stores.ts'
 
 const moving = makeMoving()
 
@@ -200,22 +201,3 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
     }
   })
 })
-
-/** Every call begins late and answers late, each by a few turns of the loop. */
-function slowDown(opened: Opened, random: Random): void {
-  for (const store of [opened.stores.hot, opened.stores.records] as Record<string, any>[]) {
-    for (const [method, call] of Object.entries(store)) {
-      if (typeof call !== 'function' || method === 'close' || method === 'partOf') continue
-      store[method] = async (...args: unknown[]) => {
-        await turns(randomBelow(random, 5))
-        const answer = await call(...args)
-        await turns(randomBelow(random, 5))
-        return answer
-      }
-    }
-  }
-}
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
-}

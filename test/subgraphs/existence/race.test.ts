@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
+import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { slotOf } from '../../../core/time-ring.ts'
 import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
 import { SHAPE, openSeen, seenConfig, serveSeen, type Opened } from './opened.ts'
+import { slowDown, turns } from './slow-stores.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -112,22 +113,3 @@ describe('readers, players and two workers at once, in any order', () => {
     expect(served.errors).toEqual([])
   })
 })
-
-/** Every call begins late and answers late, each by a few turns of the loop. */
-function slowDown(opened: Opened, random: Random): void {
-  for (const store of [opened.stores.hot, opened.stores.records] as Record<string, any>[]) {
-    for (const [method, call] of Object.entries(store)) {
-      if (typeof call !== 'function' || method === 'close' || method === 'partOf') continue
-      store[method] = async (...args: unknown[]) => {
-        await turns(randomBelow(random, 5))
-        const answer = await call(...args)
-        await turns(randomBelow(random, 5))
-        return answer
-      }
-    }
-  }
-}
-
-async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve))
-}
