@@ -63,6 +63,7 @@ async function startServer(kind: FeedServerKind): Promise<Server> {
   const isOurs = kind === 'ceiling' || kind === 'engine' || kind === 'gateway'
   const child = fork(new URL(isOurs ? 'feed-server.ts' : 'gateways/feed.mjs', import.meta.url), [kind], {
     env: { ...process.env, NODE_ENV: 'production' },
+    execArgv: [],
   })
   const url = await nextMessage(child, 'listening')
   const usage = async (): Promise<number> => {

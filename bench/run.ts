@@ -2,9 +2,12 @@
  * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
  * recorded interactions, for the benchmarks that replay some; `--hive-router PATH` and `--bloom-module PATH` the binaries to compare with.
+ *
+ * Its memory is bounded as that of every process of ours is (cli/heap.ts; the young generation by the script in package.json).
  */
 import { readdirSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { makeAllYoung } from '../cli/heap.ts'
 import { makeComplain, parsedOr, type Complain } from '../scripts/arguments.ts'
 import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
 
@@ -37,6 +40,7 @@ if (values.help) {
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is too much: one benchmark at a time`)
 } else {
+  makeAllYoung()
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const { quick = false, file, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values

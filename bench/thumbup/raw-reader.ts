@@ -21,7 +21,7 @@ export type RawRound = { perSecond: number; cpuMicros: number }
 export type RawReader = { run(options: Run): Promise<RawRound>; stop(): void }
 
 export async function startRawReader(begin: Begin): Promise<RawReader> {
-  const child = fork(import.meta.filename, { serialization: 'advanced' })
+  const child = fork(import.meta.filename, { serialization: 'advanced', execArgv: [] })
   const answer = <T>(message: Begin | Run): Promise<T> =>
     new Promise((resolve, reject) => {
       const end = () => reject(new Error('the raw reader ended'))
