@@ -110,12 +110,12 @@ export function makeThumbupSubgraph(
       outages.failed,
       outages.opened,
     )
-    const { guarded, counts } = pipeline
+    const { guarded, fills, counts } = pipeline
     outages.follow({ breakers: breakersOf(guarded) })
     return {
       pipeline,
       refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
-      likers: makeLikersRead(clock, { ...guarded, counts }),
+      likers: makeLikersRead(clock, { ...guarded, fills, counts }),
       name: tenant?.name,
       notices: { ...ours, failed: outages.failed },
     }

@@ -3,10 +3,9 @@
  * that version, so a list as new as the cached counts is as good as the record store's. An older one is read again, by one
  * caller for all of this process. Pages beyond what is cached come from the record store by its index.
  *
- * The viewer who asks sees himself as he stands, at once and from then on: his own place, as the hot store holds it, is put
- * over the page, whether everybody sees it already or not. Of a hot subject the counts that this process serves may be from
- * before his like was counted, and the list with them; so where the hot store does not say how he stands, the counts are
- * read afresh.
+ * The viewer who asks sees himself as he stands, at once and from then on: his own place, found as his own mark is
+ * (`loaders/marks.ts`), is put over the page, whether everybody sees it already or not. The counts, and the list with them, may be from before
+ * his like was counted: those of a hot subject are served for a while, and those in a cache that was down are old until it is refreshed.
  *
  * What a request asks of many subjects is read together: his places in one go, the counts in one go, and of subjects that
  * nobody likes nothing else.
@@ -17,12 +16,13 @@
  * With the count cache down pages come from the record store; with both down, the last list this process saw; or null.
  */
 import { saysDown, type Degraded } from '../../core/degraded.ts'
-import type { MarkEntry, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
+import type { MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Loaded } from '../../core/cached-lookup.ts'
 import { makeSieveCache } from '../../core/sieve-cache.ts'
 import { textOf, type CountReads } from '../../loaders/counts.ts'
+import { getMarkMany, type MarkSources } from '../../loaders/marks.ts'
 import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
 import type { CachedLikers, CountCache } from '../../stores/count-cache.ts'
 import type { MarkRecords } from '../../stores/mark-records.ts'
@@ -31,9 +31,10 @@ import { pageOf, type MarkPage } from './likes.ts'
 
 export type LikersSources = {
   hot: Pick<MarkStore, 'getMarkMany' | 'readDirtyMarks'>
+  fills: MarkSources['fills']
   cache: Pick<CountCache, 'getLikers' | 'putLikers'>
-  records: Pick<MarkRecords, 'listLikers' | 'getCountsMany'>
-  counts: Pick<CountReads, 'getMany' | 'getFresh' | 'mayBeOld'>
+  records: Pick<MarkRecords, 'listLikers' | 'getCountsMany' | 'getMarkMany'>
+  counts: Pick<CountReads, 'getMany'>
 }
 
 /** A page that is asked for: at most `first` likers strictly after `before`, as this viewer is to see them. */
@@ -48,13 +49,14 @@ const LAST_KNOWN = { entriesMax: 1_000, bytesMax: 16_777_216 }
 const BYTES_PER_LIKER = 100
 
 /**
- * How a viewer stands in a list: his place, or null if he is in none. `unknown`: the hot store cannot tell, the list does.
- * Undefined: nobody asked, or the hot store is down, and the list is as everybody sees it.
+ * How a viewer stands in a list: his place, or null if he is in none. Undefined: nobody asked, or the store that could tell is
+ * down, and the list is as everybody sees it.
  */
-type Own = MarkEntry | null | 'unknown' | undefined
+type Own = MarkEntry | null | undefined
 type Load = { running: Promise<CachedLikers>; next: Promise<CachedLikers> | undefined }
 
-export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: LikersSources): LikersRead {
+export function makeLikersRead(clock: Clock, { hot, fills, cache, records, counts }: LikersSources): LikersRead {
+  const marks = { hot, fills, records }
   const loads = new Map<string, Load>()
   const lastKnown = makeSieveCache<Loaded<CachedLikers>>(clock, LAST_KNOWN)
   const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), textOf)
@@ -134,52 +136,37 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
     const owns: Own[] = asked.map(() => undefined)
     const keys = asked.flatMap(({ subject, viewer }, at) => (viewer === undefined ? [] : [{ at, viewer, ...subject }]))
     if (keys.length === 0) return owns
-    try {
-      const held = await hot.getMarkMany(keys)
-      keys.forEach(({ at }, index) => (owns[at] = held[index]?.older === undefined ? null : 'unknown'))
-      const liked = keys.filter((_, index) => held[index]?.mark === 'LIKE')
-      const stored = liked.length === 0 ? [] : await hot.readDirtyMarks(liked)
-      liked.forEach(({ at, viewer }, index) => {
-        const record = stored[index]?.record
-        // It may have left meanwhile, or be another by now.
-        if (record === undefined) owns[at] = 'unknown'
-        else if (record.mark === 'LIKE') owns[at] = { id: viewer, markedAt: record.markedAt }
-      })
-      return owns
-    } catch (error) {
-      // The list is as everybody sees it then.
-      if (!saysDown(error, 'hotStore')) throw error
-      degraded?.add('hotStore')
-      return asked.map(() => undefined)
-    }
+    const without: Degraded = new Set()
+    const shown = await getMarkMany(marks, keys, without)
+    for (const store of without) degraded?.add(store)
+    keys.forEach(({ at }, index) => (owns[at] = shown[index] == null ? undefined : null))
+    const liked = keys.filter((_, index) => shown[index]?.mark === 'LIKE')
+    const stored = await storedAt(liked, without.has('hotStore'), degraded)
+    liked.forEach(({ at, viewer }, index) => (owns[at] = stored === undefined ? undefined : placeOf(viewer, stored[index])))
+    return owns
   }
 
-  /** In order; null where no store answers. Of a hot subject they are as old as this process may serve them, if that does no harm. */
-  async function countsOf(
-    asked: readonly LikersAsked[],
-    owns: readonly Own[],
+  /** What the hot store has left is in the record store by then. Undefined if one of them that is needed is down: then the list is as everybody sees it. */
+  async function storedAt(
+    keys: readonly MarkKey[],
+    isHotDown: boolean,
     degraded: Degraded | undefined,
-  ): Promise<(SubjectCounts | null)[]> {
-    const found: (SubjectCounts | null)[] = []
-    const read = async (places: readonly number[], getMany: CountReads['getMany']): Promise<void> => {
-      if (places.length === 0) return
-      const subjects = places.map((at) => (asked[at] as LikersAsked).subject)
-      const counted = await getMany(subjects, degraded)
-      places.forEach((at, index) => (found[at] = counted[index] ?? null))
+  ): Promise<(MarkRecord | undefined)[] | undefined> {
+    if (keys.length === 0) return []
+    try {
+      const held = isHotDown ? [] : await hot.readDirtyMarks(keys)
+      const found = keys.map((_, index) => held[index]?.record)
+      const missed = [...keys.keys()].filter((index) => found[index] === undefined)
+      if (missed.length === 0) return found
+      const rows = await records.getMarkMany(missed.map((index) => keys[index] as MarkKey))
+      missed.forEach((index, place) => (found[index] = rows[place]))
+      return found
+    } catch (error) {
+      const store = (['hotStore', 'recordStore'] as const).find((each) => saysDown(error, each))
+      if (store === undefined) throw error
+      degraded?.add(store)
+      return undefined
     }
-    const mustBeFresh = asked.map(({ subject }, at) => owns[at] === 'unknown' && counts.mayBeOld(subject))
-    const places = [...asked.keys()]
-    await Promise.all([
-      read(
-        places.filter((at) => !mustBeFresh[at]),
-        (subjects, noted) => counts.getMany(subjects, noted),
-      ),
-      read(
-        places.filter((at) => mustBeFresh[at]),
-        (subjects, noted) => counts.getFresh(subjects, noted),
-      ),
-    ])
-    return found
   }
 
   async function pageFor(
@@ -189,10 +176,9 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
     degraded: Degraded | undefined,
   ): Promise<MarkPage | null> {
     const { viewer, before, first } = asked
-    const isListed = own === undefined || own === 'unknown'
     // One more than the page and its neighbour: the viewer may be one of them, elsewhere than he now stands.
-    const entries = await read(asked, isListed ? first + 1 : first + 2, counted, degraded)
-    if (entries === null || isListed) return entries === null ? null : pageOf(entries, first)
+    const entries = await read(asked, own === undefined ? first + 1 : first + 2, counted, degraded)
+    if (entries === null || own === undefined) return entries === null ? null : pageOf(entries, first)
     const others = entries.filter(({ id }) => id !== viewer)
     if (own === null || (before !== undefined && compareMarkPlaces(before, own) >= 0)) return pageOf(others, first)
     // Behind the last of a page that is full he stands on a later one.
@@ -201,13 +187,20 @@ export function makeLikersRead(clock: Clock, { hot, cache, records, counts }: Li
 
   return async (asked, degraded) => {
     const owns = await ownPlaces(asked, degraded)
-    const counted = await countsOf(asked, owns, degraded)
+    const counted = await counts.getMany(
+      asked.map(({ subject }) => subject),
+      degraded,
+    )
     const pages = await Promise.allSettled(asked.map((each, at) => pageFor(each, owns[at], counted[at] ?? null, degraded)))
     return pages.map((page) => {
       if (page.status === 'fulfilled') return page.value
       return page.reason instanceof Error ? page.reason : new Error(String(page.reason))
     })
   }
+}
+
+function placeOf(viewer: ViewerId, record: MarkRecord | undefined): MarkEntry | null {
+  return record?.mark === 'LIKE' ? { id: viewer, markedAt: record.markedAt } : null
 }
 
 function noteOrThrow(error: unknown, store: 'hotStore' | 'recordStore', degraded: Degraded | undefined): void {

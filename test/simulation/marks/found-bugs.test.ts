@@ -2,6 +2,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import type { Mark, MarkKey, OwnerSum } from '../../../core/domain.ts'
+import { makeFills } from '../../../core/mark-fills.ts'
 import { persistMarks, publishOutbox, type MarkPersistStores } from '../../../core/persist-marks.ts'
 import { makeCountReads } from '../../../loaders/counts.ts'
 import { makeLikersRead } from '../../../subgraphs/thumbup/likers.ts'
@@ -21,13 +22,14 @@ const OPTIONS = { capOf: () => 10, keysMax: 100, deleted: new Set<number>(), isO
 
 function openStores() {
   const cacheState = makeCountCacheState()
+  const hotState = makeMarkStoreState(1)
   const stores: MarkPersistStores = {
-    hot: openModelMarkStore(makeMarkStoreState(1), openGate),
+    hot: openModelMarkStore(hotState, openGate),
     cache: openModelCountCache(cacheState, openGate),
     records: openModelMarkRecords(makeMarkRecordsState()),
     events: openModelMarkEvents(makeMarkEventsState(), openGate),
   }
-  return { stores, cacheState }
+  return { stores, cacheState, hotState }
 }
 
 /** Marks the subject, and persists it by these stores. */
@@ -44,21 +46,37 @@ async function ownerSum(stores: MarkPersistStores): Promise<number | undefined> 
   return sum?.likes
 }
 
+async function likersFor(
+  viewer: string | undefined,
+  { hot, cache, records }: MarkPersistStores,
+): Promise<string[] | null | undefined | Error> {
+  const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
+  const fills = makeFills(hot, records, OPTIONS.capOf)
+  const read = makeLikersRead(systemClock, { hot, fills, cache, records, counts })
+  const [page] = await read([{ subject: SUBJECT, viewer, before: undefined, first: 10 }])
+  return page == null || page instanceof Error ? page : page.entries.map(({ id }) => id)
+}
+
 // Seed 2.
 it('who likes again stands at the top of the likers for everybody, although the counts are the same', async () => {
   const { stores } = openStores()
-  const { hot, cache, records } = stores
-  const counts = makeCountReads(systemClock, Math.random, cache, records, { hotTtlMs: 0, hotBytesMax: 65_536, isCacheDown: () => false })
-  const read = makeLikersRead(systemClock, { hot, cache, records, counts })
-  const likers = async () => {
-    const [page] = await read([{ subject: SUBJECT, viewer: undefined, before: undefined, first: 10 }])
-    return page == null || page instanceof Error ? page : page.entries.map(({ id }) => id)
-  }
+  const likers = () => likersFor(undefined, stores)
   await mark(stores, '1', 'LIKE')
   await mark(stores, '2', 'LIKE')
   expect(await likers()).toEqual(['2', '1'])
   await mark(stores, '1', 'LIKE')
   expect(await likers()).toEqual(['1', '2'])
+})
+
+// Seed 602168.
+it('a viewer whom the hot store has forgotten stands among the likers, although the cache was down when his like was counted', async () => {
+  const { stores, hotState } = openStores()
+  expect(await likersFor('2', stores)).toEqual([])
+  const down = { ...stores, cache: { ...stores.cache, putCounts: () => Promise.reject(new Error('the cache is down')) } }
+  await mark(down, '1', 'LIKE')
+  hotState.forgetIdle(() => true)
+  expect(await likersFor('2', stores)).toEqual([])
+  expect(await likersFor('1', stores)).toEqual(['1'])
 })
 
 // Seed 58.

@@ -100,7 +100,7 @@ export function startMarkProcess(
     }
   }
 
-  const readLikers = makeLikersRead(clock, { ...guarded, counts })
+  const readLikers = makeLikersRead(clock, { ...guarded, fills, counts })
   return {
     ...role,
     life,
