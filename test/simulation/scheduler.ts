@@ -86,7 +86,8 @@ export function makeScheduler(random: Random, options: SchedulerOptions, history
       now: () => now + life.skewMs,
       after(delayMs, task): Timer {
         if (life.dead) return { cancel: () => undefined }
-        const entry = wait(delayMs, life, task)
+        // Clocks show whole milliseconds.
+        const entry = wait(Math.ceil(delayMs), life, task)
         return { cancel: () => void (waiting = waiting.filter((each) => each !== entry)) }
       },
     }
