@@ -92,7 +92,7 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     const entries = Object.fromEntries(Array.from({ length: each }, (_, id) => [String(id), now - ((id * 89 * DAY_MS) / each + HOUR_MS)]))
     for (const name of names) await legacy.fill(name, entries)
     const job = await subgraph.startJob()
-    await announceShape(seen.hot, shape, clock.now())
+    await announceShape(seen.hot, shape, clock)
     progress('warming up')
     await measure([], () => subgraph.figures().existence.candidates > CANDIDATES * 2_000)
     const moved = () => subgraph.figures().legacy?.migration.migrated ?? 0

@@ -45,7 +45,7 @@ export async function listViewers(
   { businesses, shape, isDry, pace, onMistake, onHint, onBatch }: ListingOptions,
 ): Promise<ListingCounts> {
   const counts: ListingCounts = { viewers: 0, listed: 0, before: 0, without: 0 }
-  if (!isDry) await announceShape(hot, shape, clock.now())
+  if (!isDry) await announceShape(hot, shape, clock)
 
   async function listBatch(viewers: readonly ViewerId[]): Promise<void> {
     const marks = await marksOf(records, viewers, (viewer) =>

@@ -271,8 +271,8 @@ export function makeExistenceFold(
   })
 
   async function relist(viewer: ViewerId, moved: readonly BusinessNumber[]): Promise<void> {
+    await announceShape(stores.hot, shape, clock)
     const now = clock.now()
-    await announceShape(stores.hot, shape, now)
     const listings = moved.map((business) => listingOf(viewer, business, now))
     await stores.hot.stagePlays(listings, { now, slot: slotOf(now, shape.slots) })
   }

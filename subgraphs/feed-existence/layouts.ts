@@ -12,21 +12,25 @@
  * early fold.
  */
 import type { RingLayout, RingShape, SeenStore } from '../../stores/seen-store.ts'
+import type { Clock } from '../../core/clock.ts'
 import { HOUR_MS } from '../../core/time-ring.ts'
 
 const DAY_HOURS = 24
 
-/** Written down unless it is the one in use already. */
+/**
+ * Written down unless it is the one in use already, as of the moment when the store has answered: it may have been away for long, and
+ * others write by the old shape until then.
+ */
 export async function announceShape(
   hot: Pick<SeenStore, 'getRingLayouts' | 'putRingLayout'>,
   { slots, shards }: RingShape,
-  now: number,
+  clock: Pick<Clock, 'now'>,
 ): Promise<void> {
   const isOurs = (layout: RingLayout | undefined): boolean => layout?.slots === slots && layout.shards === shards
   let layouts = await hot.getRingLayouts()
-  for (let earliest = now; !isOurs(layouts.at(-1));) {
+  for (let earliest = 0; !isOurs(layouts.at(-1));) {
     // Never before the one it follows, whatever this server's clock says.
-    const since = Math.max(earliest, (layouts.at(-1)?.since ?? 0) + 1)
+    const since = Math.max(clock.now(), earliest, (layouts.at(-1)?.since ?? 0) + 1)
     earliest = since + 1
     await hot.putRingLayout({ slots, shards, since })
     layouts = await hot.getRingLayouts()

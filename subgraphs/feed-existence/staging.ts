@@ -46,7 +46,7 @@ export function makeStaging(
 
   /** Once per process; one that failed is tried again by the next. */
   function announce(): Promise<void> {
-    announced ??= announceShape(hot, shape, clock.now()).catch((error: unknown) => {
+    announced ??= announceShape(hot, shape, clock).catch((error: unknown) => {
       announced = undefined
       throw error
     })

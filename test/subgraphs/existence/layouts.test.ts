@@ -91,7 +91,7 @@ describe('a ring whose shape is changed on a running deployment', () => {
     const { opened } = open()
     const { hot } = opened.plain
     const now = opened.clock.now()
-    const announce = (...shapes: RingShape[]) => Promise.all(shapes.map((shape) => announceShape(hot, shape, now)))
+    const announce = (...shapes: RingShape[]) => Promise.all(shapes.map((shape) => announceShape(hot, shape, { now: () => now })))
     await announce({ slots: 3, shards: 8 }, { slots: 9, shards: 2 }, { slots: 3, shards: 8 })
     // By a server whose clock is ahead; the next ones choose the moment after it, all of them.
     await hot.putRingLayout({ slots: 5, shards: 4, since: now + HOUR })
@@ -100,6 +100,25 @@ describe('a ring whose shape is changed on a running deployment', () => {
     expect(known.slice(0, 2).toSorted()).toEqual(['3x8', '9x2'])
     expect(known[2]).toBe('5x4')
     expect(known.slice(3).toSorted()).toEqual(['6x6', '7x2', '8x4'])
+  })
+
+  test('is in use from when it was written down, not from when the store was asked first, which may have been away since', async () => {
+    const { opened } = open()
+    const { hot } = opened.plain
+    const { clock } = opened
+    await announceShape(hot, { slots: 4, shards: 6 }, clock)
+    const away = {
+      ...hot,
+      getRingLayouts: () => {
+        clock.advance(HOUR * 24 * 30)
+        return hot.getRingLayouts()
+      },
+    }
+    await announceShape(away, { slots: 3, shards: 2 }, clock)
+    const since = (await hot.getRingLayouts()).at(-1)?.since as number
+    expect(clock.now() - since).toBeLessThanOrEqual(HOUR * 24 * 30)
+    const { live } = shapesOf(await hot.getRingLayouts(), { slots: 3, shards: 2 }, since + HOUR)
+    expect(live).toContainEqual({ slots: 4, shards: 6 })
   })
 
   test('has a shape by which others still write folded for a lap and a day after it was changed', () => {
