@@ -33,6 +33,8 @@ const DAY_HOURS = 24
 const STEPS_PER_TURN = 6
 const TURNS_OF_READ = 3
 const TURNS_OF_MOVE = 8
+/** Of two processes that move the same viewer the second one goes on when he is not listed any more; for so many steps at most. */
+const STEPS_OF_MOVE = 500
 /** How long it takes at most until everybody has the shape of the ring that somebody has. */
 const ROLLOUT_MAX_MS = 10 * HOUR_MS
 
@@ -112,6 +114,7 @@ export async function runSeenWorld(
   )
   const places = drawRoles(between, chance).map((role): Place<SeenProcess> => ({ role, process: undefined, starts: 0, stopping: '' }))
   let quietUntil: number | undefined
+  let movingUntil = 0
   let turnsWaited = 0
   /** Nobody begins anything until time has passed. */
   let isResting = false
@@ -258,7 +261,8 @@ export async function runSeenWorld(
 
   /** A reader may wait for nothing but his turn; not for long. Whoever moves a viewer has one for each month. */
   function mayWaitForTurn(): boolean {
-    const turns = operator?.isMoving() === true ? TURNS_OF_MOVE : clients.isBusy() ? TURNS_OF_READ : 0
+    if (operator?.isMoving() === true) movingUntil = scheduler.steps() + STEPS_OF_MOVE
+    const turns = scheduler.steps() < movingUntil ? TURNS_OF_MOVE : clients.isBusy() ? TURNS_OF_READ : 0
     turnsWaited = turns > 0 ? (turnsWaited + 1) % (turns * STEPS_PER_TURN) : 0
     return turnsWaited > 0
   }
