@@ -158,7 +158,7 @@ function makeExistence(config: Config, stores: OpenStores, log: Logger): Existen
 async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stores: OpenStores, registry: Registry): Promise<Part> {
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) {
-    subgraph.start()
+    await subgraph.start()
     addExistenceMetrics(registry, subgraph)
   }
   if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)

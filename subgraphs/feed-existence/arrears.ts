@@ -13,8 +13,8 @@ import { makeWaitingPlays } from './waiting-plays.ts'
 export type ProcessArrears = Arrears & {
   /** The log has acknowledged these to this process. */
   note(plays: readonly Play[]): void
-  /** For a process that serves: asks the hot store by itself whether it takes writes, and the log once what was left. */
-  start(): void
+  /** For a process that serves: asks the hot store by itself whether it takes writes, and the log, for which it waits, what was left. */
+  start(): Promise<void>
   /** Plays of this process that wait to be staged. */
   figures(): { waiting: number }
   stop(): Promise<void>
@@ -49,9 +49,9 @@ export function makeArrears(
       waiting.note(plays)
       for (const part of new Set(plays.map(({ viewer }) => partOf(viewer)))) backlog.begin(part)
     },
-    start() {
+    async start() {
       writes.start()
-      backlog.start()
+      await backlog.start()
     },
     figures: waiting.figures,
     async stop() {

@@ -5,6 +5,8 @@
  *
  * Other processes notice a little later than this one that the store is back, and log until then: so where the log ends is asked after
  * a while, too.
+ *
+ * A process that begins knows of no outage, and plays may wait all the same: it may lack some until the log has said that it does not.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { LogEnd, PlayLog } from '../../stores/play-log.ts'
@@ -13,13 +15,18 @@ export type Backlog = {
   /** Something of this part of the hot store was logged, or may have been, up to now. Undefined: of any. */
   begin(part: number | undefined): void
   mayLack(part: number | undefined): boolean
-  /** Looks whether a process before this one has left something. What it finds concerns all. */
-  start(): void
+  /**
+   * Looks whether a process before this one has left something. What it finds concerns all, as does that it cannot look. To be awaited
+   * before requests are taken, so that none is told of a gap where there is none; it waits only so long for a log that is silent.
+   */
+  start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** `silent`: nothing is known to wait. */
-type Wait = { askFrom: number; end: LogEnd | undefined; silent: boolean }
+type Wait = { askFrom: number; end: LogEnd | undefined }
+
+/** A start does not wait longer for the log. */
+const FIRST_LOOK_MAX_MS = 5_000
 
 export function makeBacklog(
   clock: Clock,
@@ -32,17 +39,22 @@ export function makeBacklog(
   let working: Promise<void> | undefined
   let isStopped = false
 
-  function plan(delayMs: number): void {
+  function plan(): void {
     if (isStopped || waits.size === 0 || working !== undefined) return
-    timer ??= clock.after(delayMs, () => {
+    timer ??= clock.after(checkEveryMs, () => {
       timer = undefined
-      working = look()
-        .catch(onError)
-        .finally(() => {
-          working = undefined
-          plan(checkEveryMs)
-        })
+      void work()
     })
+  }
+
+  async function work(): Promise<void> {
+    working ??= look()
+      .catch(onError)
+      .finally(() => {
+        working = undefined
+        plan()
+      })
+    await working
   }
 
   async function look(): Promise<void> {
@@ -56,26 +68,30 @@ export function makeBacklog(
     for (const [end, some] of Map.groupBy(due, ([, wait]) => wait.end)) {
       if (end === undefined) continue
       const isStaged = await log.isStaged(end)
+      if (!isStaged) continue
       for (const [part, wait] of some) {
-        wait.silent = false
         // Another outage may have begun since.
-        if (isStaged && waits.get(part) === wait) waits.delete(part)
+        if (waits.get(part) === wait) waits.delete(part)
       }
     }
   }
 
-  const isKnown = (wait: Wait | undefined): boolean => wait !== undefined && !wait.silent
-
   return {
     begin(part) {
-      waits.set(part, { askFrom: clock.now() + 2 * checkEveryMs, end: undefined, silent: false })
-      plan(checkEveryMs)
+      waits.set(part, { askFrom: clock.now() + 2 * checkEveryMs, end: undefined })
+      plan()
     },
-    mayLack: (part) => waits.size > 0 && (isKnown(waits.get(undefined)) || (part !== undefined && isKnown(waits.get(part)))),
-    start() {
+    mayLack: (part) => waits.size > 0 && (waits.has(undefined) || (part !== undefined && waits.has(part))),
+    async start() {
       if (waits.has(undefined)) return
-      waits.set(undefined, { askFrom: clock.now(), end: undefined, silent: true })
-      plan(0)
+      waits.set(undefined, { askFrom: clock.now(), end: undefined })
+      await new Promise<void>((resolve) => {
+        const late = clock.after(FIRST_LOOK_MAX_MS, resolve)
+        void work().then(() => {
+          late.cancel()
+          resolve()
+        })
+      })
     },
     async stop() {
       isStopped = true

@@ -60,8 +60,8 @@ export type ExistenceSubgraph = {
   mayHavePlayed: MayHavePlayed
   /** For history: takes what it persists. */
   recordPlays: RecordPlays
-  /** For a process that serves: begins to look by itself whether answers lack something. Until `drain`. */
-  start(): void
+  /** For a process that serves, before its first request: begins to look by itself whether answers lack something. Until `drain`. */
+  start(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
   startJob(): Promise<ExistenceJob>
   /** Waits for what is done behind answers, and begins nothing more. */

@@ -7,42 +7,73 @@ import { makeBacklog } from '../../../subgraphs/feed-existence/backlog.ts'
 import { makeWaitingPlays } from '../../../subgraphs/feed-existence/waiting-plays.ts'
 import { makeSteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
-import { openSeen, seenConfig, serveSeen, settle, viewerOf } from './opened.ts'
+import { HOUR, openSeen, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
 
 const playOf = (viewer: string, oid: string, playedAt = 1): Play => ({ viewer, business: 1, oid, playedAt })
 
-test('a play that is staged while somebody reads is hidden from him all the same', async () => {
-  const opened = openSeen()
-  let [isHeld, answered, letGo] = [false, () => {}, () => {}]
-  const whenAnswered = new Promise<void>((resolve) => (answered = resolve))
-  const held = new Promise<void>((resolve) => (letGo = resolve))
+/** The hot store, whose answers can be held: given by the store, and on their way. */
+function holdReads(opened: Opened) {
+  const answered = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  const reads = { isHeld: false, whenAnswered: answered.promise, letGo: held.resolve }
   const hot = {
     ...opened.stores.hot,
-    // Answered by the store, and on its way.
     async getSeenMany(of: Parameters<typeof opened.stores.hot.getSeenMany>[0]) {
       const answer = await opened.stores.hot.getSeenMany(of)
-      if (isHeld) {
-        answered()
-        await held
+      if (reads.isHeld) {
+        answered.resolve()
+        await held.promise
       }
       return answer
     },
   }
-  const served = serveSeen(opened, seenConfig(), { ...opened.stores, hot })
+  return { reads, stores: { ...opened.stores, hot } }
+}
+
+test('a play that is staged while somebody reads is hidden from him all the same', async () => {
+  const opened = openSeen()
+  const { reads, stores } = holdReads(opened)
+  const served = serveSeen(opened, seenConfig(), stores)
   opened.set('hot', true)
   expect(await served.play('7', ['new'])).toMatchObject({ visible: false })
-  opened.before('hot.stagePlays', () => whenAnswered)
+  opened.before('hot.stagePlays', () => reads.whenAnswered)
   opened.set('hot', false)
   opened.clock.advance(1_000)
   await until('the hot store is back', () => !served.subgraph.figures().outages.hotStore.isDown)
-  isHeld = true
+  reads.isHeld = true
   const reading = served.ask('{ unseen(business: "video", candidates: ["new"]) { ids } }', viewerOf('7'))
   await until('it is staged', () => {
     opened.clock.advance(1_000)
     return served.subgraph.figures().staging.waiting === 0
   })
-  letGo()
+  reads.letGo()
   expect((await reading).data).toEqual({ unseen: { ids: [] } })
+  await served.stop()
+  await opened.close()
+})
+
+test('a play of another process that is staged while somebody reads may be missing, and his answer says so', async () => {
+  const opened = openSeen()
+  const { reads, stores } = holdReads(opened)
+  await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'acknowledged', playedAt: opened.clock.now() }])
+  const served = serveSeen(opened, seenConfig(), stores)
+  await served.subgraph.start()
+  const ask = () => served.ask('{ unseen(business: "video", candidates: ["acknowledged"]) { ids } }', viewerOf('7'))
+  reads.isHeld = true
+  const reading = ask()
+  await reads.whenAnswered
+  reads.isHeld = false
+  const job = await served.subgraph.startJob()
+  await until('nothing is missing any more', async () => {
+    opened.clock.advance(100)
+    return (await ask()).degraded.length === 0
+  })
+  expect((await ask()).data).toEqual({ unseen: { ids: [] } })
+  reads.letGo()
+  expect(await reading).toMatchObject({ data: { unseen: { ids: ['acknowledged'] } }, degraded: ['hotStore'] })
+  const stopped = job.stop()
+  opened.clock.advance(HOUR)
+  await stopped
   await served.stop()
   await opened.close()
 })
@@ -189,17 +220,43 @@ describe('the backlog', () => {
     expect(backlog.mayLack(1)).toBe(false)
   })
 
-  test('of a process that begins is none until the log says so', async () => {
+  test('of a process that begins is none once the log has said so, and its start waits for that', async () => {
     const [empty, left] = [open(), open()]
     empty.log.staged = 10
-    for (const { backlog, pass } of [empty, left]) {
-      backlog.start()
-      expect(backlog.mayLack(1)).toBe(false)
-      await pass(1)
+    for (const { backlog } of [empty, left]) {
+      const started = backlog.start()
+      expect(backlog.mayLack(1)).toBe(true)
+      await started
     }
-    expect([empty.backlog.mayLack(1), left.backlog.mayLack(1)]).toEqual([false, true])
+    expect([empty.backlog.mayLack(1), empty.clock.pending(), left.backlog.mayLack(1)]).toEqual([false, 0, true])
     left.log.staged = 10
     await left.pass(2)
-    expect(left.backlog.mayLack(1)).toBe(false)
+    expect([left.backlog.mayLack(1), left.clock.pending()]).toEqual([false, 0])
+  })
+
+  test('of a process that begins while the log is down lasts until that can be asked', async () => {
+    const { log, backlog, pass, errors } = open()
+    Object.assign(log, { isDown: true, staged: 10 })
+    await backlog.start()
+    expect([backlog.mayLack(1), errors.length]).toEqual([true, 1])
+    await pass(10)
+    expect(backlog.mayLack(1)).toBe(true)
+    log.isDown = false
+    await pass(2)
+    expect(backlog.mayLack(1)).toBe(false)
+  })
+
+  test('keeps no process from beginning whose log is silent', async () => {
+    const clock = makeSteppedClock()
+    const silence = Promise.withResolvers<never>()
+    const log = { end: () => silence.promise, isStaged: () => silence.promise }
+    const backlog = makeBacklog(clock, log, { checkEveryMs: 1_000 }, () => {})
+    const started = backlog.start()
+    clock.advance(5_000)
+    await started
+    expect(backlog.mayLack(1)).toBe(true)
+    silence.reject(new Error('gone'))
+    await backlog.stop()
+    expect(clock.pending()).toBe(0)
   })
 })

@@ -38,17 +38,17 @@ describe.skipIf(!isHere)('a hot store that is full', () => {
     const embedded = openSeen()
     const opened = { ...embedded, clock: systemClock as typeof embedded.clock }
     closing.push(embedded.close)
-    const gateway = () => {
+    const gateway = async () => {
       const hot = openRedisSeenStore({ urls: redis.urls, regions: REGIONS, ...SHAPE })
       const served = serveSeen(opened, undefined, { hot, log: embedded.plain.log, records: embedded.plain.records })
-      served.subgraph.start()
+      await served.subgraph.start()
       closing.push(
         () => hot.close(),
         () => served.stop(),
       )
       return served
     }
-    const [taker, other] = [gateway(), gateway()]
+    const [taker, other] = [await gateway(), await gateway()]
     const viewer = viewerOf('7')
     const [shown, ids] = [new Set<string>(), ['before', 'full', 'full too', 'new']]
     const look = async ({ ask }: typeof taker, acknowledged: readonly string[]) => {

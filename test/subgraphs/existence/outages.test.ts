@@ -139,17 +139,23 @@ describe('with the hot store down', () => {
     await stopped
   })
 
-  test('before a process began, its answers say that something may be missing while the log has what was left', async () => {
+  test('before a process began, its answers say that something may be missing while the log has what was left, or is down', async () => {
     const { opened } = await openWithoutJob()
     await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'new', playedAt: opened.clock.now() }])
     const later = serveSeen(opened)
     closing.push(later.stop)
-    later.subgraph.start()
+    // The log cannot be asked yet, from the first answer on.
+    opened.set('log', true)
+    await later.subgraph.start()
     const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
-    await until('it has looked', async () => {
+    const lacking = { data: { unseen: { ids: ['new'] } }, errors: [], degraded: ['hotStore'] }
+    for (let second = 0; second < 5; second++) {
+      expect(await later.ask(nothing, viewer)).toEqual(lacking)
       opened.clock.advance(1_000)
-      return (await later.ask(nothing, viewer)).degraded.length > 0
-    })
+      await settle()
+    }
+    await back(opened, 'log')
+    expect(await later.ask(nothing, viewer)).toEqual(lacking)
     const job = await later.subgraph.startJob()
     await caughtUp(opened, later)
     expect((await later.ask(nothing, viewer)).data.unseen.ids).toEqual([])
