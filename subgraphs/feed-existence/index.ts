@@ -97,8 +97,8 @@ export type LegacyFigures = {
 
 export type ExistenceOptions = { guard?: GuardOptions; random?: Random }
 
-/** Viewers whose filters one load has: each of a month takes up to 20 kB for 10,000 records. */
-const LOADED_VIEWERS_MAX = 100
+/** Viewers whose filters one load has: each of a month takes up to 20 kB for 10,000 records, and some have more. */
+const LOADED_VIEWERS_MAX = 25
 const LOADS_MAX = 4
 
 /** The service works on guarded stores, the job on the stores as they are: it may wait, and tries again without limit. */
