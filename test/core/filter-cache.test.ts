@@ -33,8 +33,7 @@ function open(filter: Buffer, damaged: (key: FilterKey) => boolean = () => false
 }
 
 function hashesOf(count: number, random: Random): SeenHashes {
-  const hashes = new Uint32Array(2 * count).map(() => random() * 2 ** 32)
-  return hashes as SeenHashes
+  return new Uint32Array(2 * count).map(() => random() * 2 ** 32)
 }
 
 describe('viewers who come cold at once', () => {

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { afterEach, describe, expect, test } from 'vitest'
-import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, untilRounds, viewerOf, type Opened } from './opened.ts'
 import { until } from '../../support/until.ts'
 
 const closing: (() => Promise<void>)[] = []
@@ -197,12 +197,18 @@ describe('with the hot store down', () => {
     opened.refuse('hot.stagePlays', undefined)
   })
 
-  test('and the log too, a play is refused rather than lost', async () => {
-    const { opened, served } = await recorded()
-    opened.set('hot', true)
-    opened.set('log', true)
-    expect((await served.ask(PLAY, viewer, { id: 'new' })).errors[0]?.code).toBe('LOG_UNAVAILABLE')
-  })
+  test.each(['LOG_UNAVAILABLE', 'STORE_FULL'] as const)(
+    'and the log too (%s), a play is refused rather than lost, by a code that the schema names',
+    async (code) => {
+      const { opened, served } = await openWithoutJob()
+      opened.set('hot', true)
+      opened.refuse('log.appendPlays', code)
+      const { errors } = await served.ask(PLAY, viewer, { id: 'new' })
+      expect(errors).toMatchObject([{ code }])
+      const { description } = served.subgraph.schema.getMutationType()?.getFields()['recordPlayed'] ?? {}
+      expect(description?.split('Errors:')[1]).toMatch(new RegExp(`\\b${code}\\b`))
+    },
+  )
 })
 
 describe('with the record store down', () => {
@@ -236,10 +242,7 @@ describe('with the record store down', () => {
     const { opened, served, job } = await recorded()
     opened.set('records', true)
     opened.clock.advance(HOUR)
-    await settle()
-    opened.clock.advance(60_000)
-    await settle()
-    expect(job.figures().shardsFailed).toBeGreaterThan(0)
+    await untilRounds('a round has failed', opened, () => job.figures().shardsFailed > 0)
     expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(1)
     await back(opened, 'records')
     await runOf(opened, job, Math.floor(opened.clock.now() / HOUR))
@@ -269,12 +272,7 @@ describe('with the record store down', () => {
     await until('what was begun has ended', () => job.figures().staged === 1)
     await back(opened, 'records')
     await until('what was begun has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
-    let again = await served.ask(PLAY, viewer, { id: 'd' })
-    for (let turn = 0; turn < 200 && again.errors.length > 0; turn++) {
-      await settle()
-      again = await served.ask(PLAY, viewer, { id: 'd' })
-    }
-    expect(again.errors).toEqual([])
+    await until('his early fold has made room', async () => (await served.ask(PLAY, viewer, { id: 'd' })).errors.length === 0)
     expect(await served.unseen('7', ['a', 'b', 'c', 'd', 'logged', 'new'])).toEqual(['new'])
   })
 })
