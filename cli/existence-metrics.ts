@@ -18,6 +18,8 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
     tidemark_dropped_filtered_total: ['Candidates dropped by a filter.', () => figures().existence.droppedFiltered],
     tidemark_filter_probes_total: ['Ids nobody has that filters were asked for.', () => figures().samples.probes],
     tidemark_filter_false_positives_total: ['Of these, those that a filter claimed to have.', () => figures().samples.hits],
+    tidemark_filter_drops_sampled_total: ['Candidates dropped by a filter that history was asked about.', () => figures().samples.dropped],
+    tidemark_filter_drops_unknown_total: ['Of these, those that history does not know.', () => figures().samples.unknown],
     tidemark_existence_rewards_total: ['First plays and issues of a day sent to the log.', () => figures().rewards],
     tidemark_filters_unreadable_total: ['Filters that could not be read.', () => figures().repairs.unreadable],
     tidemark_filters_repaired_total: ['Of these, those that this process made anew.', () => figures().repairs.repaired],

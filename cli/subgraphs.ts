@@ -93,7 +93,11 @@ async function openHistory(
   const job = purpose.persists ? await subgraph.startJob() : undefined
   if (purpose.serves) addServiceMetrics(registry, subgraph, journals)
   if (job !== undefined) addJobMetrics(registry, job, stores)
-  if (existence !== undefined) addHistoryHelpMetrics(registry, existence)
+  if (existence !== undefined) {
+    addHistoryHelpMetrics(registry, existence)
+    // It folds early, and writes back, here too.
+    if (!isShared && stores.seen.legacy !== undefined) addLegacyMetrics(registry, existence)
+  }
   return {
     name: 'history',
     subgraph,

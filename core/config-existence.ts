@@ -26,6 +26,11 @@ export const existenceSchema = z
         'Milliseconds for which a served one is remembered although newer ones exceed the cap, so that devices do not push each other out.',
       ),
     issuedHardCap: count(1, 100_000).default(1_000).describe('Served ones that are remembered at most, however new they are.'),
+    issuedTtlMs: count(60 * MINUTE, 366 * DAY)
+      .default(7 * DAY)
+      .describe(
+        'Milliseconds after which a viewer who was served nothing more is forgotten what he was served, per business; on the embedded store, with the next purge.',
+      ),
     stagedMax: count(1, 1_000_000)
       .default(2_000)
       .describe('Plays of an hour that a viewer may have staged; beyond it they are folded into his filter early.'),
@@ -54,7 +59,7 @@ export const existenceSchema = z
     foldsAtOnce: count(1, 64).default(2).describe('Steps of a job under way at once.'),
     purgeEveryMs: count(1, 7 * DAY)
       .default(10 * MINUTE)
-      .describe('Milliseconds between two purges of expired filters.'),
+      .describe('Milliseconds between two purges of expired filters, and on the embedded store of what was served.'),
     fromHistory: z
       .boolean()
       .default(true)
@@ -103,7 +108,7 @@ export function ringOf({ existence, stores }: { existence: ExistenceConfig; stor
 /** Relations between values, each with its reason. */
 export function existenceMistakes(existence: ExistenceConfig, regions: number): string[] {
   const mistakes: string[] = []
-  const { shards, issuedCap, issuedHardCap, stagedMax, stagedHardMax } = existence
+  const { shards, issuedCap, issuedMinAgeMs, issuedHardCap, issuedTtlMs, stagedMax, stagedHardMax } = existence
   if (shards !== undefined && shards % regions !== 0) {
     mistakes.push(
       `existence.shards (${shards}) must be a multiple of stores.regions (${regions}), so that each shard belongs to one region: leave it out, or give ${Math.max(1, Math.round(shards / regions)) * regions}`,
@@ -112,6 +117,11 @@ export function existenceMistakes(existence: ExistenceConfig, regions: number): 
   if (issuedHardCap < issuedCap) {
     mistakes.push(
       `existence.issuedHardCap (${issuedHardCap}) must be at least existence.issuedCap (${issuedCap}), or the cap is never reached`,
+    )
+  }
+  if (issuedTtlMs < issuedMinAgeMs) {
+    mistakes.push(
+      `existence.issuedTtlMs (${issuedTtlMs}) must be at least existence.issuedMinAgeMs (${issuedMinAgeMs}), or what was served is forgotten before it may be`,
     )
   }
   if (stagedHardMax < stagedMax) {

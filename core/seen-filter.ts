@@ -6,8 +6,9 @@
  * The set is that of the first w bits of each record's hash, sorted and Golomb-coded (`core/golomb-code.ts`). n records at w bits
  * answer falsely n / 2^w of the time and take w - log2(n) + 1.5 bits each. Bits can be dropped later, never won back. So
  * a filter begins with room for `recordsMax` records (50,000 where nobody says: 25 bits at the default rate), and is closed when
- * its month has ended and the records are counted: 13 bits for each of 10,000 at first, 10 to 11 of any number at the end. Dropping
- * bits is exact: the set is what it would be had it begun so. Folding is decode, merge, encode.
+ * its month has ended and the records are counted: 13 bits for each of 10,000 at first and 10.2 at the end, 21 and 12 for each of 100.
+ * Fewer cost more, by the header (34 and 22 bits for each of 10), and so do more than there was room for (13.4 for each of 100,000, in
+ * two sets). Dropping bits is exact: the set is what it would be had it begun so. Folding is decode, merge, encode.
  *
  * What if more came than there was room for? Set one is never filled beyond 31/32 of the rate. What finds no room goes into a
  * second set of 40 bits, where 86 million records take the 32nd that is left: a wrong guess, and a late record of a month that

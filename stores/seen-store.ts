@@ -29,6 +29,11 @@ export type IssuedOptions = {
   minAgeMs: number
   /** What is kept in any case at most, whatever its age. At least `cap`. */
   hardCap: number
+  /**
+   * Milliseconds for which the whole of it is kept after the viewer was served last. Stores forget by themselves, by their own clocks,
+   * or with `purgeIssued`, and with the next of these calls.
+   */
+  ttlMs: number
   /** The day (UTC, days since the epoch) to claim as the first on which something of this business was served; absent = do not check. */
   day?: number | undefined
 }
@@ -73,6 +78,11 @@ export interface SeenStore {
    * pending reward, and true is returned. Atomic; readable everywhere when it resolves. Without oids nothing happens.
    */
   putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean>
+  /**
+   * Forgets what was served to viewers, per business as a whole, where the last of it was before this moment. Looks at up to
+   * `limit` viewers and businesses; returns at how many. 0 = done, as ever where it goes by itself.
+   */
+  purgeIssued(servedBefore: number, limit: number): Promise<number>
   /**
    * Stages each play in its viewer's slot, and puts the viewer into the ring. Of two plays of a subject in a slot the later
    * stays; in each slot it is staged by itself. Days are claimed alike, each of a viewer and business once, and a first

@@ -44,7 +44,7 @@ export async function putViewers({ hot, records }: Pick<SeenStores, 'hot' | 'rec
       ...{ expected: 0, expiresAt: now + 1e10 },
     }))
     await records.putFilters(writes)
-    await hot.putIssued(name, BUSINESS, ids.slice(0, ISSUED), { now, cap: ISSUED, minAgeMs: 0, hardCap: ISSUED })
+    await hot.putIssued(name, BUSINESS, ids.slice(0, ISSUED), { now, cap: ISSUED, minAgeMs: 0, hardCap: ISSUED, ttlMs: 1e10 })
     const plays = ids.slice(ISSUED, ISSUED + STAGED).map((oid) => ({ viewer: name, business: BUSINESS, oid, playedAt: now }))
     await hot.stagePlays(plays, { now, slot: slotOf(now, SHAPE.slots) })
   }

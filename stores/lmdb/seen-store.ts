@@ -3,8 +3,8 @@
  * port asks for, which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability,
  * seen-keys.ts for the layout and seen-work.ts for what the calls do.
  *
- * A viewer's state stays when all of his was folded: `folds` counts on from it. What was issued stays too, as the last that
- * he was served, however long ago.
+ * A viewer's state stays when all of his was folded: `folds` counts on from it. What he was served goes with `purgeIssued`
+ * (seen-issued.ts).
  */
 import type { ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../core/time-ring.ts'
@@ -13,6 +13,7 @@ import type { RingShape, SeenStore } from '../seen-store.ts'
 import type { Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
 import { confirmReward, listPendingRewards } from './hot-dirty.ts'
+import { purgeIssued } from './seen-issued.ts'
 import { readRingKey, ringRange } from './seen-keys.ts'
 import {
   countRing,
@@ -44,6 +45,7 @@ export function openLmdbSeenStore(environment: Environment, shape: RingShape): S
     },
     stagePlays: async (plays, options) =>
       plays.length === 0 ? [] : writing(() => stagePlays(tables, plays, options, regions, shardOfViewer)),
+    purgeIssued: (servedBefore, limit) => freeing(() => purgeIssued(tables, servedBefore, limit)),
     getSeen: (viewer, business) => reading(() => getSeen(tables, viewer, business)),
     getSeenMany: (of) => reading(() => of.map(({ viewer, business }) => getSeen(tables, viewer, business))),
 

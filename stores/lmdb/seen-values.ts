@@ -57,6 +57,11 @@ export function decodeIssued(value: Buffer, length: number): IssuedMoment[] {
   return issued
 }
 
+/** Of a list, which is not empty. */
+export function newestMoment(value: Buffer): number {
+  return value.readDoubleBE(0)
+}
+
 export function encodeShape({ slots, shards }: RingShape): Buffer {
   const target = Buffer.allocUnsafe(5)
   target.writeUInt32BE(shards, target.writeUInt8(slots))

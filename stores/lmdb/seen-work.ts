@@ -1,31 +1,32 @@
 /** What happens to what a viewer has seen inside a call's transaction, as the port promises. */
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import { shardOf } from '../../core/time-ring.ts'
-import { issuedAtOf, momentOf, newestFirst } from '../issued-moments.ts'
+import { issuedAtOf } from '../issued-moments.ts'
 import { inOrderOfUse } from '../ring-layouts.ts'
 import type { HotSeen, IssuedOptions, PlayWrite, RingLayout, StageOptions, StagedCount, StagedPlay } from '../seen-store.ts'
 import { tooManyStaged } from '../staged-limit.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { claimDay, type DayTables } from './seen-days.ts'
-import { issuedKey, makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
+import { noteIssued, readIssued, type IssuedTables } from './seen-issued.ts'
+import { makePlace, readRingKey, ringKey, stagedKey, stagedRange, stateKey, subjectOfStagedKey } from './seen-keys.ts'
 import type { SeenPlace } from './seen-keys.ts'
-import { decodeIssued, decodeShape, decodeState, decodeTime, encodeIssued, encodeShape, encodeState, encodeTime } from './seen-values.ts'
-import type { IssuedMoment, SeenState } from './seen-values.ts'
+import { decodeShape, decodeState, decodeTime, encodeShape, encodeState, encodeTime } from './seen-values.ts'
+import type { SeenState } from './seen-values.ts'
 import { sequenceKey, sequenceOf } from './sequences.ts'
 
 export type SeenTables = {
-  /** Viewer by viewer: `seen-keys.ts`. */
-  seen: Bytes
   ring: Bytes
   /** By `since`. */
   layouts: Bytes
-} & DayTables
+} & IssuedTables &
+  DayTables
 
 const NOTHING = Buffer.allocUnsafeSlow(0)
 
 export function openSeenTables(environment: Environment): SeenTables {
   return {
     seen: environment.table('seen'),
+    served: environment.table('seen-served'),
     ring: environment.table('seen-ring'),
     layouts: environment.table('seen-layouts'),
     days: environment.table('seen-days'),
@@ -38,22 +39,12 @@ export function putIssued(
   viewer: ViewerId,
   business: BusinessNumber,
   oids: readonly string[],
-  { now, cap, minAgeMs, hardCap, day }: IssuedOptions,
+  options: IssuedOptions,
   regions: number,
 ): boolean {
-  const { seen } = tables
-  const place = makePlace(viewer)
-  const moments = new Map(readIssued(seen, place, business).map(({ oid, moment }) => [oid, moment]))
-  for (const [at, oid] of oids.entries()) moments.set(oid, Math.max(momentOf(now, at, oids.length), moments.get(oid) ?? 0))
-  const issued = Array.from(moments, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
-  const kept = issued.filter(({ moment }, rank) => rank < cap || (rank < hardCap && issuedAtOf(moment) > now - minAgeMs))
-  void seen.put(issuedKey(place, business), encodeIssued(kept))
+  noteIssued(tables, viewer, business, oids, options)
+  const { now, day } = options
   return day !== undefined && claimDay(tables, regions, { viewer, business, day, kind: 'FIRST_ISSUE' }, now)
-}
-
-function readIssued(seen: Bytes, place: SeenPlace, business: BusinessNumber): IssuedMoment[] {
-  const value = seen.getBinaryFast(issuedKey(place, business))
-  return value === undefined ? [] : decodeIssued(value, value.length)
 }
 
 function readState(seen: Bytes, place: SeenPlace): SeenState {

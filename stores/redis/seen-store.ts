@@ -4,13 +4,12 @@
  * round trip; `connection.ts` bounds every wait. Every call may be sent again when its answer is lost: times say what is
  * meant, and a play that is staged again after it was folded is folded again.
  *
- * What was issued expires `issuedTtlMs` after the viewer was last served. What is staged never does: a viewer who never comes
+ * What was issued expires by itself, some time after the viewer was last served (`ttlMs` of the port). What is staged never does: a viewer who never comes
  * back stays in the ring until the job has folded him.
  *
  * Opening connects in the background and never fails; the first call that gets an answer finds out whether the data is
  * another deployment's, as in `hot-store.ts`.
  */
-import { TidemarkError } from '../../core/errors.ts'
 import { checkRingShape } from '../ring-layouts.ts'
 import type { RingShape, SeenStore } from '../seen-store.ts'
 import type { RedisConnectionOptions } from './clients.ts'
@@ -28,32 +27,23 @@ export type RedisSeenStoreOptions = RedisConnectionOptions &
     regions: number
     /** What all keys begin with, for deployments that share a server; that of history will do. No braces. Default "tm". */
     prefix?: string
-    /** Milliseconds after which what a viewer was served last is forgotten. Minimum one hour. Default seven days. */
-    issuedTtlMs?: number
   }
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 
 export function openRedisSeenStore(options: RedisSeenStoreOptions): SeenStore {
-  const { regions, slots, shards, prefix = 'tm', issuedTtlMs = 7 * DAY_MS } = options
+  const { regions, slots, shards, prefix = 'tm' } = options
   checkKeyOptions({ prefix, expireMs: 0 })
   checkRingShape({ slots, shards }, regions)
-  if (issuedTtlMs < HOUR_MS) {
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `issuedTtlMs ${issuedTtlMs} is less than an hour: feeds would repeat themselves; use a day or more`,
-    )
-  }
   const layout = makeSeenLayout(prefix, regions)
   const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
   const verify = makeVerification(connection, layout, SEEN_FORMAT)
   const ring = makeSeenRing(connection, layout, { slots, shards })
   const reading = makeSeenReading(connection, layout)
-  const writing = makeSeenWriting(connection, layout, { shards, issuedTtlMs, shapes: ring.knownShapes })
+  const writing = makeSeenWriting(connection, layout, { shards, shapes: ring.knownShapes })
   const rewards = makePendingRewards(connection, layout.rewards, layout.regionOf)
   return {
     putIssued: verify(writing.putIssued),
+    // It expires.
+    purgeIssued: async () => 0,
     stagePlays: verify(writing.stagePlays),
     removeStaged: verify(writing.removeStaged),
     getSeen: verify(reading.getSeen),

@@ -22,12 +22,11 @@ const SCRIPTS_AT_ONCE = 64
 
 export type SeenWritingOptions = {
   shards: number
-  issuedTtlMs: number
   /** All shapes of the ring that are known. */
   shapes: () => Promise<RingShape[]>
 }
 
-export function makeSeenWriting(connection: Connection, layout: SeenLayout, { shards, issuedTtlMs, shapes }: SeenWritingOptions) {
+export function makeSeenWriting(connection: Connection, layout: SeenLayout, { shards, shapes }: SeenWritingOptions) {
   function removeCommand(slot: number, region: number, folded: readonly Folded[], counts: readonly number[]): Command {
     const keys: string[] = []
     const args: Argument[] = [slot, counts.length, FOLDS_KEPT_MS]
@@ -48,11 +47,11 @@ export function makeSeenWriting(connection: Connection, layout: SeenLayout, { sh
   return {
     async putIssued(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], options: IssuedOptions): Promise<boolean> {
       if (oids.length === 0) return false
-      const { now, cap, minAgeMs, hardCap, day } = options
+      const { now, cap, minAgeMs, hardCap, ttlMs, day } = options
       const region = layout.regionOf(viewer)
       const claim = day === undefined ? undefined : claimOf({ viewer, business, day, kind: 'FIRST_ISSUE' })
       const keys = [layout.issued(region, viewer, business), ...(claim === undefined ? [] : [layout.rewards(region), claim.key])]
-      const args = [now, cap, minAgeMs, hardCap, issuedTtlMs, ...(claim?.args ?? ['', '']), ...oids]
+      const args = [now, cap, minAgeMs, hardCap, ttlMs, ...(claim?.args ?? ['', '']), ...oids]
       const [isFirst] = await connection.send([scriptCommand(SCRIPTS.putIssued, keys, args)])
       return isFirst === 1
     },

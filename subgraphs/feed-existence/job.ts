@@ -1,7 +1,7 @@
 /**
  * The persist path of feed existence: stage what the log brings, fold what has come to rest into the viewers' filters, remove
- * filters that have expired. Any number of jobs may run; the log's consumer group splits the regions among them, and with
- * them the shards of the ring. What concerns the whole, whichever owns region 0 does.
+ * filters that have expired, and what was served long ago. Any number of jobs may run; the log's consumer group splits the
+ * regions among them, and with them the shards of the ring. What concerns the whole, whichever owns region 0 does.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, Play } from '../../core/domain.ts'
@@ -21,6 +21,8 @@ export type ExistenceJobOptions = FoldingOptions &
     isKnown(business: BusinessNumber): boolean
     foldEveryMs: number
     purgeEveryMs: number
+    /** For how long what a viewer was served is kept after the last of it. */
+    issuedTtlMs: number
     /** Age in milliseconds at which a reward that did not reach the log is sent again, and how often that is looked for. */
     sweepAfterMs: number
     sweepEveryMs: number
@@ -87,11 +89,12 @@ export async function startExistenceJob(
     clock,
     options.purgeEveryMs,
     async (mayGoOn) => {
-      while (mayGoOn() && ownedRegions().includes(WHOLE_REGION)) {
-        const purged = await records.purgeExpired(clock.now(), PURGE_MAX)
+      const isOurs = (): boolean => mayGoOn() && ownedRegions().includes(WHOLE_REGION)
+      for (let purged = 1; purged > 0 && isOurs();) {
+        purged = await records.purgeExpired(clock.now(), PURGE_MAX)
         figures.purged += purged
-        if (purged === 0) return
       }
+      for (let looked = 1; looked > 0 && isOurs();) looked = await hot.purgeIssued(clock.now() - options.issuedTtlMs, PURGE_MAX)
     },
     onError,
   )

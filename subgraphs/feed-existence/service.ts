@@ -93,7 +93,7 @@ export function makeExistenceService(
   clock: Clock,
   businesses: Businesses,
   { hot, log, records, history, legacy, reads, staging, logged, arrears, rewards, onUnreadable }: ExistenceSources,
-  options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'stagedHardMax'>,
+  options: PlayedAtLimits & Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'issuedTtlMs' | 'stagedHardMax'>,
 ): ExistenceService {
   const figures: ExistenceFigures = {
     ...{ issued: 0, issuedLost: 0, played: 0, logged: 0, candidates: 0, droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },
@@ -134,13 +134,13 @@ export function makeExistenceService(
       // Of one that is there twice the last counts: later in the list is newer.
       const distinct = [...new Set(ids.toReversed())].reverse()
       if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
-      const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap } = options
+      const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options
       const now = clock.now()
       const day = dayOf(now)
       const { claim, token } = rewards.check('FIRST_ISSUE', { viewer: viewer.id, business: number }, day, dayToken)
       return orWithoutHot<FirstOfDay & { recorded: boolean }>(
         async () => {
-          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, day: claim })
+          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, ttlMs, day: claim })
           if (firstOfDay) rewards.send([rewardOf(viewer.id, number, day, 'FIRST_ISSUE')])
           figures.issued += distinct.length
           return { recorded: true, dayToken: token, firstOfDay }

@@ -3,7 +3,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { SeenStoreSubject } from './seen-store.ts'
 import { freshViewer, numbered } from './reports.ts'
-import { AT, fold, foldsOf, isInRing, play, stage, stagedIn, stagedOf, stagedSeen } from './seen.ts'
+import { AT, CAPS, fold, foldsOf, isInRing, play, stage, stagedIn, stagedOf, stagedSeen } from './seen.ts'
 
 export function foldingContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
   const inRing = (viewer: string, slot: number) => isInRing(store(), slot, viewer, regions(), shape())
@@ -78,12 +78,12 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     const viewer = freshViewer()
     const seen: number[] = [await foldsOf(store(), viewer)]
     const note = async () => seen.push(await foldsOf(store(), viewer))
-    await store().putIssued(viewer, 1, ['9'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })
+    await store().putIssued(viewer, 1, ['9'], { ...CAPS, now: AT, cap: 1 })
     expect(await foldsOf(store(), viewer)).toBe(0)
     await stage(store(), 1, play(viewer, '1'), play(viewer, '2'), play(viewer, '3', AT, 2))
     await note()
     await stage(store(), 1, play(viewer, '2', AT + 1), play(viewer, '2'))
-    await store().putIssued(viewer, 1, ['8'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })
+    await store().putIssued(viewer, 1, ['8'], { ...CAPS, now: AT, cap: 1 })
     expect(await foldsOf(store(), viewer)).toBe(seen.at(-1))
     await fold(store(), 1, viewer, play(viewer, '1'))
     await note()

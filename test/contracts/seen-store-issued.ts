@@ -3,6 +3,7 @@ import { expect, it } from 'vitest'
 import type { SeenStoreSubject } from './seen-store.ts'
 import { freshNamedViewer, freshViewer, numbered } from './reports.ts'
 import { AT, CAPS, issuedOids, play, stage } from './seen.ts'
+import { until } from '../support/until.ts'
 
 export function issuedContract({ store, another, reopen }: SeenStoreSubject): void {
   const put = (viewer: string, oids: string[], now: number, business = 1) => store().putIssued(viewer, business, oids, { ...CAPS, now })
@@ -49,7 +50,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
   it('hundreds of one call, as many as a client may send, are each newer than those before', async () => {
     const viewer = freshViewer()
     const ids = numbered(512).toSorted((a, b) => Number(a.split('').reverse().join('')) - Number(b.split('').reverse().join('')))
-    await store().putIssued(viewer, 1, ids, { now: AT, cap: 300, minAgeMs: 0, hardCap: 1_000 })
+    await store().putIssued(viewer, 1, ids, { ...CAPS, now: AT, cap: 300, minAgeMs: 0, hardCap: 1_000 })
     expect(await issuedOids(store(), viewer)).toEqual(ids.slice(-300).reverse())
   })
 
@@ -108,14 +109,14 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
 
   it('many calls at once lose nothing', async () => {
     const viewer = freshViewer()
-    const options = { now: AT, cap: 200, minAgeMs: 0, hardCap: 1_000 }
+    const options = { ...CAPS, now: AT, cap: 200, minAgeMs: 0, hardCap: 1_000 }
     await Promise.all(numbered(100).map((oid) => store().putIssued(viewer, 1, [oid, `b${oid}`], options)))
     expect(await issuedOids(store(), viewer)).toHaveLength(200)
   })
 
   it('thousands in one call are noted', async () => {
     const viewer = freshViewer()
-    await store().putIssued(viewer, 1, numbered(5_000, 100_000), { now: AT, cap: 4_500, minAgeMs: 0, hardCap: 10_000 })
+    await store().putIssued(viewer, 1, numbered(5_000, 100_000), { ...CAPS, now: AT, cap: 4_500, minAgeMs: 0, hardCap: 10_000 })
     const oids = await issuedOids(store(), viewer)
     expect([oids.length, oids[0], oids.at(-1)]).toEqual([4_500, '104999', '100500'])
   })
@@ -139,6 +140,47 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     const before = await store().getSeen(viewer, 1)
     await put(viewer, ['1', '2'], AT)
     expect(await store().getSeen(viewer, 1)).toEqual(before)
+  })
+
+  it('what a viewer was served goes as a whole once he was served nothing for its time, and nobody else loses anything', async () => {
+    const [gone, kept] = [freshViewer(), freshViewer()]
+    const purge = async (): Promise<void> => {
+      while ((await store().purgeIssued(AT + 5, 2)) > 0);
+    }
+    await put(kept, ['1', '2'], AT)
+    await put(kept, ['3'], AT + 5)
+    for (const [index, oid] of numbered(3).entries()) {
+      await store().putIssued(gone, 1, [oid], { ...CAPS, now: AT + index, ttlMs: 1 })
+      await put(gone, [oid], AT + 5 + index, 2)
+    }
+    await until('the end of what was served', async () => {
+      await purge()
+      return (await issuedOids(store(), gone)).length === 0
+    })
+    expect(await issuedOids(store(), gone, 2)).toEqual(['3', '2', '1'])
+    expect(await issuedOids(store(), kept)).toEqual(['3', '2', '1'])
+    // He begins anew.
+    await put(gone, ['4'], AT + 5)
+    await purge()
+    expect(await issuedOids(store(), gone)).toEqual(['4'])
+  })
+
+  it('with or without a purge, who is served after that time begins anew', async () => {
+    const viewer = freshViewer()
+    await store().putIssued(viewer, 1, ['old'], { ...CAPS, now: AT, ttlMs: 1 })
+    await until('a beginning', async () => {
+      await store().putIssued(viewer, 1, ['new'], { ...CAPS, now: AT + 2, ttlMs: 1 })
+      const oids = await issuedOids(store(), viewer)
+      return !oids.includes('old')
+    })
+  })
+
+  it('a purge of nothing, or of the time before all times, does nothing', async () => {
+    const viewer = freshViewer()
+    await put(viewer, ['1'], AT)
+    expect(await store().purgeIssued(AT + 1, 0)).toBe(0)
+    for (const moment of [0, -1]) expect(await store().purgeIssued(moment, 10)).toBe(0)
+    expect(await issuedOids(store(), viewer)).toEqual(['1'])
   })
 
   it('what was served is there when the store is opened again, beside what is staged', async () => {

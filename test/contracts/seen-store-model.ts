@@ -71,9 +71,10 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
   }
 
   return {
-    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap, day }) {
+    async putIssued(viewer, business, oids, { now, cap, minAgeMs, hardCap, ttlMs, day }) {
       if (oids.length === 0) return false
-      const held = state.issued.get(`${business}:${viewer}`) ?? new Map<string, number>()
+      const before = state.issued.get(`${business}:${viewer}`)
+      const held = before === undefined || servedAt(before) < now - ttlMs ? new Map<string, number>() : before
       for (const [at, oid] of oids.entries()) held.set(oid, Math.max(momentOf(now, at, oids.length), held.get(oid) ?? 0))
       const entries = Array.from(held, ([oid, moment]) => ({ oid, moment })).sort(newestFirst)
       for (const [rank, { oid, moment }] of entries.entries()) {
@@ -81,6 +82,11 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
       }
       state.issued.set(`${business}:${viewer}`, held)
       return day !== undefined && claim(rewardOf(viewer, business, day, 'FIRST_ISSUE'), now)
+    },
+    async purgeIssued(servedBefore, limit) {
+      const over = [...state.issued].filter(([, held]) => servedAt(held) < servedBefore).slice(0, Math.max(0, limit))
+      for (const [key] of over) state.issued.delete(key)
+      return over.length
     },
     async stagePlays(plays, { now, slot, max = Infinity }) {
       const full = plays.find(({ viewer }) => stagedIn(viewer, slot).length >= max)
@@ -142,4 +148,8 @@ export function makeSeenStoreModel(regions: number, shape: RingShape, state: See
     check: async () => {},
     close: async () => {},
   }
+}
+
+function servedAt(issued: ReadonlyMap<string, number>): number {
+  return issuedAtOf(Math.max(...issued.values()))
 }

@@ -9,7 +9,7 @@ import type { SeenStore, StagedPlay } from '../../stores/seen-store.ts'
 import { makeSeenStoreModel } from './seen-store-model.ts'
 import type { SeenStoreSubject } from './seen-store.ts'
 import { freshNamedViewer, freshViewer } from './reports.ts'
-import { AT, byText, isInRing } from './seen.ts'
+import { AT, CAPS, byText, isInRing } from './seen.ts'
 
 const BUSINESSES = [1, 2]
 const SLOTS = [0, 1, 5]
@@ -95,6 +95,7 @@ export function seenPropertyContract({ store, regions, shape }: SeenStoreSubject
             cap,
             minAgeMs,
             hardCap: cap + more,
+            ttlMs: CAPS.ttlMs,
             day: claimed,
           })
         }

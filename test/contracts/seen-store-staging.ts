@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { PLAYED_AT_MAX, SLOTS_MAX } from '../../stores/seen-store.ts'
 import type { SeenStoreSubject } from './seen-store.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, numbered } from './reports.ts'
-import { AT, byText, fold, isInRing, play, stage, stagedIn, stagedOf, stagedSeen, wholeRing } from './seen.ts'
+import { AT, CAPS, byText, fold, isInRing, play, stage, stagedIn, stagedOf, stagedSeen, wholeRing } from './seen.ts'
 
 /** Ids that are none, are nearly, or mean something to a store; with a part of their own behind. */
 const ODD = ['0', '007', '-1', '9223372036854775807', '9223372036854775808', '{a}', 'a:b', '*', '[?]', ' ', '\n', '\0', 'ü', '🙂', "'"]
@@ -176,7 +176,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     const [one, two, nobody] = [freshViewer(), freshNamedViewer(), freshViewer()]
     await stage(store(), 0, play(one, 'a'), play(one, 'b', AT, 2), play(two, 'c'))
     await fold(store(), 0, one, play(one, 'b', AT, 2))
-    await store().putIssued(two, 1, ['x'], { now: AT, cap: 1, minAgeMs: 0, hardCap: 1 })
+    await store().putIssued(two, 1, ['x'], { ...CAPS, now: AT, cap: 1 })
     const of = [
       { viewer: one, business: 1 },
       { viewer: two, business: 1 },

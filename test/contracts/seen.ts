@@ -4,7 +4,7 @@ import { shardOf } from '../../core/time-ring.ts'
 import type { HotSeen, IssuedOptions, RingShape, SeenStore, StagedPlay } from '../../stores/seen-store.ts'
 
 export const AT = 1_790_000_000_000
-export const CAPS: Omit<IssuedOptions, 'now'> = { cap: 5, minAgeMs: 1_000, hardCap: 8 }
+export const CAPS: Omit<IssuedOptions, 'now'> = { cap: 5, minAgeMs: 1_000, hardCap: 8, ttlMs: 604_800_000 }
 
 export function play(viewer: string, oid: string, playedAt = AT, business = 1): Play {
   return { viewer, business, oid, playedAt }

@@ -22,6 +22,7 @@ export type SeenRules = {
   monthsBefore: number
   issuedCap: number
   issuedMinAgeMs: number
+  issuedTtlMs: number
   issuedHardCap: number
   utcOffsetMinutes: number
   futureMaxMs: number
@@ -181,6 +182,7 @@ export function makeSeenChecker(rules: SeenRules, now: () => number) {
     if (own === undefined || issue === undefined || issue.tick > tick) return false
     const rank = [...own.values()].filter((other) => other !== issue && other.issuedAt >= issue.issuedAt).length
     const age = now() - issue.issuedAt
+    if (age >= rules.issuedTtlMs - 2 * rules.skewMaxMs) return false
     return rank < rules.issuedCap || (rank < rules.issuedHardCap && age < rules.issuedMinAgeMs - 2 * rules.skewMaxMs)
   }
 

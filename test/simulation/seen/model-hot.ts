@@ -143,6 +143,7 @@ export function openSimulatedSeenStore(hot: SeenHotState, shape: RingShape, gate
         observer.issued(viewer, business, oids, options.now)
         return model.putIssued(viewer, business, oids, options)
       }),
+    purgeIssued: (servedBefore, limit) => once('purgeIssued', [servedBefore], () => model.purgeIssued(servedBefore, limit)),
     async stagePlays(plays, { now, slot }) {
       const some = [...Map.groupBy(plays, ({ viewer }) => viewer).values()]
       const staged = await inParts(

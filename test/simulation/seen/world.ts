@@ -67,8 +67,8 @@ export async function runSeenWorld(
   let changedAt: number | undefined
   let slotsMax = shape.slots
 
-  const { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, utcOffsetMinutes, futureMaxMs } = existence
-  const rules = { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, utcOffsetMinutes, futureMaxMs, skewMaxMs }
+  const { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, issuedTtlMs, utcOffsetMinutes, futureMaxMs } = existence
+  const rules = { monthsBefore, issuedCap, issuedMinAgeMs, issuedHardCap, issuedTtlMs, utcOffsetMinutes, futureMaxMs, skewMaxMs }
   const checker = makeSeenChecker(rules, scheduler.now)
   const hot = makeSeenHotState(REGIONS, faults, checker.hotObserver, scheduler.now, (play) => operator?.legacy.state.put(play))
   const records = makeSeenRecordsState()

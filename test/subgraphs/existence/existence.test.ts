@@ -162,6 +162,24 @@ describe('what is recorded', () => {
     expect(await served.unseen('7', ['1', '2', '3', '4', '5'])).toEqual(['1', '2'])
   })
 
+  test('as served is forgotten once the viewer was served nothing for a week, and not before', async () => {
+    const { opened, served } = open({}, { issuedTtlMs: 7 * DAY })
+    await startJob(opened, served)
+    const issue = (viewer: string, id: string) => served.subgraph.service.recordIssued(viewerOf(viewer), 'video', [id])
+    const over = opened.clock.now() + 7 * DAY
+    await issue('7', 'a')
+    await issue('8', 'a')
+    opened.clock.advance(5 * DAY)
+    await issue('8', 'b')
+    opened.clock.advance(2 * DAY - HOUR)
+    await until('the end of what was served', async () => {
+      opened.clock.advance(5 * 60_000)
+      return (await served.unseen('7', ['a', 'c'])).length === 2
+    })
+    expect(opened.clock.now()).toBeGreaterThan(over)
+    expect(await served.unseen('8', ['a', 'b', 'c'])).toEqual(['c'])
+  })
+
   test.each([
     ['before the oldest month that is looked at', beginningOf(monthOf(Date.UTC(2026, 4, 20)) - 3) - 1],
     ['too far ahead', Date.UTC(2026, 4, 20, 10, 35) + 1],

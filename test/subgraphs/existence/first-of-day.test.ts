@@ -67,8 +67,8 @@ for (const { name, open } of BOTH_SHAPES) {
       together.refuse('log', 'LOG_UNAVAILABLE')
       expect((await issue('7', 'a')).firstOfDay).toBe(true)
       // As one that died right after the claim leaves it.
-      const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap } = together.config.existence
-      await together.stores.seenHot.putIssued('8', 1, ['a'], { now: Date.now(), cap, minAgeMs, hardCap, day: today })
+      const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = together.config.existence
+      await together.stores.seenHot.putIssued('8', 1, ['a'], { now: Date.now(), cap, minAgeMs, hardCap, ttlMs, day: today })
       expect(await pending()).toHaveLength(2)
       const job = await together.existence.startJob()
       await until('the job has tried', () => together.count('log.appendRewards') >= 3)
