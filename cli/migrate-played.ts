@@ -12,7 +12,6 @@ import { legacyBusinesses, type LEGACY_SCORES } from '../core/config-legacy.ts'
 import { ringOf } from '../core/config-existence.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
-import { slotOf } from '../core/time-ring.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { liveness } from '../subgraphs/feed-existence/legacy.ts'
@@ -21,6 +20,7 @@ import { requireDataFolder } from './data-folder.ts'
 import { makeLog } from './log.ts'
 import { listViewers, marksOf, noSet } from './migration-listing.ts'
 import { keepPlace } from './migration-place.ts'
+import { makeRepair } from './migration-repair.ts'
 import { verifyViewer } from './migration-verify.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { secretText } from './secret-text.ts'
@@ -242,6 +242,7 @@ async function verify(run: Run, advice: string): Promise<boolean> {
   const { hot, records } = stores.seen
   const { monthsBefore, futureMaxMs } = config.existence
   const rules = { monthsBefore, futureMaxMs, isLive: liveness(systemClock, config.existence) }
+  const repair = makeRepair(systemClock, hot, ringOf(config))
   const mistakes = makeMistakes(run)
   const counts = { viewers: 0, waiting: 0, checked: 0, missing: 0, invalid: 0, repaired: 0 }
   let seen = 0
@@ -263,8 +264,7 @@ async function verify(run: Run, advice: string): Promise<boolean> {
     if (missing.length === 0) return isMigrated
     mistakes.note(`viewer "${viewer}": ${missing.length} plays are missing, such as ${legacy.keyOf(viewer, business)} "${missing[0]?.oid}"`)
     if (flags.repair === true) {
-      const now = systemClock.now()
-      await hot.stagePlays(missing, { now, slot: slotOf(now, ringOf(config).slots) })
+      await repair(missing)
       counts.repaired += missing.length
     }
     return isMigrated

@@ -27,6 +27,7 @@ import { emptyMark, isListing, listedBusiness, type MigrationMark } from './migr
 import { addToFilter, openFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
+import { makePortions, makeTurns } from './turns.ts'
 
 export type FoldStores = {
   hot: Pick<SeenStore, 'readStaged' | 'removeStaged'>
@@ -86,21 +87,29 @@ type Portion = FilterKey & { plays: readonly StagedPlay[] }
 
 /** Viewers whose legacy sets are read at once. */
 const MIGRATED_AT_ONCE = 4
+/** Bytes of filters, and of hashes that come to them, after which others have their turn: 1 to 5 ms. A page of viewers may have a hundred times that. */
+const TURN_BYTES = 65_536
+const HASH_BYTES = 8
 
 export function makeFold(
   { hot, records }: FoldStores,
   { rate, monthsBefore = 1, isOver, expiryOf, rebuild, migrate, relist, writeBack, onRenewed }: FoldOptions,
 ): Fold {
   const earlier = Array.from({ length: monthsBefore }, (_, at) => at + 1)
+  const nextTurn = makeTurns()
 
   async function fold(slot: number, viewers: readonly ViewerId[]): Promise<FoldReport> {
     const report: FoldReport = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: [] }
     const staged = await hot.readStaged(slot, viewers)
     const folded = new Map<ViewerId, StagedPlay[]>(viewers.map((viewer) => [viewer, []]))
     const portions = viewers.flatMap((viewer, place) => portionsOf(viewer, staged[place] ?? []))
+    const turnFor = makePortions(nextTurn, TURN_BYTES)
     const { done, begun, failed, writes, refused, renewed } = await changeFilters<Portion>(records, portions, {
       ...{ renew, expiryOf, tooLarge },
-      add: (before, { month, plays }) => add(before, month, plays),
+      add(before, { month, plays }) {
+        const turn = turnFor((before?.length ?? 0) + plays.length * HASH_BYTES)
+        return turn === undefined ? add(before, month, plays) : turn.then(() => add(before, month, plays))
+      },
     })
     for (const { viewer, plays } of done) {
       for (const play of plays) folded.get(viewer)?.push(play)
@@ -108,7 +117,7 @@ export function makeFold(
     }
     for (const { key, error } of failed) report.failed.push({ viewer: key.viewer, error })
     Object.assign(report, { writes, refused, quarantined: renewed })
-    await closeEarlier(begun, report)
+    await closeEarlier(begun, report, turnFor)
     const removed = Array.from(folded, ([viewer, plays]) => ({ viewer, plays }))
     await writeBack?.(removed.flatMap(({ viewer, plays }) => plays.map((play) => ({ viewer, ...play }))))
     const listed = viewers.flatMap((viewer, place) => listingOf(viewer, staged[place] ?? []))
@@ -145,24 +154,26 @@ export function makeFold(
   }
 
   /** Of viewers who have begun a month. What is not done here, or is refused, takes more bytes and does no other harm. */
-  async function closeEarlier(begun: readonly FilterKey[], report: FoldReport): Promise<void> {
+  async function closeEarlier(begun: readonly FilterKey[], report: FoldReport, turnFor: ReturnType<typeof makePortions>): Promise<void> {
     const oldest = begun.reduce((newest, { month }) => Math.max(newest, month), 0) - monthsBefore
     const keys = distinct(begun.flatMap(({ viewer, month }) => earlier.map((back) => ({ viewer, month: month - back })))).filter(
       ({ month }) => month >= oldest && isOver(month),
     )
     if (keys.length === 0) return
     const stored = await records.getFilters(keys)
-    const writes = keys.flatMap(({ viewer, month }, place): FilterWrite[] => {
+    const writes: FilterWrite[] = []
+    for (const [place, { viewer, month }] of keys.entries()) {
       const found = stored[place]
-      if (found === undefined) return []
+      if (found === undefined) continue
+      const turn = turnFor(found.filter.length)
+      if (turn !== undefined) await turn
       try {
         const filter = add(found.filter, month, [])
-        return found.filter.equals(filter) ? [] : [{ viewer, month, filter, expected: found.version, expiresAt: expiryOf(month) }]
+        if (!found.filter.equals(filter)) writes.push({ viewer, month, filter, expected: found.version, expiresAt: expiryOf(month) })
       } catch {
         // Whoever reads it says so, and has it repaired.
-        return []
       }
-    })
+    }
     if (writes.length > 0) report.closed += (await records.putFilters(writes)).filter(Boolean).length
   }
 

@@ -11,7 +11,6 @@
  *
  * Members whose time is no time of a month that is looked at are left out, as such plays are refused; they are counted.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { FILTER_BYTES_MAX, type SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
@@ -23,6 +22,7 @@ import { MARK_MONTH, decodeMark, encodeMark, lostPlaysOf, markOutrun, type Moved
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from './seen-filter.ts'
 import { hashSeen, type SeenHashes } from './seen-hash.ts'
 import { monthOf } from './time-ring.ts'
+import { makeTurns } from './turns.ts'
 
 export type MigrationOptions = Pick<FoldOptions, 'rate' | 'isOver' | 'expiryOf'> & {
   /** Does a play of this time count? */
@@ -84,13 +84,7 @@ export function makeMigration(
 ): Migration {
   const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0, gone: 0 }
   let turnAt = 0
-  let lastTurn: Promise<unknown> = Promise.resolve()
-
-  /** One portion after the other, whoever's: requests have their turn between any two. */
-  async function nextTurn(): Promise<void> {
-    lastTurn = lastTurn.then(() => setImmediate())
-    await lastTurn
-  }
+  const nextTurn = makeTurns()
 
   /** After a page of so many: until the next one may be read. */
   async function pace(members: number, stop: Stop): Promise<void> {

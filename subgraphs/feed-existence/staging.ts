@@ -3,13 +3,16 @@
  * answer, so that what is staged stays small: it is read with every `unseen`.
  *
  * The slot is that of this server's hour, never of `playedAt`: so a slot has come to rest when its hour is over.
+ *
+ * A fold that fails for what a viewer has, not for a store, fails with each of his plays, and takes as long as his filters are
+ * large. So it is tried once in an hour: the job has him when that is over.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { Play, RewardEvent, ViewerId } from '../../core/domain.ts'
-import { isTidemarkError } from '../../core/errors.ts'
+import { isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { Fold } from '../../core/fold.ts'
 import { rewardOf } from '../../core/rewards.ts'
-import { slotOf } from '../../core/time-ring.ts'
+import { HOUR_MS, slotOf } from '../../core/time-ring.ts'
 import type { PlayWrite, RingShape, SeenStore, StagedCount } from '../../stores/seen-store.ts'
 import { announceShape } from './layouts.ts'
 
@@ -27,6 +30,8 @@ export type Staging = {
 
 /** Viewers who may wait; the next play of one who finds no room asks again. */
 const WAITING_MAX = 10_000
+/** Codes of folds that fail again: his filter has no room left, or a newer version of us wrote it. */
+const LASTING: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['PLAYS_TOO_MANY', 'DATA_INCOMPATIBLE'])
 
 export function makeStaging(
   clock: Clock,
@@ -39,6 +44,9 @@ export function makeStaging(
   onStaged: (plays: readonly Play[]) => void = () => {},
 ): Staging {
   const waiting = new Map<string, { slot: number; viewer: ViewerId }>()
+  /** Who is folded no more in this hour, with his slot. */
+  const lasting = new Set<string>()
+  let lastingHour = 0
   let earlyFolds = 0
   let working: Promise<void> | undefined
   let announced: Promise<void> | undefined
@@ -54,6 +62,9 @@ export function makeStaging(
   }
 
   function foldEarly(slot: number, viewer: ViewerId): void {
+    const hour = Math.floor(clock.now() / HOUR_MS)
+    if (hour !== lastingHour) lasting.clear()
+    lastingHour = hour
     if (stopped || waiting.size >= WAITING_MAX) return
     waiting.set(`${slot}:${viewer}`, { slot, viewer })
     working ??= work().finally(() => {
@@ -65,12 +76,14 @@ export function makeStaging(
     for (const [text, { slot, viewer }] of waiting) {
       if (stopped) return
       waiting.delete(text)
+      if (lasting.has(text)) continue
       try {
         const { failed } = await fold(slot, [viewer])
+        if (lasting.size < WAITING_MAX && failed.some(isLasting)) lasting.add(text)
         if (failed[0] !== undefined) throw failed[0].error
         earlyFolds++
       } catch (error) {
-        // The slot's own run folds him, or the next play that is one too many.
+        // The slot's own run folds him, or, where that may help, the next play that is one too many.
         onError(error)
       }
     }
@@ -108,4 +121,8 @@ export function makeStaging(
       await working
     },
   }
+}
+
+function isLasting({ error }: { error: unknown }): boolean {
+  return isTidemarkError(error) && LASTING.has(error.code)
 }

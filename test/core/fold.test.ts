@@ -89,6 +89,48 @@ describe('a fold', () => {
     expect([await has('7', '1'), await has('8', '1')]).toEqual([true, true])
   })
 
+  test('of a page of viewers who watch much lets others have their turn every few filters, where it adds and where it closes', async () => {
+    const { fold, stage, records, stores } = open()
+    const viewers = Array.from({ length: 40 }, (_, at) => String(at))
+    const filter = addToFilter(
+      undefined,
+      hashSeen(
+        1,
+        Array.from({ length: 4_000 }, (_, id) => String(id)),
+      ),
+      { rate: RATE },
+    )
+    await records.putFilters(viewers.map((viewer) => ({ viewer, month: MONTH - 1, filter, expected: 0, expiresAt: MONTH })))
+    for (const viewer of viewers) await stage(viewer, ['new'])
+    let turns = 0
+    const turn = (): void => {
+      turns++
+      next = setImmediate(turn)
+    }
+    let next = setImmediate(turn)
+    const { getFilters, putFilters } = stores.records
+    const turnsOfEach: number[] = []
+    stores.records.getFilters = async (keys) => {
+      turns = 0
+      return getFilters(keys)
+    }
+    stores.records.putFilters = async (writes) => {
+      turnsOfEach.push(turns)
+      return putFilters(writes)
+    }
+    try {
+      // Those that begin a month have nothing to decode; those of the month before are closed.
+      expect(await fold.fold(SLOT, viewers)).toMatchObject({ writes: 40, closed: 40, failed: [] })
+      expect(turnsOfEach[0]).toBe(0)
+      expect(turnsOfEach[1]).toBeGreaterThan(1)
+      for (const viewer of viewers) await stage(viewer, ['late'], beginningOf(MONTH - 1))
+      expect(await fold.fold(SLOT, viewers)).toMatchObject({ writes: 40, failed: [] })
+      expect(turnsOfEach[2]).toBeGreaterThan(1)
+    } finally {
+      clearImmediate(next)
+    }
+  })
+
   test('takes what is staged into the filters of its months, one write each, and removes just that', async () => {
     const { fold, stage, has, staged, stores, hot } = open()
     await stage('7', ['1', '2'])

@@ -10,6 +10,7 @@ import { FILTER_BYTES_MAX } from '../../stores/seen-records.ts'
 import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
 import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
 import { makeSteppedClock } from '../support/stepped-clock.ts'
+import { until } from '../support/until.ts'
 
 const MONTH = 680
 const AT = beginningOf(MONTH) + 1_000
@@ -73,14 +74,46 @@ test('a legacy set that no filter may hold fails alone, is named, and writes not
   expect((await hot.readStaged(SLOT, viewers)).map((plays) => plays.length)).toEqual([0, 1, 0])
 })
 
-function open(listPlays: LegacyPlays['listPlays'], isOver: (month: number) => boolean = () => false) {
+function open(listPlays: LegacyPlays['listPlays'], isOver: (month: number) => boolean = () => false, membersPerSecond = 1e12) {
   const records = openModelSeenRecords(makeSeenRecordsState())
   const rules = { rate: RATE, isOver, expiryOf: (month: number) => month }
   const sets = { keyOf: legacy.keyOf, listPlays }
   const noRepair = () => Promise.resolve(false)
-  const limits = { isLive: () => true, membersPerSecond: 1e12 }
-  return { records, migrate: makeMigration(makeSteppedClock(AT), sets, records, noRepair, { ...rules, ...limits }).makeMover().migrate }
+  const clock = makeSteppedClock(AT)
+  const mover = makeMigration(clock, sets, records, noRepair, { ...rules, isLive: () => true, membersPerSecond }).makeMover()
+  return { clock, records, ...mover }
 }
+
+test.each([
+  ['while a page is on its way', 1e12],
+  ['while it waits until the next page may be read', 1],
+])('a move that is stopped %s reads no further page, and folds and marks nothing', async (_, membersPerSecond) => {
+  let pages = 0
+  const reading = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
+  const { clock, records, migrate, stop } = open(
+    async () => {
+      pages++
+      reading.resolve()
+      await answer.promise
+      return { plays: [{ oid: String(pages), playedAt: AT }], invalid: [], next: pages < 5 ? String(pages) : undefined }
+    },
+    undefined,
+    membersPerSecond,
+  )
+  const moved = migrate('7', [1])
+  await reading.promise
+  if (membersPerSecond === 1) {
+    answer.resolve()
+    await until('it waits', () => clock.pending() === 1)
+  }
+  stop()
+  answer.resolve()
+  expect(await moved).toBe(false)
+  expect(pages).toBe(1)
+  expect(await records.listFilters(['7'])).toEqual([[]])
+  expect(clock.pending()).toBe(0)
+})
 
 test('a legacy set with more members than memory is for is given up while it is read, and nothing is written', async () => {
   const plays = Array.from({ length: 1_000_001 }, () => ({ oid: '1', playedAt: AT }))

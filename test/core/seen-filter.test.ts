@@ -203,6 +203,15 @@ describe('a filter of what was seen', () => {
     expect(closed).toEqual(addToFilter(undefined, randomHashes(8, 900), { rate: RATE, recordsMax: 900 }))
   })
 
+  it('that is closed with what comes to it is as small as if all had come at once', () => {
+    const hashes = randomHashes(22, 1_500)
+    for (const before of [10, 700, 1_499]) {
+      const open = addToFilter(undefined, hashes.subarray(0, before * 2), { rate: RATE })
+      const closed = addToFilter(open, hashes.subarray(before * 2), { rate: RATE, recordsMax: 0 })
+      expect(closed).toEqual(addToFilter(undefined, hashes, { rate: RATE, recordsMax: 0 }))
+    }
+  })
+
   it.each([
     ['grows without a guess', () => ({})],
     ['is closed at each fold, wrongly', () => ({ recordsMax: 0 })],

@@ -151,3 +151,61 @@ test('a fold that fails for a reason nobody foresaw leaves him alone staged who 
   for (let lap = 0; lap < 6; lap++, now += HOUR_MS) await folding.round()
   expect([...ring]).toEqual([])
 })
+
+test('more viewers at the front of a shard whose folds fail than a page has keep nobody behind them waiting', async () => {
+  const keysMax = 5
+  const viewers = Array.from({ length: 4 * keysMax }, (_, at) => String(at))
+  const failing = new Set(viewers.slice(0, 2 * keysMax + 1))
+  const ring = new Set(viewers)
+  const errors: unknown[] = []
+  const folding = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, some) => {
+      expect(some.length).toBeLessThanOrEqual(keysMax)
+      const failed = some.filter((viewer) => failing.has(viewer)).map((viewer) => ({ viewer, error: new Error(viewer) }))
+      for (const viewer of some) if (!failing.has(viewer)) ring.delete(viewer)
+      return Promise.resolve({ plays: some.length - failed.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed })
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  await folding.round()
+  expect([...ring]).toEqual([...failing])
+  // Each of them was tried once.
+  expect(errors.map((error) => (error as Error).message)).toEqual([...failing])
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, viewers: viewers.length - failing.size, viewersFailed: failing.size })
+})
+
+test('shards that go to another worker in the middle of a round are left to it, and are done here should they come back', async () => {
+  const owned = new Set([0, 1])
+  const looked: number[] = []
+  const folding = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing(_, shard) {
+        looked.push(regionOfShard(shard, REGIONS))
+        // The first look is the last one that finds region 1 here.
+        owned.delete(1)
+        return Promise.resolve([])
+      },
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    () => expect.unreachable('nobody is there to be folded'),
+    () => [...owned],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    (error) => expect.unreachable(String(error)),
+  )
+  const places = ((OLD_SHAPE.slots - 1) * OLD_SHAPE.shards) / REGIONS
+  await folding.round()
+  expect(looked).toEqual(Array.from({ length: places }, () => 0))
+  expect(folding.figures()).toMatchObject({ shards: places, shardsLeft: places })
+  owned.add(1)
+  looked.length = 0
+  await folding.round()
+  expect(looked).toEqual([1])
+})
