@@ -318,7 +318,6 @@ describe('thumbup', () => {
     expect(await mark('1', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
     expect(await mark('1', 'a', 'DISLIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', changed: true })
     expect(await mark('1', 'b', 'LIKE')).toMatchObject({ outcome: 'REJECTED', code: 'QUOTA_EXCEEDED' })
-    expect(await mark('1', 'b', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
     // In one batch each is judged by itself.
     const inputs = [
       { business: 'video', id: 'a', mark: 'LIKE' },
@@ -328,6 +327,61 @@ describe('thumbup', () => {
     const answers = await served.subgraph.service.mark(viewerOf('2'), inputs, new Set())
     expect(answers.map(({ outcome }) => outcome)).toEqual(['ACCEPTED', 'REJECTED', 'ACCEPTED'])
     expect(await mark('1', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true })
+  })
+
+  test('a tenant that is full stores nothing for who undoes what he never marked, and lets undos be said again', async () => {
+    served = await again(served, thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 1 } }] }))
+    // As many as no undoing of this test takes below the quota.
+    const rows = Array.from({ length: 9 }, (_, at) => ({
+      key: { viewer: String(100 + at), business: 1, oid: 'a' },
+      record: { mark: 'LIKE' as const, markedAt: 5 + at, version: 5 + at },
+    }))
+    await stores.plain.records.applyMarks(rows, [])
+    let next = 200
+    await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
+    const inputs = ['a', 'x', 'y'].map((id) => ({ business: 'video', id, mark: 'NONE' }))
+    // Of one of whom nothing is held, and of one who is known.
+    for (const viewer of ['100', '100', '9']) {
+      const answers = await served.subgraph.service.mark(viewerOf(viewer), inputs, new Set())
+      expect(answers.map(({ outcome }) => outcome)).toEqual([viewer === '9' ? 'REJECTED' : 'ACCEPTED', 'REJECTED', 'REJECTED'])
+      const keys = ['x', 'y'].map((oid) => ({ viewer, business: 1, oid }))
+      expect((await stores.plain.hot.readDirtyMarks(keys)).map(({ record }) => record)).toEqual([undefined, undefined])
+    }
+    expect(await mark('9', 'x', 'NONE')).toMatchObject({
+      code: 'QUOTA_EXCEEDED',
+      message: expect.stringContaining('nothing to undo at "x"'),
+    })
+    // With the record store down nobody can say that nothing stands for a viewer who is not known.
+    stores.set('records', 'down')
+    expect(await mark('101', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
+    stores.set('records', 'up')
+  })
+
+  test('an undo is taken by a tenant that is full while a like may wait that no store shows yet', async () => {
+    served = await again(served, thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 1 } }] }))
+    expect(await mark('7', 'other', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED' })
+    stores.set('redis', 'down')
+    expect(await mark('7', 'waits', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: null })
+    await stores.plain.records.applyMarks(
+      [{ key: { viewer: '1', business: 1, oid: 'a' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }],
+      [],
+    )
+    let next = 200
+    await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
+    // The hot store has this one, whatever the record store says.
+    expect(await mark('7', 'other', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
+    const replay = Promise.withResolvers<void>()
+    stores.before('hot.putMarks', () => replay.promise)
+    stores.set('redis', 'up')
+    stores.calls.length = 0
+    const key = { viewer: '7', business: 1, oid: 'waits' }
+    await until('the replay is under way', () => stores.calls.includes('hot.putMarks'))
+    expect((await stores.plain.hot.readDirtyMarks([key]))[0]?.record).toBe(undefined)
+    const undo = await mark('7', 'waits', 'NONE')
+    stores.before('hot.putMarks', undefined)
+    replay.resolve()
+    expect(undo).toMatchObject({ outcome: 'ACCEPTED' })
+    await until('the undo is applied', async () => (await stores.plain.hot.readDirtyMarks([key]))[0]?.record?.mark === 'NONE')
   })
 
   test('what a deleted tenant left is removed, dirty marks too, and nothing comes back', async () => {
