@@ -17,16 +17,18 @@ export async function businessLeft(name: string, flags: Flags, print: (line: str
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
   try {
-    const { hot, cache, records } = stores.tenants.get(number) ?? stores.marks
-    const [{ rows, blocks, subjects, owners }, viewers, kept] = await Promise.all([
+    const { hot, cache, records, events } = stores.tenants.get(number) ?? stores.marks
+    const [{ rows, blocks, subjects, owners }, viewers, kept, told] = await Promise.all([
       records.measureBusiness(number),
       hot.countViewers(number),
       cache.countKept(number),
+      events.countEvents?.(number),
     ])
     print(`record store    ${rows} rows, ${blocks} blocks of the archive, ${subjects} subjects, ${owners} owners`)
     print(`hot store       marks of ${atLeast(viewers)} viewers`)
     print(`count cache     ${atLeast(kept)} keys`)
-    const isEmpty = rows + blocks + subjects + owners + viewers + kept === 0
+    print(told === undefined ? 'events          are in topics, which keep them until their retention ends' : `events          ${told}`)
+    const isEmpty = rows + blocks + subjects + owners + viewers + kept + (told ?? 0) === 0
     if (!thumbup.deleted) print(`business "${name}" is not deleted: set its thumbup.deleted, and the job removes all of it`)
     else
       print(isEmpty ? `nothing is left of business "${name}"` : `the job is removing business "${name}": ask again, or see whether it runs`)

@@ -20,7 +20,7 @@ export const businessThumbupSchema = z
     marksMax: count(1, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe(
-        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone.',
+        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone, and nothing else.',
       ),
     stores: z
       .object({

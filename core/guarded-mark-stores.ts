@@ -166,6 +166,7 @@ function guardRecords(
     getCountsMany: (subjects) => read(Math.ceil(subjects.length / LOT), () => records.getCountsMany(subjects)),
     getOwnerSums: (owners) => read(PLAIN, () => records.getOwnerSums(owners)),
     listSubjects: (business, after, count) => read(PLAIN, () => records.listSubjects(business, after, count)),
+    listMarkedSubjects: (business, after, count) => readPage(PLAIN, () => records.listMarkedSubjects(business, after, count)),
     recount: (subjects) => readPage(RECOUNT, () => records.recount(subjects)),
     recountOwners: (owners) => readPage(RECOUNT, () => records.recountOwners(owners)),
     getOwners: (subjects) => read(PLAIN, () => records.getOwners(subjects)),

@@ -42,6 +42,13 @@ export interface MarkEvents {
   consumeCounts(group: string, onCounts: (events: readonly CountEvent[]) => Promise<void>): Promise<EventConsumer>
   /** As `consumeCounts`, of transitions. */
   consumeMarks(group: string, onMarks: (events: readonly MarkEvent[]) => Promise<void>): Promise<EventConsumer>
+  /**
+   * Removes up to `limit` events of a deleted business, told or not. Returns how many went; 0 = done. Absent where events stand in a
+   * log that removes by age only.
+   */
+  forgetEvents?(business: BusinessNumber, limit: number): Promise<number>
+  /** Events of a business that are kept, by a walk over all: may be slow. Absent as `forgetEvents` is. */
+  countEvents?(business: BusinessNumber): Promise<number>
   check(): Promise<void>
   close(): Promise<void>
 }

@@ -114,6 +114,11 @@ export interface MarkRecords {
   recountOwners(owners: readonly { business: BusinessNumber; owner: ViewerId }[]): Promise<(OwnerSum & { summed: number })[]>
   /** Subjects of which something was ever counted (version > 0), by id, after `after`. For the reconciler. */
   listSubjects(business: BusinessNumber, after: string | undefined, limit: number): Promise<CountedSubject[]>
+  /**
+   * Subjects of which a row or an archived mark is stored, whatever is counted of them, by id, after `after`; of tombstones alone maybe
+   * none. At most `limit`, maybe fewer than there are; none = done.
+   */
+  listMarkedSubjects(business: BusinessNumber, after: string | undefined, limit: number): Promise<string[]>
   /** Owners that ever received something (version > 0), by id, after `after`. */
   listOwners(business: BusinessNumber, after: string | undefined, limit: number): Promise<OwnerSum[]>
 

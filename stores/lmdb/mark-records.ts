@@ -15,7 +15,7 @@ import { archiveRows, isToArchive, isToPurge, purgeRows } from './mark-archive.t
 import { businessRange, makeMarkShelf } from './mark-keys.ts'
 import { listForExport, listSubjectsLikers, listViewersMarks } from './mark-lists.ts'
 import { appendChanges, moveOffsets, readChanges, readNumbers, readOffsets, removeChanges } from './mark-outbox.ts'
-import { findDrift, findOwnerDrift, listCounted, listRegistered, listSums, measure, measureBusiness } from './mark-recount.ts'
+import { findDrift, findOwnerDrift, listCounted, listMarked, listRegistered, listSums, measure, measureBusiness } from './mark-recount.ts'
 import { findMarks, openMarkTables, readCounts, readSum } from './mark-tables.ts'
 import { makeFinder, type Entry } from './scan.ts'
 
@@ -96,6 +96,7 @@ export function openLmdbMarkRecords(environment: Environment): MarkRecords {
     recount: (subjects) => reading(() => subjects.flatMap((subject) => findDrift(tables, subject))),
     recountOwners: (owners) => reading(() => owners.flatMap((owner) => findOwnerDrift(tables, owner))),
     listSubjects: (business, after, limit) => reading(() => listCounted(tables, business, after, limit)),
+    listMarkedSubjects: (business, after, limit) => reading(() => listMarked(tables, business, after, limit)),
     listOwners: (business, after, limit) => reading(() => listSums(tables, business, after, limit)),
     archiveMarks: (markedBefore, limit) => calling(() => archive(markedBefore, Math.min(limit, ARCHIVED_PER_WRITE))),
     purgeUndone: (undoneBefore, limit) => calling(() => purge(undoneBefore, Math.min(limit, REMOVED_PER_WRITE))),

@@ -16,6 +16,7 @@ import {
   listedRange,
   makeMarkShelf,
   plainMarkKey,
+  readMarkKey,
 } from './mark-keys.ts'
 import { readCounts, readSum, type MarkTables } from './mark-tables.ts'
 import { decodeCounts, decodeMark, decodeRow, decodeSum } from './mark-values.ts'
@@ -69,6 +70,18 @@ export function listCounted(tables: MarkTables, business: BusinessNumber, after:
     const { counts } = decodeCounts(value)
     return counts.version === 0 ? undefined : { business, oid: id, counts }
   })
+}
+
+/** A step to the next subject each, however many marks it has. */
+export function listMarked({ likers }: MarkTables, business: BusinessNumber, after: string | undefined, limit: number): string[] {
+  const found: string[] = []
+  for (let last = after; found.length < limit;) {
+    const [key] = likers.getKeys({ ...businessRange(business, last), limit: 1 })
+    if (key === undefined) break
+    last = readMarkKey(key).id
+    found.push(last)
+  }
+  return found
 }
 
 export function listRegistered(tables: MarkTables, business: BusinessNumber, after: string | undefined, limit: number): Registration[] {

@@ -6,13 +6,22 @@
  * An archived mark for which there is a row, whatever it says, is covered by it and not listed.
  */
 import type { Mark, MarkPlace, MarkRecord, Subject, ViewerId } from '../../core/domain.ts'
+import { compareIds } from '../../core/keys.ts'
 import { compareEntries } from '../../core/mark-block.ts'
 import { listFromBlocks } from '../../core/mark-blocks.ts'
 import type { Database, Row, Session } from './database.ts'
 import { idLiteral, numberLiteral } from './literals.ts'
 import { archivedRecord } from './mark-archive-reads.ts'
 import { KEYS_MAX, chunked, markCode, markRecordOf, placed } from './mark-rows.ts'
-import { BLOCK, type ListOwner, type PlaceText, selectMarks, selectPageOfBlocks, selectPageOfMarks } from './mark-statements.ts'
+import {
+  BLOCK,
+  type ListOwner,
+  type PlaceText,
+  selectMarkedSubjects,
+  selectMarks,
+  selectPageOfBlocks,
+  selectPageOfMarks,
+} from './mark-statements.ts'
 import { idOf } from './rows.ts'
 import type { Transactions } from './transactions.ts'
 
@@ -48,6 +57,29 @@ export async function readPage(
     const archived = await readArchived(session, list, marks, before, limit)
     return [...rows, ...archived].sort(compareEntries).slice(0, limit)
   })
+}
+
+/** Index entries that a page of subjects reads of each tier. The next page begins behind all marks of its last subject. */
+const SCANNED = 2_000
+
+/** By id, at most `limit`. Where a tier had more to read, nobody knows its subjects beyond the last that was seen. */
+export async function readMarkedSubjects(
+  database: Database,
+  business: number,
+  after: string | undefined,
+  limit: number,
+  scanned = SCANNED,
+): Promise<string[]> {
+  const from = after === undefined ? undefined : idLiteral(after)
+  const { rows } = await database.send(selectMarkedSubjects(numberLiteral(business), from, scanned))
+  let ids = [...new Set(rows.map((row) => idOf(row[1])))].sort(compareIds)
+  for (const tier of [0, 1]) {
+    const own = rows.filter((row) => Number(row[0]) === tier)
+    if (own.reduce((sum, row) => sum + Number(row[2]), 0) < scanned) continue
+    const last = own.map((row) => idOf(row[1])).reduce((a, b) => (compareIds(a, b) > 0 ? a : b))
+    ids = ids.filter((id) => compareIds(id, last) <= 0)
+  }
+  return ids.slice(0, limit)
 }
 
 /** Rows of several marks are several lists, put in one order here. */

@@ -23,7 +23,7 @@ import { findArchived } from './mark-archive-reads.ts'
 import { archiveSome, purgeSome } from './mark-archive.ts'
 import { readCounts, readOwnerSums, recountOwnersSome, recountSome, registerSome } from './mark-counting.ts'
 import { exportPage } from './mark-export.ts'
-import { ofSubject, ofViewer, readPage } from './mark-lists.ts'
+import { ofSubject, ofViewer, readMarkedSubjects, readPage } from './mark-lists.ts'
 import { KEYS_MAX, chunked, markRecordOf, packKey, packRows, placed } from './mark-rows.ts'
 import {
   ANALYZE,
@@ -150,6 +150,8 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
       const { rows } = await database.send(selectSubjects(numberLiteral(business), from, limit))
       return rows.map((row) => ({ business, oid: idOf(row[0]), counts: countsOf(row, 1) }))
     },
+
+    listMarkedSubjects: (business, after, limit) => readMarkedSubjects(database, business, after, limit),
 
     async listOwners(business, after, limit) {
       const from = after === undefined ? undefined : idLiteral(after)

@@ -286,6 +286,16 @@ export function selectSubjects(business: string, after: string | undefined, limi
 ORDER BY oid LIMIT ${numberLiteral(limit)}`
 }
 
+/**
+ * Subjects of the first `scanned` rows, and of so many blocks, after an id. Columns: tier (0 rows, 1 blocks), id, how many of them.
+ */
+export function selectMarkedSubjects(business: string, after: string | undefined, scanned: number): string {
+  const limit = `LIMIT ${numberLiteral(scanned)}`
+  const rows = `SELECT oid AS id FROM likes FORCE INDEX (likes_of_subject) WHERE business = ${business}${greater('oid', after)} ORDER BY oid ${limit}`
+  const blocks = `SELECT id FROM mark_blocks WHERE business = ${business} AND side = 1${greater('id', after)} ORDER BY id ${limit}`
+  return `SELECT 0, id, COUNT(*) FROM (${rows}) r GROUP BY id UNION ALL SELECT 1, id, COUNT(*) FROM (${blocks}) b GROUP BY id`
+}
+
 /** Columns: owner, likes, version. */
 export function selectOwners(business: string, after: string | undefined, limit: number): string {
   return `SELECT owner, likes, version FROM owners WHERE business = ${business}${greater('owner', after)}

@@ -3,8 +3,9 @@
  * process that answers, and marks stored, which each such process sums up from the counts in the background, a page at a
  * time. That sum is as old as a walk takes: a quota of storage is a fence, not an account.
  *
- * Undoing is never refused for want of storage: it is how a business gets below its quota. Nor is a mark where one stands
- * already, said again or changed: it stores no more. So whether a mark is one too many is for who knows the old one to say.
+ * Undoing what stands is never refused for want of storage: it is how a business gets below its quota. Nor is a mark where
+ * one stands already, said again or changed: it stores no more. So whether a mark is one too many is for who knows the old
+ * one to say (`full-business.ts`).
  */
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessConfig } from '../../core/config.ts'
@@ -18,8 +19,8 @@ import { startRounds } from '../../core/rounds.ts'
 export type Quotas = {
   /** Counts it among the marks of this second. Throws QUOTA_EXCEEDED. */
   admit(write: Pick<MarkWrite, 'business'>): void
-  /** QUOTA_EXCEEDED, if there is no room for one more mark where none stands; undefined: there is. */
-  fullFor(write: Pick<MarkWrite, 'business' | 'mark'>): TidemarkError | undefined
+  /** QUOTA_EXCEEDED, if there is no room for one more mark, or one more tombstone, where none stands; undefined: there is. */
+  fullFor(write: Pick<MarkWrite, 'business' | 'oid' | 'mark'>): TidemarkError | undefined
   stop(): Promise<void>
 }
 
@@ -72,12 +73,13 @@ export function startQuotas(
         )
       }
     },
-    fullFor({ business, mark }) {
+    fullFor({ business, oid, mark }) {
       const quota = stored.get(business)
-      if (quota === undefined || mark === 'NONE' || quota.marks < quota.max) return undefined
+      if (quota === undefined || quota.marks < quota.max) return undefined
+      const what = mark === 'NONE' ? `there is nothing to undo at "${oid}", and ` : ''
       return new TidemarkError(
         'QUOTA_EXCEEDED',
-        `business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
+        `${what}business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
       )
     },
     async stop() {

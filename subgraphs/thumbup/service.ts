@@ -12,12 +12,11 @@ import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../core/input-limits.ts'
 import { SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER, requireScope, type Viewer } from '../../core/viewer.ts'
-import { apartIfPartIsOut } from '../../core/part-outage.ts'
 import { textOf } from '../../loaders/counts.ts'
-import { getMarkMany } from '../../loaders/marks.ts'
 import type { Registration } from '../../stores/mark-records.ts'
 import type { MarkWrite } from '../../stores/mark-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
+import { areOneMore } from './full-business.ts'
 import { checkMark, checkSubject, type MarkInput, type SubjectInput } from './inputs.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Quotas } from './quotas.ts'
@@ -92,10 +91,7 @@ export function makeThumbupService(
     return write
   }
 
-  /**
-   * Of a business that is full only marks where one stands already are taken. That is looked up for such a business alone; where
-   * no store can say what stands, a mark is refused as if it were new.
-   */
+  /** Of a business that is full, what would store one more is refused. That is looked up for such a business alone. */
   async function refuseNewOfFull(checked: readonly (MarkWrite | Rejected)[], degraded: Degraded): Promise<(MarkWrite | Rejected)[]> {
     const judged = [...checked]
     const full = checked.flatMap((each, place) => {
@@ -104,15 +100,11 @@ export function makeThumbupService(
     })
     const parts = Map.groupBy(full, ({ write }) => pipelineOf(write.business))
     await Promise.all(
-      Array.from(parts, async ([{ guarded, fills }, some]) => {
-        const sources = { hot: guarded.hot, records: guarded.records, fills }
-        const marks = await apartIfPartIsOut(
-          some.map(({ write }) => write),
-          (writes) => getMarkMany(sources, writes, degraded),
-        )
+      Array.from(parts, async ([pipeline, some]) => {
+        const writes = some.map(({ write }) => write)
+        const isOneMore = await areOneMore(pipeline, writes, degraded)
         some.forEach(({ place, error }, index) => {
-          const old = marks[index]?.mark ?? 'NONE'
-          if (old === 'NONE') judged[place] = { outcome: 'REJECTED', code: error.code, message: error.message }
+          if (isOneMore[index] === true) judged[place] = { outcome: 'REJECTED', code: error.code, message: error.message }
         })
       }),
     )

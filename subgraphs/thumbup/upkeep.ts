@@ -12,7 +12,7 @@ export type UpkeepFigures = {
   /** Undone marks that the record store has forgotten. */
   purged: number
   archived: number
-  /** Of deleted businesses: rows, keys of the hot store, cached counts. */
+  /** Of deleted businesses: rows, keys of the hot store, cached counts, events. */
   removed: number
 }
 
@@ -53,7 +53,7 @@ export function makePublisher(
 
 export function makeUpkeep(
   clock: Clock,
-  { hot, cache, records }: MarkPersistStores,
+  { hot, cache, records, events }: MarkPersistStores,
   ownedRegions: () => readonly number[],
   ownsWhole: () => boolean,
   options: Pick<ThumbupJobOptions, 'tombstoneMs' | 'archiveAfterMs' | 'deleted'>,
@@ -62,7 +62,9 @@ export function makeUpkeep(
   const forgetting = options.deleted.map((business) => ({
     business,
     // The hot store first: nothing that is dirty there may come back into the record store afterwards.
-    steps: [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts].map((chunk) => ({ chunk, empty: { waitMs: 0, until: 0 } })),
+    steps: [hot.forgetBusiness, records.deleteBusiness, cache.forgetCounts, events.forgetEvents]
+      .filter((chunk) => chunk !== undefined)
+      .map((chunk) => ({ chunk, empty: { waitMs: 0, until: 0 } })),
   }))
 
   /** Until nothing is left; `count` is told what each chunk did. True if there was nothing from the beginning. */

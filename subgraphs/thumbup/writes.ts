@@ -6,7 +6,7 @@
  * waits in this process's journal, his next go behind it; other viewers' go straight.
  */
 import { saysDown, type Degraded } from '../../core/degraded.ts'
-import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey, ViewerId } from '../../core/domain.ts'
 import type { Journaling, Replay } from '../../core/journaling.ts'
 import type { Fills } from '../../core/mark-fills.ts'
 import { putMarks, type DecidedMark } from '../../core/mark-putting.ts'
@@ -19,6 +19,8 @@ export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 export type MarkWrites = {
   /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE only if the journal fails too, or there is none. */
   put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
+  /** Do this viewer's marks go into the journal? Then one of his may wait there that no store has yet. */
+  mustWait(viewer: ViewerId): boolean
 }
 
 export type MarkWriteStores = {
@@ -53,6 +55,7 @@ export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journal
   }
 
   return {
+    mustWait: (viewer) => journaling?.mustJournal(viewer) === true,
     async put(writes, now, degraded) {
       const mustWait = new Set(journaling === undefined ? [] : writes.filter(({ viewer }) => journaling.mustJournal(viewer)))
       if (mustWait.size === 0) return putDirectly(writes, now, degraded)

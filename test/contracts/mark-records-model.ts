@@ -279,6 +279,14 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
       ),
     listSubjects: (business, after, limit) =>
       run('listSubjects', [business, after, limit], () => byId(counts.values(), business, ({ oid }) => oid, after, limit)),
+    listMarkedSubjects: (business, after, limit) =>
+      run('listMarkedSubjects', [business, after, limit], () => {
+        const marked = [...new Set(all(business).flatMap(({ key, record }) => (record.mark === 'NONE' ? [] : [key.oid])))]
+        return marked
+          .filter((oid) => after === undefined || compareIds(oid, after) > 0)
+          .toSorted(compareIds)
+          .slice(0, limit)
+      }),
     listOwners: (business, after, limit) =>
       run('listOwners', [business, after, limit], () => byId(sums.values(), business, ({ owner }) => owner, after, limit)),
     archiveMarks: (markedBefore, limit) => run('archiveMarks', [markedBefore, limit], () => archiveMarks(markedBefore, limit)),

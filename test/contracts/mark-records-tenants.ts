@@ -57,6 +57,25 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect((await store().listSubjects(business, '4', 2)).map(({ oid }) => oid)).toEqual(['20', 'c'])
   })
 
+  it('subjects that have marks are listed by id, whatever is counted, in both tiers and in pages of any size', async () => {
+    const business = freshBusiness()
+    await populate(store(), business)
+    await populate(store(), freshBusiness())
+    const listed = async (limit: number) => {
+      const found: string[] = []
+      for (let page = await store().listMarkedSubjects(business, undefined, limit); page.length > 0;) {
+        found.push(...page)
+        page = await store().listMarkedSubjects(business, page.at(-1), limit)
+      }
+      return found
+    }
+    for (const limit of [1, 2, 100]) expect(await listed(limit)).toEqual(OIDS.toSorted(compareIds))
+    await archiveAll(store(), later(1_000))
+    await apply(store(), [markRow(business, '1', 'recent', 'LIKE', later()), markRow(business, '1', '0', 'DISLIKE', later())])
+    for (const limit of [1, 2, 100]) expect(await listed(limit)).toEqual([...OIDS, 'recent', '0'].toSorted(compareIds))
+    expect(await store().listMarkedSubjects(business, 'zz', 9)).toEqual(['recent'])
+  })
+
   it('owners that received something are listed by id, with their sums', async () => {
     const business = freshBusiness()
     await populate(store(), business)

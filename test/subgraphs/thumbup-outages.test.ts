@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { GraphQLObjectType } from 'graphql'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { until } from '../support/until.ts'
@@ -311,6 +312,8 @@ describe('a tenant with stores of its own', () => {
       { outcome: 'ACCEPTED', code: null },
       { outcome: 'REJECTED', code: 'HOT_STORE_UNAVAILABLE' },
     ])
+    const payload = served.subgraph.schema.getType('MarkPayload') as GraphQLObjectType
+    expect(payload.getFields()['code']?.description).toContain('HOT_STORE_UNAVAILABLE')
     const both = await served.ask(
       '{ a: thumbups(business: "video", ids: ["a"]) { likeCount viewerMark } b: thumbups(business: "article", ids: ["a"]) { likeCount viewerMark } }',
       viewerOf('7'),

@@ -288,48 +288,6 @@ describe('thumbup', () => {
     await stream.return?.()
   })
 
-  test('a tenant over its quota of marks a second is refused, others are not', async () => {
-    served = await again(
-      served,
-      thumbupConfig({
-        businesses: [
-          { number: 1, name: 'video', entity: 'Video', thumbup: { marksPerSecondMax: 3 } },
-          { number: 2, name: 'article', entity: 'Article' },
-        ],
-      }),
-    )
-    const codes: unknown[] = []
-    for (let at = 0; at < 5; at++) codes.push((await mark('7', `s${at}`, 'LIKE')).code)
-    expect(codes.filter((code) => code === 'QUOTA_EXCEEDED').length).toBeGreaterThanOrEqual(1)
-    expect(codes.slice(0, 3)).toEqual([null, null, null])
-    expect((await mark('7', 's9', 'LIKE', { business: 'article' })).code).toBe(null)
-  })
-
-  test('a tenant that has stored what it may takes no more marks, and lets those that stand be said again, changed and undone', async () => {
-    served = await again(served, thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 2 } }] }))
-    job = await served.subgraph.startJob()
-    await mark('1', 'a', 'LIKE')
-    await mark('2', 'a', 'LIKE')
-    await settled()
-    // Who was taken before it is known has a mark by then.
-    let next = 3
-    await until('the quota is known', async () => (await mark(String(next++), 'a', 'LIKE', { markedAt: 5 })).code === 'QUOTA_EXCEEDED')
-    // A mark where one stands stores no more.
-    expect(await mark('1', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
-    expect(await mark('1', 'a', 'DISLIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', changed: true })
-    expect(await mark('1', 'b', 'LIKE')).toMatchObject({ outcome: 'REJECTED', code: 'QUOTA_EXCEEDED' })
-    expect(await mark('1', 'b', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
-    // In one batch each is judged by itself.
-    const inputs = [
-      { business: 'video', id: 'a', mark: 'LIKE' },
-      { business: 'video', id: 'c', mark: 'DISLIKE' },
-      { business: 'video', id: 'a', mark: 'NONE' },
-    ]
-    const answers = await served.subgraph.service.mark(viewerOf('2'), inputs, new Set())
-    expect(answers.map(({ outcome }) => outcome)).toEqual(['ACCEPTED', 'REJECTED', 'ACCEPTED'])
-    expect(await mark('1', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true })
-  })
-
   test('what a deleted tenant left is removed, dirty marks too, and nothing comes back', async () => {
     const key = { viewer: '7', business: 3, oid: 'x' }
     await stores.plain.hot.putMarks([{ ...key, mark: 'LIKE', markedAt: Date.now(), base: null, blind: true }], { now: Date.now(), cap: 10 })

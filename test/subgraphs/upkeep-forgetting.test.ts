@@ -7,7 +7,7 @@ import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
 
 const DAY = 86_400_000
 const GONE = 3
-const FORGETTING = ['hot.forgetBusiness', 'records.deleteBusiness', 'cache.forgetCounts']
+const FORGETTING = ['hot.forgetBusiness', 'records.deleteBusiness', 'cache.forgetCounts', 'events.forgetEvents']
 
 describe('upkeep', () => {
   let stores: MarkedStores
@@ -42,8 +42,11 @@ describe('upkeep', () => {
       [{ key: { viewer: '7', business: GONE, oid: 'x' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }],
       [],
     )
+    const event = { id: 'e', viewer: '7', business: GONE, oid: 'x', old: 'NONE' as const, mark: 'LIKE' as const, markedAt: 5, version: 5 }
+    await stores.plain.events.appendEvents([event, { ...event, business: 1 }], [])
     await make()()
     expect([...new Set(forgotten())]).toEqual(FORGETTING)
+    expect([await stores.plain.events.countEvents?.(GONE), await stores.plain.events.countEvents?.(1)]).toEqual([0, 1])
     expect(await stores.plain.hot.countDirtyMarks()).toBe(0)
     expect(await stores.plain.records.exportMarks(GONE, undefined, 10)).toEqual([])
   })
@@ -51,15 +54,15 @@ describe('upkeep', () => {
   test('walks over everything for a business that has nothing more and more rarely, down to once a day', async () => {
     const round = make()
     await round()
-    expect(forgotten()).toHaveLength(3)
+    expect(forgotten()).toHaveLength(4)
     for (let at = 0; at < 10; at++) await round()
-    expect(forgotten()).toHaveLength(3)
+    expect(forgotten()).toHaveLength(4)
     clock.advance(60_000)
     await round()
-    expect(forgotten()).toHaveLength(6)
+    expect(forgotten()).toHaveLength(8)
     clock.advance(60_000)
     await round()
-    expect(forgotten()).toHaveLength(6)
+    expect(forgotten()).toHaveLength(8)
     for (let hour = 0; hour < 10 * 24; hour++) {
       clock.advance(DAY / 24)
       await round()
@@ -69,7 +72,7 @@ describe('upkeep', () => {
       clock.advance(DAY / 24)
       await round()
     }
-    expect(forgotten().length - before).toBe(3 * 10)
+    expect(forgotten().length - before).toBe(4 * 10)
   })
 
   test('finds what a process put that had not heard of the deletion, and then looks again soon', async () => {

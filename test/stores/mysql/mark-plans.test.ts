@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { idLiteral } from '../../../stores/mysql/literals.ts'
 import { openMysqlMarkRecords } from '../../../stores/mysql/mark-records.ts'
+import { readMarkedSubjects } from '../../../stores/mysql/mark-lists.ts'
 import { packKey, packSubject, placed } from '../../../stores/mysql/mark-rows.ts'
 import * as statements from '../../../stores/mysql/mark-statements.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
@@ -81,6 +82,37 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => 
         expect(key).toBe('likes_aged')
         expect(extra).not.toContain('filesort')
       }
+  })
+
+  it('a page of subjects that have marks reads so many entries of two indexes, and the next one goes on behind its last subject', async () => {
+    for (const after of [undefined, idLiteral('7')]) {
+      const steps = await plan(statements.selectMarkedSubjects('1', after, 100))
+      expect(steps.map(({ key }) => key)).toEqual(['likes_of_subject', 'PRIMARY'])
+      for (const { extra } of steps) expect(extra).not.toContain('filesort')
+    }
+    // Of one subject, in between, everything is in the archive; all others have no block there.
+    const all = Array.from({ length: 10 }, (_, oid) => String(oid))
+    const store = await openMysqlMarkRecords({ url: test.url, regions: 100 })
+    const rows = all.flatMap((oid) =>
+      ['1', '2', '3'].map((viewer) => ({
+        key: { viewer, business: 5, oid },
+        record: { mark: 'LIKE' as const, markedAt: oid === '6' ? NOW - 100 : NOW, version: NOW },
+      })),
+    )
+    await store.applyMarks(rows, [])
+    expect(await store.archiveMarks(NOW - 50, 100)).toBe(3)
+    await store.close()
+    for (const [limit, scanned] of [
+      [100, 1_000],
+      [100, 5],
+      [100, 1],
+      [2, 7],
+    ] as const) {
+      const found: string[] = []
+      const next = () => readMarkedSubjects(test.database, 5, found.at(-1), limit, scanned)
+      for (let page = await next(); page.length > 0; page = await next()) found.push(...page)
+      expect(found).toEqual(all)
+    }
   })
 
   it('an export is a range of the primary key', async () => {
