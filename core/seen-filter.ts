@@ -115,7 +115,10 @@ export function addToFilter(blob: Buffer | undefined, hashes: SeenHashes, option
   const [first, second] = filter.sets.map((set): ValueSet => ({ width: set.width, values: decoded(set) }))
   const news = [first, second].reduce((rest, set) => (set === undefined ? rest : missingValues(rest, set)), sortedValues(hashes))
   const others = second?.values.length ?? 0
-  const width = first === undefined ? widthOfNew(news.length, rate, options) : widthOfOld(first, news.length, others, rate, options)
+  const width =
+    first === undefined
+      ? widthOfNew(news.length, rate, options)
+      : widthOfOld(first.width, filter.records + news.length - others, others, rate, options)
   const isChanged = news.length > 0 || rate !== filter.rate || (first !== undefined && first.width !== width)
   if (blob !== undefined && !isChanged) return blob
 
@@ -164,10 +167,13 @@ function widthOfNew(news: number, rate: number, { recordsMax = RECORDS_MAX_DEFAU
   return widthFor(Math.max(1, recordsMax, news), rate)
 }
 
-/** Bits are only ever dropped, and never so many that what is there or comes now finds no room. */
-function widthOfOld({ width, values }: ValueSet, news: number, others: number, rate: number, { recordsMax }: FilterOptions): number {
+/**
+ * Bits are only ever dropped, and never so many that what is there or comes now finds no room. `records`: of set one, with those that come. Its
+ * values may be fewer, when dropping bits makes some equal: then a filter that is closed again would lose a bit each time.
+ */
+function widthOfOld(width: number, records: number, others: number, rate: number, { recordsMax }: FilterOptions): number {
   if (recordsMax === undefined) return width
-  return Math.min(width, widthFor(Math.max(values.length + news, recordsMax - others), rate))
+  return Math.min(width, widthFor(Math.max(records, recordsMax - others), rate))
 }
 
 function widthFor(records: number, rate: number): number {

@@ -237,6 +237,16 @@ describe('a filter of what was seen', () => {
     expect(1 - (1 - rateOfEach(0.01, 4)) ** 4).toBeCloseTo(0.01, 10)
   })
 
+  it('that is closed stays as it is when it is closed again, also if two of its records share what is left of their bits', () => {
+    for (let seed = 0; seed < 3_000; seed++) {
+      const closed = addToFilter(addToFilter(undefined, randomHashes(seed, 10), { rate: RATE }), new Uint32Array(0), {
+        rate: RATE,
+        recordsMax: 0,
+      })
+      expect(addToFilter(closed, new Uint32Array(0), { rate: RATE, recordsMax: 0 })).toBe(closed)
+    }
+  })
+
   it('that was closed takes late records without another bit for the others', () => {
     const closed = grown(13, 1_000, 1_000, () => ({ rate: RATE, recordsMax: 0 }))
     const { room } = measureFilter(closed)
