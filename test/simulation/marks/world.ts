@@ -36,6 +36,8 @@ export type MarkFaults = MarkStoreFaults & MarkRecordsFaults & MarkTransactionFa
 
 const REGIONS = 2
 const STEPS_MAX = 200_000
+/** Turns of the event loop, 64 steps each, for who waits for nothing else: some dozens, as many as there are devices and more. */
+const STEPS_OF_TURNS = 64 * 64
 
 type MarkPlace = Place<MarkProcess> & { machine: Machine }
 
@@ -116,6 +118,7 @@ export async function runMarkWorld(
   /** Nobody begins anything until nothing is under way; then a long time passes. */
   let isResting = false
   let isExtended = false
+  let stepsWaited = 0
 
   const { start, startMissing, restartOne, end, drain, breakOrMend, rebalance, serving } = makePlaces<MarkProcess, MarkPlace>(places, {
     ...{ random, scheduler, log, clients, checker, history },
@@ -213,12 +216,18 @@ export async function runMarkWorld(
     if (due !== undefined && due > scheduler.now()) scheduler.pass(due - scheduler.now())
   }
 
+  /** Readers of one list take turns by `setImmediate`, which no step is: who asks last may wait for nothing else. */
+  function mayWaitForTurn(): boolean {
+    return clients.isBusy() && stepsWaited++ < STEPS_OF_TURNS
+  }
+
   function stepQuiet(until: number): boolean {
     startMissing()
     if (scheduler.advanceOne()) return true
     const due = scheduler.nextDue()
-    if (due === undefined) return false
+    if (due === undefined) return mayWaitForTurn()
     if (due > until) {
+      if (mayWaitForTurn()) return true
       if (isExtended || log.lag() === 0) return false
       // A partition has a batch per window.
       isExtended = true

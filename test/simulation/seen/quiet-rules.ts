@@ -34,8 +34,11 @@ export type SeenQuiet = {
   isCalm: boolean
 }
 
-/** A viewer of a month at most, in a world without faults: when it is closed, and when the last of it has come. */
-const CLOSING_WRITES = 2
+/**
+ * A viewer of a month at most, in a world without faults: when it is closed, when the last of it has come, and when the clock leaps
+ * by more than a lap in mid-round, so that what is folded late is the slot of the hour that runs.
+ */
+const CLOSING_WRITES = 3
 const HOUR_MS = 3_600_000
 
 export function checkSeenQuiet(checker: SeenChecker, quiet: SeenQuiet): void {
