@@ -144,7 +144,7 @@ export function makePipeline(
     if (stores.journals === undefined) return undefined
     const made = makeJournaling(
       clock,
-      guarded.breakers,
+      { hotStore: takingMarks(guarded), recordStore: guarded.breakers.recordStore },
       stores.journals,
       (dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
       options.journaling ?? {},
@@ -200,6 +200,18 @@ export function makePipeline(
       fills: fills.count(),
       recordReads: guarded.recordReads(),
     }),
+  }
+}
+
+/** To the journal a hot store that is full is as good as down. */
+function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores): Parameters<typeof makeJournaling>[1]['hotStore'] {
+  return {
+    isOpenFor: (viewer) => hotStore.isOpenFor(viewer) || writes.isRefusing(viewer),
+    isOpenForAll: () => hotStore.isOpenForAll() || (hot.partOf === undefined && writes.isOpen()),
+    onClose(listener) {
+      hotStore.onClose(listener)
+      writes.onClose((part) => listener(part ?? 0))
+    },
   }
 }
 
