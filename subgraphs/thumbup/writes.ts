@@ -110,7 +110,7 @@ export function makeMarkReplay(
       await put(target, writes, now)
       return true
     } catch (error) {
-      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore')) return false
+      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)) return false
       throw error
     }
   }
