@@ -164,7 +164,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return counts === null ? null : withCounted(context, subject, counts, own, kind)
   }
 
-  /** Counts from before a mark of his was counted, which this process may still serve, would take back what he has seen. */
+  /** Counts from before a mark or an undoing of his was counted, which this process may still serve, would take back what he has seen. */
   function withCounted(
     { loaders }: ThumbupContext,
     subject: Subject,
@@ -172,7 +172,8 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     held: ShownMark | null,
     kind: Kinds,
   ): number | Promise<number> {
-    if (held === null || held.counted === 'NONE' || !reads.mayBeOld(subject)) return withOwn(counts, held, kind)
+    const isCounted = held !== null && (held.counted !== 'NONE' || held.undone === true)
+    if (!isCounted || !reads.mayBeOld(subject)) return withOwn(counts, held, kind)
     return loaders.freshCounts
       .load(subject)
       .then((fresh) => withOwn(fresh !== null && fresh.version > counts.version ? fresh : counts, held, kind))
