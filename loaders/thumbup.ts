@@ -8,10 +8,10 @@ import type { Degraded } from '../core/degraded.ts'
 import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
-import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
-import { getOwnerLikes, textOf, type CountReads, type OwnerKey } from './counts.ts'
+import { textOf, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
+import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
 
 export type ThumbupLoaders = {
@@ -30,9 +30,9 @@ export type ThumbupLoaders = {
 
 /** What is read of the stores of a business. */
 export type ThumbupSources = MarkSources & {
-  cache: CountCache
-  records: Pick<MarkRecords, 'getMarkMany' | 'getOwnerSums'>
+  records: Pick<MarkRecords, 'getMarkMany'>
   counts: CountReads
+  owners: OwnerReads
 }
 
 /** What a shared lookup found, and without which stores: each request that gets it notes them. */
@@ -99,8 +99,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
       ),
       ownerLikes: new DataLoader(
         (owners: readonly OwnerKey[]) =>
-          bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
-        { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
+          bySources(owners, async (sources, some) => (await sources.owners.getMany(some, degraded)).map((sum) => sum?.likes ?? null)),
+        { cache: !lasting, cacheKeyFn: ownerText, maxBatchSize: BATCH_MAX },
       ),
       markPage,
       countPage,

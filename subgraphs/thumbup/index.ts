@@ -142,7 +142,12 @@ export function makeThumbupSubgraph(
     isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
   })
   const sdl = thumbupSdl(config.businesses)
-  const sources = new Map(all.map((part) => [part, { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts }]))
+  const sources = new Map(
+    all.map((part) => [
+      part,
+      { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts, owners: part.pipeline.owners },
+    ]),
+  )
 
   return {
     name: 'thumbup',
