@@ -132,7 +132,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
       await cache.getOwnerSums(subjects.map(({ oid }) => ({ business: 1, owner: oid }))),
     ]
     expect(await keys()).toEqual([])
-    expect(await read(counts)).toEqual([Array(3).fill(never), Array(3).fill(nobody), Array(3).fill({ likes: 0, version: 0 })])
+    expect(await read(counts)).toEqual([never, nobody, { likes: 0, version: 0 }].map((value) => subjects.map(() => value)))
     for (const [first] of await read(brief)) expect(first).toBeUndefined()
     await until('nothing is remembered', async () => (await read(brief)).flat().every((value) => value === undefined))
     await brief.close()
