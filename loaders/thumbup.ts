@@ -5,7 +5,7 @@
  */
 import DataLoader from 'dataloader'
 import type { Degraded } from '../core/degraded.ts'
-import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
+import type { BusinessNumber, MarkKey, Subject, SubjectCounts, ViewerId } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
@@ -33,6 +33,8 @@ export type ThumbupSources = MarkSources & {
   records: Pick<MarkRecords, 'getMarkMany'>
   counts: CountReads
   owners: OwnerReads
+  /** Does the hot store, though it answers, lack marks of this viewer? */
+  mayLack(viewer: ViewerId): boolean
 }
 
 /** What a shared lookup found, and without which stores: each request that gets it notes them. */
@@ -60,7 +62,10 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
 
   async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
     if (degraded === undefined) return apartIfPartIsOut(keys, (some) => getMarkMany(sources, some))
-    return (await marksOf(sources)(keys)).map(({ mark, without }) => {
+    const found = await marksOf(sources)(keys)
+    // Most keys of a request are one viewer's.
+    if (keys.some(({ viewer }, at) => viewer !== keys[at - 1]?.viewer && sources.mayLack(viewer))) degraded.add('hotStore')
+    return found.map(({ mark, without }) => {
       for (const store of without) degraded.add(store)
       return mark
     })

@@ -122,10 +122,17 @@ describe('with a store down, thumbup', () => {
     for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, 'STORE_FULL')
     expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE', state: 'PENDING', degraded: ['hotStore'] })
     expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING', degraded: ['hotStore'] })
-    // Of whom the hot store has nothing, and takes nothing.
-    expect(await read('9', 'a')).toEqual({ subjects: [{ likeCount: 1, viewerMark: 'NONE', likers: likers('7') }], degraded: [] })
-    const { data, errors } = await served.ask(LIKES, viewerOf('9'))
-    expect([data.thumbupUser, errors]).toEqual([{ likes: { edges: [] }, likesReceived: 0 }, []])
+    // It lacks what waits, and who is shown that is told.
+    expect(await read('7', 'a')).toEqual({
+      subjects: [{ likeCount: 1, viewerMark: 'LIKE', likers: likers('7') }],
+      degraded: ['hotStore'],
+    })
+    // Of him it has nothing, and takes nothing.
+    expect((await read('9', 'a')).subjects).toEqual([{ likeCount: 1, viewerMark: 'NONE', likers: likers('7') }])
+    const { data, errors, degraded } = await served.ask(LIKES, viewerOf('9'))
+    expect([data.thumbupUser, errors, degraded]).toEqual([{ likes: { edges: [] }, likesReceived: 0 }, [], ['hotStore']])
+    const { degraded: anonymous } = await served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
+    expect(anonymous).toEqual([])
     stores.calls.length = 0
     expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
     // While it says that it is full nobody is sent there.
@@ -134,8 +141,11 @@ describe('with a store down, thumbup', () => {
     for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, undefined)
     await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 3)
     await settled()
-    const shown = async () => JSON.stringify((await read('7', 'a', 'b')).subjects.map((each: any) => [each.likeCount, each.viewerMark]))
-    await until('it is seen', async () => (await shown()) === '[[1,"NONE"],[1,"LIKE"]]')
+    const shown = async () => {
+      const { subjects, degraded } = await read('7', 'a', 'b')
+      return JSON.stringify([...subjects.map((each: any) => [each.likeCount, each.viewerMark]), degraded])
+    }
+    await until('it is seen', async () => (await shown()) === '[[1,"NONE"],[1,"LIKE"],[]]')
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
   })
 
