@@ -132,12 +132,12 @@ export function makeThumbupSubgraph(
     likers(business, asked, degraded) {
       const { likers, pipeline } = partOf(business)
       // Everybody sees himself in them as he stands.
-      if (asked.some(({ viewer }) => viewer !== undefined && pipeline.mayLack(viewer))) degraded?.add('hotStore')
+      if (asked.some(({ viewer }) => viewer !== undefined && pipeline.writes.mustWait(viewer))) degraded?.add('hotStore')
       return likers(asked, degraded)
     },
     likes(viewer, business, before, first, degraded) {
-      const { guarded, fills, mayLack } = partOf(business).pipeline
-      if (mayLack(viewer)) degraded?.add('hotStore')
+      const { guarded, fills, writes } = partOf(business).pipeline
+      if (writes.mustWait(viewer)) degraded?.add('hotStore')
       return readLikes({ ...guarded, fills }, viewer, business, before, first, degraded)
     },
     countsChanged(subjects, degraded) {
@@ -150,8 +150,8 @@ export function makeThumbupSubgraph(
   const sdl = thumbupSdl(config.businesses)
   const sources = new Map(
     all.map((part) => {
-      const { guarded, fills, counts, owners, mayLack } = part.pipeline
-      return [part, { ...guarded, fills, counts, owners, mayLack }]
+      const { guarded, fills, counts, owners, writes } = part.pipeline
+      return [part, { ...guarded, fills, counts, owners, mayLack: writes.mustWait }]
     }),
   )
 

@@ -7,7 +7,7 @@ import { makeAggregator, type AggregatorFigures } from '../../core/aggregator.ts
 import type { Clock } from '../../core/clock.ts'
 import type { BusinessConfig } from '../../core/config.ts'
 import type { ThumbupConfig } from '../../core/config-thumbup.ts'
-import type { BusinessNumber, MarkKey, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, MarkKey } from '../../core/domain.ts'
 import { makeFlusher, type FlusherFigures } from '../../core/flusher.ts'
 import { guardMarkStores, type GuardedMarkStores, type MarkGuardOptions, type MarkStores } from '../../core/guarded-mark-stores.ts'
 import { makeJournaling, type JournalFigures, type Journaling, type JournalingOptions } from '../../core/journaling.ts'
@@ -50,8 +50,6 @@ export type Pipeline = {
   fills: Fills
   counts: CountReads
   owners: OwnerReads
-  /** May marks of this viewer, which were acknowledged, wait in the journal? Then the hot store, though it answers, lacks them. */
-  mayLack(viewer: ViewerId): boolean
   /** The hot store has this key's change: it may be flushed. */
   aggregate(key: MarkKey): void
   /** Persists these keys from store to store, guarded by nothing. */
@@ -192,7 +190,6 @@ export function makePipeline(
     fills,
     counts,
     owners,
-    mayLack: (viewer) => journaling?.mustJournal(viewer) === true,
     aggregate,
     persist,
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
