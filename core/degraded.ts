@@ -23,3 +23,8 @@ export const UNAVAILABLE = {
 export function saysDown(error: unknown, store: AnyStoreName): boolean {
   return isTidemarkError(error) && error.code === UNAVAILABLE[store]
 }
+
+/** True if this error says that a store, which may answer every read, takes no more data. */
+export function saysFull(error: unknown): boolean {
+  return isTidemarkError(error) && error.code === 'STORE_FULL'
+}

@@ -21,6 +21,7 @@ import { guardLog, type GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { makeRecordReads } from './record-reads.ts'
 import { makeTokenBucket } from './token-bucket.ts'
+import { makeWriteWatch, type WriteWatch } from './write-watch.ts'
 
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
 
@@ -31,6 +32,8 @@ export type MarkGuardOptions = GuardOptions & {
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
+  /** Does the hot store, which answers, also take marks? */
+  writes: WriteWatch
   /** The record store to whoever brings a viewer's marks into the hot store. */
   fillRecords: Pick<MarkRecords, 'listMarks'>
   /** Queries that reads of the record store were let cost, and reads that were refused for their number. */
@@ -55,14 +58,16 @@ export function guardMarkStores(
     log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
+  const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onError)
   const reads = { queries: 0, refused: 0 }
   const guardedRecords = guardRecords(clock, records, breakers.recordStore, options, reads)
   return {
-    hot: guardHot(hot, breakers.hotStore),
+    hot: guardHot(hot, breakers.hotStore, writes),
     cache: guardCache(cache, breakers.countCache),
     log: guardLog(log, breakers.log),
     ...guardedRecords,
     breakers,
+    writes,
     recordReads: () => ({ ...reads }),
     async look() {
       await Promise.allSettled([
@@ -73,15 +78,23 @@ export function guardMarkStores(
       ])
     },
     stop() {
+      writes.stop()
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
   }
 }
 
-function guardHot(hot: MarkStore, { run }: PartBreaker): MarkStore {
+function guardHot(hot: MarkStore, { run }: PartBreaker, watch: WriteWatch): MarkStore {
   return {
     ...hot,
-    putMarks: (writes, options) => run(viewersOf(writes), () => hot.putMarks(writes, options)),
+    async putMarks(writes, options) {
+      try {
+        return await run(viewersOf(writes), () => hot.putMarks(writes, options))
+      } catch (error) {
+        watch.failed(viewersOf(writes), error)
+        throw error
+      }
+    },
     getMarkMany: (keys) => run(viewersOf(keys), () => hot.getMarkMany(keys)),
     listLikes: (viewer, business, before, limit) => run([viewer], () => hot.listLikes(viewer, business, before, limit)),
     beginFill: (viewer, business) => run([viewer], () => hot.beginFill(viewer, business)),

@@ -1,5 +1,5 @@
 /**
- * The life of this process's journal: writes go in while the hot store is down; once it answers, what waits is applied,
+ * The life of this process's journal: writes go in while the hot store is down (or full, as its caller has it); once it answers, what waits is applied,
  * oldest first, and removed. So does what other processes left that died with a full journal.
  *
  * An entry is one viewer's. A viewer's entries are applied in order, viewers go side by side. What the hot store does not
@@ -85,7 +85,7 @@ const REFUSALS: ReadonlySet<ErrorCode> = new Set([
 /** `makeReplay` gets where to count what is dropped. */
 export function makeJournaling(
   clock: Clock,
-  breakers: { hotStore: PartBreaker; recordStore: Breaker },
+  breakers: { hotStore: Pick<PartBreaker, 'isOpenFor' | 'isOpenForAll' | 'onClose'>; recordStore: Breaker },
   journals: Journals,
   makeReplay: (dropped: (count: number) => void) => Replay,
   options: JournalingOptions,

@@ -5,7 +5,10 @@
  * Joining a fill that has begun is right because nobody takes its rows for the answer: whoever waited for it asks the
  * hot store again. That refuses the rows if something of this viewer left it since the fill began, and whatever it held
  * stays as it is; so the rows may be old, and what is seen is not.
+ *
+ * A hot store that is full takes no rows, and that is nobody's error: what it lacks is read where the rows are.
  */
+import { saysFull } from './degraded.ts'
 import type { BusinessNumber, ViewerId } from './domain.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import type { MarkStore } from '../stores/mark-store.ts'
@@ -42,7 +45,11 @@ export function makeFills(
       const text = textOf(of)
       const found = underWay.get(text)
       if (found !== undefined) return found
-      const filling = fillNow(of).finally(() => underWay.delete(text))
+      const filling = fillNow(of)
+        .catch((error: unknown) => {
+          if (!saysFull(error)) throw error
+        })
+        .finally(() => underWay.delete(text))
       underWay.set(text, filling)
       return filling
     },

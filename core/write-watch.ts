@@ -7,9 +7,8 @@
  * itself that it takes writes (`check` of the port asks for that), and so is the whole or a part of it (`part-breaker.ts`).
  */
 import type { Clock, Timer } from './clock.ts'
-import { saysDown } from './degraded.ts'
+import { saysDown, saysFull } from './degraded.ts'
 import type { ViewerId } from './domain.ts'
-import { isTidemarkError } from './errors.ts'
 import { PartOutage } from './part-outage.ts'
 
 export type WriteWatch = {
@@ -80,7 +79,7 @@ export function makeWriteWatch(
 
   return {
     failed(viewers, error) {
-      if (!isFull(error)) return
+      if (!saysFull(error)) return
       if (viewers.length === 0) refuse(undefined, error)
       for (const viewer of viewers) refuse(store.partOf?.(viewer), error)
     },
@@ -99,11 +98,7 @@ export function makeWriteWatch(
   }
 }
 
-function isFull(error: unknown): boolean {
-  return isTidemarkError(error) && error.code === 'STORE_FULL'
-}
-
 /** A region that is out of reach is seen by the reads of its viewers: it says nothing about others. */
 function isRefusal(error: unknown): boolean {
-  return isFull(error) || (saysDown(error, 'hotStore') && !(error instanceof PartOutage))
+  return saysFull(error) || (saysDown(error, 'hotStore') && !(error instanceof PartOutage))
 }

@@ -8,14 +8,14 @@
  * what only it knows is null. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
  */
 import { saysDown, type Degraded } from '../core/degraded.ts'
-import type { MarkKey } from '../core/domain.ts'
+import type { Mark, MarkKey } from '../core/domain.ts'
 import { distinctOwners, textOf, type Fills } from '../core/mark-fills.ts'
 import { concernsSomeOnly } from '../core/part-outage.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import type { HotMark, MarkStore } from '../stores/mark-store.ts'
 
 /** As the viewer sees it, and as everybody's counts have it. */
-export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending'>
+export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending' | 'undone'>
 
 /**
  * Viewers that one lookup fills; more are looked up this time. Lookups of many requests are one: were none filled where
@@ -92,10 +92,15 @@ async function lookUpInRecords(
 ): Promise<(ShownMark | null)[]> {
   try {
     const rows = await records.getMarkMany(keys)
-    return rows.map((row) => ({ mark: row?.mark ?? 'NONE', counted: row?.mark ?? 'NONE', pending: false }))
+    return rows.map((row) => shownOf(row?.mark))
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
     degraded.add('recordStore')
     return keys.map(() => null)
   }
+}
+
+function shownOf(mark: Mark | undefined): ShownMark {
+  if (mark === 'NONE') return { mark, counted: mark, pending: false, undone: true }
+  return { mark: mark ?? 'NONE', counted: mark ?? 'NONE', pending: false }
 }

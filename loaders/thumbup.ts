@@ -5,13 +5,13 @@
  */
 import DataLoader from 'dataloader'
 import type { Degraded } from '../core/degraded.ts'
-import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
+import type { BusinessNumber, MarkKey, Subject, SubjectCounts, ViewerId } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
-import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
-import { getOwnerLikes, textOf, type CountReads, type OwnerKey } from './counts.ts'
+import { textOf, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
+import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
 import { makeSharedLookup } from './shared-lookup.ts'
 
 export type ThumbupLoaders = {
@@ -30,9 +30,11 @@ export type ThumbupLoaders = {
 
 /** What is read of the stores of a business. */
 export type ThumbupSources = MarkSources & {
-  cache: CountCache
-  records: Pick<MarkRecords, 'getMarkMany' | 'getOwnerSums'>
+  records: Pick<MarkRecords, 'getMarkMany'>
   counts: CountReads
+  owners: OwnerReads
+  /** Does the hot store, though it answers, lack marks of this viewer? */
+  mayLack(viewer: ViewerId): boolean
 }
 
 /** What a shared lookup found, and without which stores: each request that gets it notes them. */
@@ -60,7 +62,10 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
 
   async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
     if (degraded === undefined) return apartIfPartIsOut(keys, (some) => getMarkMany(sources, some))
-    return (await marksOf(sources)(keys)).map(({ mark, without }) => {
+    const found = await marksOf(sources)(keys)
+    // Most keys of a request are one viewer's.
+    if (keys.some(({ viewer }, at) => viewer !== keys[at - 1]?.viewer && sources.mayLack(viewer))) degraded.add('hotStore')
+    return found.map(({ mark, without }) => {
       for (const store of without) degraded.add(store)
       return mark
     })
@@ -99,8 +104,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
       ),
       ownerLikes: new DataLoader(
         (owners: readonly OwnerKey[]) =>
-          bySources(owners, (sources, some) => getOwnerLikes(sources.cache, sources.records, some, degraded)),
-        { cache: !lasting, cacheKeyFn: ({ business, owner }) => `${business}:${owner}`, maxBatchSize: BATCH_MAX },
+          bySources(owners, async (sources, some) => (await sources.owners.getMany(some, degraded)).map((sum) => sum?.likes ?? null)),
+        { cache: !lasting, cacheKeyFn: ownerText, maxBatchSize: BATCH_MAX },
       ),
       markPage,
       countPage,

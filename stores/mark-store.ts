@@ -58,6 +58,8 @@ export type HotMark = {
   counted: Mark
   /** True if the newest change is not yet persisted. */
   pending: boolean
+  /** True if nothing is marked and that is held, as a mark that was undone: counts of before may have it. Absent on a miss. */
+  undone?: true
   /** On a miss: the viewer's marks in this business are unknown or truncated, so the record store may know more. */
   older?: 'unknown' | 'truncated'
 }

@@ -9,6 +9,7 @@
  */
 import type { BusinessNumber } from '../../core/domain.ts'
 import type { CountCache, CountedSubject } from '../count-cache.ts'
+import { makeUncounted } from '../uncounted.ts'
 import { makeChanges, type CountRelay } from './changes.ts'
 import {
   COUNTS,
@@ -26,7 +27,6 @@ import {
 } from './count-values.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { failingAs } from './failures.ts'
-import { makeUncounted } from './uncounted.ts'
 
 export type LmdbCountCacheOptions = {
   /** Tells the processes that share the environment of counts that changed. Default: none, for one process. */
@@ -42,7 +42,7 @@ type Entry = { key: Buffer; value: Buffer }
 /** The environment stays open when the cache is closed: others may use it. */
 export function openLmdbCountCache(environment: Environment, options: LmdbCountCacheOptions = {}): CountCache {
   const table = environment.table('count-cache')
-  const uncounted = makeUncounted(options.uncountedMax ?? UNCOUNTED_MAX)
+  const uncounted = makeUncounted<Buffer>({ entriesMax: options.uncountedMax ?? UNCOUNTED_MAX })
   const changes = makeChanges<CountedSubject>(options.relay, ({ business, oid }) => addressOf(business, oid))
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
 
@@ -50,7 +50,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
     calling(() =>
       environment.read(() =>
         keys.map((key) => {
-          const value = table.getBinaryFast(key) ?? uncounted.get(key)
+          const value = table.getBinaryFast(key) ?? uncounted.get(nameOf(key))
           return value === undefined ? undefined : decode(value, value.length)
         }),
       ),
@@ -59,12 +59,12 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
   /** Says of each entry whether it is newer than what was there. */
   async function putAll(entries: readonly Entry[]): Promise<boolean[]> {
     const counted = entries.map(({ value }) => versionOfEntry(value) > 0)
-    for (const [index, entry] of entries.entries()) if (counted[index] === false) uncounted.set(entry.key, entry.value)
+    for (const [index, entry] of entries.entries()) if (counted[index] === false) uncounted.set(nameOf(entry.key), entry.value)
     if (!counted.includes(true)) return counted
     const newer = await calling(() =>
       environment.write(() => entries.map((entry, index) => counted[index] === true && putUnlessOlder(table, entry))),
     )
-    for (const [index, { key }] of entries.entries()) if (counted[index] === true) uncounted.delete(key)
+    for (const [index, { key }] of entries.entries()) if (counted[index] === true) uncounted.delete(nameOf(key))
     return newer
   }
 
@@ -108,7 +108,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
 
     async forgetCounts(business, limit) {
       const { start, end } = cacheRange(business)
-      const forgotten = uncounted.forget(start.subarray(0, 2), limit)
+      const forgotten = uncounted.forget(nameOf(start.subarray(0, 2)), limit)
       if (forgotten >= limit) return forgotten
       const keys = await calling(() => environment.read(() => [...table.getKeys({ start, end, limit: limit - forgotten })]))
       if (keys.length > 0) await calling(() => environment.writeToFree(() => keys.forEach((key) => void table.remove(key))))
@@ -132,6 +132,11 @@ function putUnlessOlder(table: Bytes, { key, value }: Entry): boolean {
   if (before > version || (cached !== undefined && value.equals(cached.subarray(0, cached.length)))) return false
   void table.put(key, value)
   return before < version
+}
+
+/** One character per byte, so that beginnings of keys are beginnings of names. */
+function nameOf(key: Buffer): string {
+  return key.toString('latin1')
 }
 
 function addressOf(business: BusinessNumber, oid: string): string {

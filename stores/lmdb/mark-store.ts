@@ -72,7 +72,11 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
 function lookUp(work: MarkWork, key: { viewer: ViewerId; business: BusinessNumber; oid: string }): HotMark {
   const shelf = markShelf(work, key)
   const held = readMark(work, shelf, key.oid)
-  if (held !== undefined) return { mark: held.record.mark, counted: held.counted, pending: held.dirtySince > 0 }
+  if (held !== undefined) {
+    const { record, counted, dirtySince } = held
+    const mark: HotMark = { mark: record.mark, counted, pending: dirtySince > 0 }
+    return record.mark === 'NONE' ? { ...mark, undone: true } : mark
+  }
   if (!shelf.state.known) return { mark: 'NONE', counted: 'NONE', pending: false, older: 'unknown' }
   const miss: HotMark = { mark: 'NONE', counted: 'NONE', pending: false }
   return shelf.state.floor === undefined ? miss : { ...miss, older: 'truncated' }

@@ -63,7 +63,7 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
         indexes.forEach((index, place) => {
           const value = pending[place + 1]
           const held = value ? decodeMark(value) : heldIn(likes, dislikes, place)
-          found[index] = held === undefined ? { ...miss } : { mark: held.record.mark, counted: held.counted, pending: held.dirty }
+          found[index] = held === undefined ? { ...miss } : hotMarkOf(held)
         })
       })
       return found
@@ -152,6 +152,10 @@ const MISSES: Record<MarksKind, HotMark> = {
   complete: NOTHING,
   unknown: { ...NOTHING, older: 'unknown' },
   truncated: { ...NOTHING, older: 'truncated' },
+}
+
+function hotMarkOf({ record: { mark }, counted, dirty }: HeldMark): HotMark {
+  return mark === 'NONE' ? { mark, counted, pending: dirty, undone: true } : { mark, counted, pending: dirty }
 }
 
 /** Members and scores in turn. */

@@ -2,8 +2,9 @@
  * The counts of some subjects as a stream for one subscriber: what changes within a window comes as one event, of each
  * subject the newest. So a slow subscriber never holds more than his subjects.
  *
- * Where following was interrupted the counts are read, and what is newer than what was told is told. With the count cache
- * down a stream opens all the same and is silent until it is back.
+ * Where following was interrupted the counts are read, as the stores have them by then, and what is newer than what was told
+ * is told. A lost connection is a gap of each subject: they are closed together, by one read for all gaps of a window. With the
+ * count cache down a stream opens all the same and is silent until it is back.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
@@ -18,7 +19,7 @@ const AGAIN_MS = 1_000
 export async function openCountStream(
   clock: Clock,
   cache: Pick<CountCache, 'followCounts'>,
-  counts: Pick<CountReads, 'getMany'>,
+  counts: Pick<CountReads, 'getFresh'>,
   subjects: readonly Subject[],
   windowMs: number,
   degraded?: Degraded,
@@ -29,6 +30,7 @@ export async function openCountStream(
   let isDue = false
   let timer: Timer | undefined
   let retry: Timer | undefined
+  let catching: Timer | undefined
   let unfollow: (() => void) | undefined
   let ended = false
 
@@ -54,14 +56,25 @@ export async function openCountStream(
   }
 
   async function begin(reads: boolean): Promise<void> {
-    const stop = await cache.followCounts(subjects, changed, () => void catchUp().catch(() => undefined))
+    const stop = await cache.followCounts(subjects, changed, () => catchUpIn(windowMs))
     if (ended) return stop()
     unfollow = stop
     if (reads) await catchUp()
   }
 
+  function catchUpIn(ms: number): void {
+    if (ended) return
+    catching ??= clock.after(ms, () => {
+      catching = undefined
+      catchUp().catch(() => undefined)
+    })
+  }
+
   async function catchUp(): Promise<void> {
-    const found = await counts.getMany(subjects, new Set())
+    const without: Degraded = new Set()
+    const found = await counts.getFresh(subjects, without)
+    // Then some are the last known ones, or unknown, and what was missed is still to be found.
+    if (without.has('recordStore')) catchUpIn(AGAIN_MS)
     subjects.forEach((subject, index) => {
       const now = found[index]
       if (now != null && now.version > 0) changed({ ...subject, counts: now })
@@ -82,6 +95,7 @@ export async function openCountStream(
     ended = true
     timer?.cancel()
     retry?.cancel()
+    catching?.cancel()
     unfollow?.()
     unfollow = undefined
     for (const pull of pulls.splice(0)) pull({ done: true, value: undefined })

@@ -129,9 +129,15 @@ export function makeThumbupSubgraph(
   )
   const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
   const resolvers = makeThumbupResolvers(businesses, service, {
-    likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
+    likers(business, asked, degraded) {
+      const { likers, pipeline } = partOf(business)
+      // Everybody sees himself in them as he stands.
+      if (asked.some(({ viewer }) => viewer !== undefined && pipeline.writes.mustWait(viewer))) degraded?.add('hotStore')
+      return likers(asked, degraded)
+    },
     likes(viewer, business, before, first, degraded) {
-      const { guarded, fills } = partOf(business).pipeline
+      const { guarded, fills, writes } = partOf(business).pipeline
+      if (writes.mustWait(viewer)) degraded?.add('hotStore')
       return readLikes({ ...guarded, fills }, viewer, business, before, first, degraded)
     },
     countsChanged(subjects, degraded) {
@@ -142,7 +148,12 @@ export function makeThumbupSubgraph(
     isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
   })
   const sdl = thumbupSdl(config.businesses)
-  const sources = new Map(all.map((part) => [part, { ...part.pipeline.guarded, fills: part.pipeline.fills, counts: part.pipeline.counts }]))
+  const sources = new Map(
+    all.map((part) => {
+      const { guarded, fills, counts, owners, writes } = part.pipeline
+      return [part, { ...guarded, fills, counts, owners, mayLack: writes.mustWait }]
+    }),
+  )
 
   return {
     name: 'thumbup',

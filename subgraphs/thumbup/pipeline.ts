@@ -16,6 +16,7 @@ import { persistMarks, type MarkPersistReport } from '../../core/persist-marks.t
 import type { Random } from '../../core/random.ts'
 import { regionOf } from '../../core/regions.ts'
 import { makeCountReads, type CountReads, type CountReadsFigures } from '../../loaders/counts.ts'
+import { makeOwnerReads, type OwnerReads } from '../../loaders/owner-likes.ts'
 import type { Journals } from '../../stores/journal.ts'
 import type { ConsumerHooks } from '../../stores/log.ts'
 import type { StreamOffset } from '../../stores/mark-records.ts'
@@ -48,6 +49,7 @@ export type Pipeline = {
   replayTarget: ReplayTarget
   fills: Fills
   counts: CountReads
+  owners: OwnerReads
   /** The hot store has this key's change: it may be flushed. */
   aggregate(key: MarkKey): void
   /** Persists these keys from store to store, guarded by nothing. */
@@ -72,6 +74,8 @@ export type PipelineFigures = {
 const DIRECT_PERSISTS_MAX = 4
 const DIRECT_PERSISTS_WAITING_MAX = 1_000
 const LIKES_CAP = 1_000
+/** Of the memory for counts, that for likes received. */
+const OWNERS_SHARE = 0.125
 const NO_JOURNAL: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
 
 /** `onDown` is told when a breaker opens, `onError` of steps in the background that fail. */
@@ -90,11 +94,14 @@ export function makePipeline(
   const guard = { recordReadsPerSecondMax: thumbup.recordReadsPerSecondMax, ...options.guard }
   const guarded = guardMarkStores(clock, stores, guard, onDown)
   const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
+  const isCacheDown = guarded.breakers.countCache.isOpen
+  const ownerBytes = thumbup.hotBytesMax * OWNERS_SHARE
   const counts = makeCountReads(clock, random, guarded.cache, guarded.records, {
     hotTtlMs: thumbup.hotTtlMs,
-    hotBytesMax: thumbup.hotBytesMax,
-    isCacheDown: guarded.breakers.countCache.isOpen,
+    hotBytesMax: thumbup.hotBytesMax - ownerBytes,
+    isCacheDown,
   })
+  const owners = makeOwnerReads(clock, guarded.cache, guarded.records, { hotTtlMs: thumbup.hotTtlMs, hotBytesMax: ownerBytes, isCacheDown })
 
   // The job's process serves what it has counted at once, others within the time to live of what they keep. A mark by
   // itself makes no count old: what everybody sees changes when it is persisted, and its viewer's own is added to that.
@@ -103,6 +110,10 @@ export function makePipeline(
     async putCounts(counted: Parameters<MarkStores['cache']['putCounts']>[0]) {
       await stores.cache.putCounts(counted)
       counts.learn(counted)
+    },
+    async putOwnerSums(sums: Parameters<MarkStores['cache']['putOwnerSums']>[0]) {
+      await stores.cache.putOwnerSums(sums)
+      owners.learn(sums)
     },
   }
   const persistStores = { ...stores, cache }
@@ -144,7 +155,7 @@ export function makePipeline(
     if (stores.journals === undefined) return undefined
     const made = makeJournaling(
       clock,
-      guarded.breakers,
+      { hotStore: takingMarks(guarded), recordStore: guarded.breakers.recordStore },
       stores.journals,
       (dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
       options.journaling ?? {},
@@ -178,6 +189,7 @@ export function makePipeline(
     replayTarget: writeStores,
     fills,
     counts,
+    owners,
     aggregate,
     persist,
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
@@ -200,6 +212,18 @@ export function makePipeline(
       fills: fills.count(),
       recordReads: guarded.recordReads(),
     }),
+  }
+}
+
+/** To the journal a hot store that is full is as good as down. */
+function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores): Parameters<typeof makeJournaling>[1]['hotStore'] {
+  return {
+    isOpenFor: (viewer) => hotStore.isOpenFor(viewer) || writes.isRefusing(viewer),
+    isOpenForAll: () => hotStore.isOpenForAll() || (hot.partOf === undefined && writes.isOpen()),
+    onClose(listener) {
+      hotStore.onClose(listener)
+      writes.onClose((part) => listener(part ?? 0))
+    },
   }
 }
 

@@ -48,8 +48,8 @@ export type ThumbupReads = {
 }
 
 type PageArgs = { first: number; after?: string | null }
-/** As another subgraph sent it; with what was foreseen of it, if it came in a list. */
-type Entity = { __typename: string; id: unknown; foreseen?: Foreseen }
+/** As another subgraph, or whoever calls this one alone, sent it: nothing else that stands in it is to be read. */
+type Entity = { __typename: string; id: unknown }
 /** `gone`: its business, if that is deleted. */
 type Thumbup = { business: string; id: string; number: BusinessNumber; foreseen?: Foreseen; gone?: BusinessConfig }
 type User = { id: unknown }
@@ -164,7 +164,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return counts === null ? null : withCounted(context, subject, counts, own, kind)
   }
 
-  /** Counts from before a mark of his was counted, which this process may still serve, would take back what he has seen. */
+  /** Counts from before a mark or an undoing of his was counted, which this process may still serve, would take back what he has seen. */
   function withCounted(
     { loaders }: ThumbupContext,
     subject: Subject,
@@ -172,7 +172,8 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     held: ShownMark | null,
     kind: Kinds,
   ): number | Promise<number> {
-    if (held === null || held.counted === 'NONE' || !reads.mayBeOld(subject)) return withOwn(counts, held, kind)
+    const isCounted = held !== null && (held.counted !== 'NONE' || held.undone === true)
+    if (!isCounted || !reads.mayBeOld(subject)) return withOwn(counts, held, kind)
     return loaders.freshCounts
       .load(subject)
       .then((fresh) => withOwn(fresh !== null && fresh.version > counts.version ? fresh : counts, held, kind))
@@ -199,15 +200,15 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     return page && listOf(list, page, before !== undefined, ({ id, markedAt }) => ({ node: { id }, markedAt }))
   }
 
-  function subjectFields<T extends { foreseen?: Foreseen }>(subjectOf: (parent: T) => Subject) {
+  function subjectFields<T>(subjectOf: (parent: T) => Subject, foreseenOf: (parent: T) => Foreseen | undefined = () => undefined) {
     return {
       likeCount: (parent: T, _: unknown, context: ThumbupContext) =>
-        shownCount(context, subjectOf(parent), context.viewer?.id, 'likes', parent.foreseen),
+        shownCount(context, subjectOf(parent), context.viewer?.id, 'likes', foreseenOf(parent)),
       dislikeCount: (parent: T, _: unknown, context: ThumbupContext) =>
-        shownCount(context, subjectOf(parent), context.viewer?.id, 'dislikes', parent.foreseen),
+        shownCount(context, subjectOf(parent), context.viewer?.id, 'dislikes', foreseenOf(parent)),
       viewerMark(parent: T, _: unknown, context: ThumbupContext) {
         const viewer = requireViewer(context.viewer).id
-        const mark = parent.foreseen?.mark
+        const mark = foreseenOf(parent)?.mark
         return mark === undefined ? loadMark(context, { viewer, ...subjectOf(parent) }) : (orThrow(mark)?.mark ?? null)
       },
       likers: (parent: T, args: PageArgs, context: ThumbupContext) => likers(subjectOf(parent), args, context),
@@ -267,10 +268,13 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
     Query: query,
     Mutation: mutation,
     Subscription: subscription,
-    Thumbup: subjectFields(({ number, id, gone }: Thumbup) => {
-      if (gone !== undefined) businesses.requireServed(gone)
-      return { business: number, oid: id }
-    }),
+    Thumbup: subjectFields(
+      ({ number, id, gone }: Thumbup) => {
+        if (gone !== undefined) businesses.requireServed(gone)
+        return { business: number, oid: id }
+      },
+      ({ foreseen }) => foreseen,
+    ),
     User: user,
     MarkPayload: payload,
     ...Object.fromEntries(

@@ -62,7 +62,7 @@ const SOURCES_MAX = 50
 export function makeThumbupService(
   clock: Clock,
   businesses: ThumbupBusinesses,
-  pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded' | 'fills'>,
+  pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded' | 'fills' | 'owners'>,
   quotas: Pick<Quotas, 'admit' | 'fullFor'>,
   options: { futureMaxMs: number },
 ): ThumbupService {
@@ -178,10 +178,11 @@ export function makeThumbupService(
     const seen = new Set<string>()
     const checked = inputs.map((input) => orReject(() => once(checkSubject(input, business, businesses), seen)))
     const answers: (Registration | Rejected)[] = []
-    await inParts(checked, answers, async ({ guarded }, registrations) => {
+    await inParts(checked, answers, async ({ guarded, owners }, registrations) => {
       const sums = await guarded.records.registerSubjects(registrations)
       // A cache that is down has nothing old: it is read by version, and this is the newer one next time.
       if (sums.length > 0) await guarded.cache.putOwnerSums(sums).catch(() => undefined)
+      owners.learn(sums)
       return registrations
     })
     return answers.map((each, index) => {

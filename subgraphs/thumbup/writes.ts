@@ -1,11 +1,11 @@
 /**
- * How marks are set, as the service does it: straight into the hot store, or, while it is down, into the journal.
+ * How marks are set, as the service does it: straight into the hot store, or, while it is down or full, into the journal.
  * `journaled` says that the hot store does not know of it yet; its key must not be flushed.
  *
  * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
  * waits in this process's journal, his next go behind it; other viewers' go straight.
  */
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { saysDown, saysFull, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey, ViewerId } from '../../core/domain.ts'
 import type { Journaling, Replay } from '../../core/journaling.ts'
 import type { Fills } from '../../core/mark-fills.ts'
@@ -17,7 +17,7 @@ import type { MarkStore, MarkWrite } from '../../stores/mark-store.ts'
 export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 
 export type MarkWrites = {
-  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE only if the journal fails too, or there is none. */
+  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or there is none. */
   put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
   /** Do this viewer's marks go into the journal? Then one of his may wait there that no store has yet. */
   mustWait(viewer: ViewerId): boolean
@@ -42,7 +42,7 @@ export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journal
     try {
       return await putMarks(hot, records, fills, writes, { now, capOf }, degraded)
     } catch (error) {
-      if (journaling === undefined || !saysDown(error, 'hotStore') || concernsSomeOnly(error, writes)) throw error
+      if (journaling === undefined || !(saysDown(error, 'hotStore') || saysFull(error)) || concernsSomeOnly(error, writes)) throw error
       // Some may have been taken. Putting those again changes nothing.
       return journal(writes, now, degraded)
     }
@@ -110,7 +110,7 @@ export function makeMarkReplay(
       await put(target, writes, now)
       return true
     } catch (error) {
-      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore')) return false
+      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)) return false
       throw error
     }
   }

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../core/domain.ts'
 import type { MarkStoreSubject } from './mark-store.ts'
-import { CAP, NOTHING, asksForBase, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
+import { CAP, NOTHING, UNDONE, asksForBase, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later } from './reports.ts'
 
 export function fillsContract({ store, another, reopen }: MarkStoreSubject): void {
@@ -72,7 +72,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const states = await store().getMarkMany(['1', '2', '3'].map((oid) => keyOf(viewer, oid)))
     expect(states).toEqual([
       { mark: 'DISLIKE', counted: 'LIKE', pending: true },
-      { mark: 'NONE', counted: 'LIKE', pending: true },
+      { mark: 'NONE', counted: 'LIKE', pending: true, undone: true },
       { mark: 'LIKE', counted: 'LIKE', pending: false },
     ])
     expect(await listedOids(store(), viewer)).toEqual(['3'])
@@ -89,7 +89,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     await store().fillMarks(viewer, 1, rows, { cap: CAP, asOf: second, whole: true })
     await store().fillMarks(viewer, 1, rows, { cap: CAP, asOf: second, whole: true })
     expect(await listedOids(store(), viewer)).toEqual(['2'])
-    expect(await lookUp(store(), viewer, '1')).toEqual(NOTHING)
+    expect(await lookUp(store(), viewer, '1')).toEqual(UNDONE)
     expect(await lookUp(store(), viewer, '3')).toEqual(NOTHING)
   })
 
@@ -152,7 +152,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     const outcome = written(await putMark(store(), markOf(viewer, '1', 'NONE', at, based)))
     expect(outcome).toMatchObject({ old: 'LIKE', record: { mark: 'NONE', markedAt: at } })
     expect(outcome.record.version).toBeGreaterThan(base.version)
-    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true })
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true, undone: true })
     const none = written(await putMark(store(), markOf(viewer, '2', 'DISLIKE', at, { base: null, baseAsOf: asOf })))
     expect(none.old).toBe('NONE')
     expect((await lookUp(store(), viewer, '3')).older).toBe('unknown')

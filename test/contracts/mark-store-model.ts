@@ -123,7 +123,10 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
   function getOne(key: MarkKey): HotMark {
     const shelf = peek(key)
     const held = shelf.entries.get(key.oid)
-    if (held !== undefined) return { mark: held.record.mark, counted: held.counted, pending: held.dirtySince !== undefined }
+    if (held !== undefined) {
+      const shown = { mark: held.record.mark, counted: held.counted, pending: held.dirtySince !== undefined }
+      return shown.mark === 'NONE' ? { ...shown, undone: true } : shown
+    }
     const miss: HotMark = { mark: 'NONE', counted: 'NONE', pending: false }
     if (!shelf.known) return { ...miss, older: 'unknown' }
     return shelf.floor === undefined ? miss : { ...miss, older: 'truncated' }

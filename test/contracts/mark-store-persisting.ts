@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../core/domain.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { MarkStoreSubject } from './mark-store.ts'
-import { CAP, NOTHING, dirtyOids, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
+import { CAP, NOTHING, UNDONE, dirtyOids, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from './reports.ts'
 
 export function persistingContract({ store, regions, another, reopen }: MarkStoreSubject): void {
@@ -26,9 +26,9 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     await persist(store(), [keyOf(viewer, '1')])
     expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'DISLIKE', pending: false })
     await write(viewer, '1', 'NONE', at + 2)
-    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'DISLIKE', pending: true })
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'DISLIKE', pending: true, undone: true })
     await persist(store(), [keyOf(viewer, '1')])
-    expect(await lookUp(await reopen(), viewer, '1')).toEqual(NOTHING)
+    expect(await lookUp(await reopen(), viewer, '1')).toEqual(UNDONE)
   })
 
   it('what is read while it is written is the mark before or the one after, which has its version', async () => {
@@ -54,11 +54,11 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     const first = await write(viewer, '1', 'LIKE', at)
     const second = await write(viewer, '1', 'NONE', at + 1)
     await clear(viewer, '1', first.version, first)
-    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true })
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true, undone: true })
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record: second }])
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual(['1'])
     await clear(viewer, '1', second.version, second)
-    expect(await lookUp(store(), viewer, '1')).toEqual(NOTHING)
+    expect(await lookUp(store(), viewer, '1')).toEqual(UNDONE)
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
   })
 
@@ -73,7 +73,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     await clear(viewer, '2', disliked.version, newer('LIKE'))
     await clear(viewer, '3', alike.version, newer('LIKE'))
     const states = await store().getMarkMany(numbered(3).map((oid) => keyOf(viewer, oid)))
-    expect(states).toEqual([NOTHING, { mark: 'LIKE', counted: 'LIKE', pending: false }, { mark: 'LIKE', counted: 'LIKE', pending: false }])
+    expect(states).toEqual([UNDONE, { mark: 'LIKE', counted: 'LIKE', pending: false }, { mark: 'LIKE', counted: 'LIKE', pending: false }])
     expect((await store().listLikes(viewer, 1, undefined, 10)).entries).toEqual(['2', '3'].map((id) => ({ id, markedAt: at + 5 })))
     for (const oid of numbered(3)) {
       expect((await putMark(store(), markOf(viewer, oid, 'DISLIKE', at + 4))).status).toBe('stale')
@@ -103,7 +103,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     await clear(viewer, '2', first.version, first)
     await store().clearDirtyMarks([], CAP)
     expect(await store().countDirtyMarks()).toBe(before - 1)
-    expect(await store().getMarkMany([keyOf(viewer, '1'), keyOf(viewer, '2')])).toEqual([NOTHING, NOTHING])
+    expect(await store().getMarkMany([keyOf(viewer, '1'), keyOf(viewer, '2')])).toEqual([UNDONE, NOTHING])
     expect(await listedOids(store(), viewer)).toEqual([])
   })
 

@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import type { Mark } from '../../core/domain.ts'
 import type { MarkStoreSubject } from './mark-store.ts'
-import { CAP, NOTHING, fill, listedOids, lookUp, markOf, persist, putMark, without, written } from './marks.ts'
+import { CAP, UNDONE, fill, listedOids, lookUp, markOf, persist, putMark, without, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later } from './reports.ts'
 
 export function markWritesContract({ store, another, reopen }: MarkStoreSubject): void {
@@ -119,7 +119,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     const at = later(1_000)
     expect(written(await putMark(store(), markOf(viewer, '1', 'NONE', at)))).toMatchObject({ old: 'NONE', record: { mark: 'NONE' } })
     expect((await putMark(store(), markOf(viewer, '1', 'LIKE', at - 1))).status).toBe('stale')
-    expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, pending: true })
+    expect(await lookUp(store(), viewer, '1')).toEqual({ ...UNDONE, pending: true })
   })
 
   it('equal ids of two businesses, and of two viewers, are different keys', async () => {

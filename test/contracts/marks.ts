@@ -6,6 +6,8 @@ import { later } from './reports.ts'
 
 export const CAP = 100
 export const NOTHING: HotMark = { mark: 'NONE', counted: 'NONE', pending: false }
+/** As NOTHING, of what was marked. */
+export const UNDONE: HotMark = { ...NOTHING, undone: true }
 
 export function markOf(viewer: string, oid: string, mark: Mark, markedAt: number, fields: Partial<MarkWrite> = {}): MarkWrite {
   return { viewer, business: 1, oid, mark, markedAt, ...fields }

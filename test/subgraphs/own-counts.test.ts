@@ -27,6 +27,22 @@ const ask = async (viewer?: string) =>
 /** More than makes a subject hot, within its window on a slow machine too. */
 const strangers = () => Promise.all(Array.from({ length: 200 }, () => ask()))
 
+test('who undoes his like of a hot subject does not get it back once another process has counted that', async () => {
+  const mark = (as: string) => asked.ask(`mutation { mark(business: "video", id: "hot", mark: ${as}) { likeCount } }`, viewerOf('7'))
+  const persisted = () => until('it is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
+  await mark('LIKE')
+  await persisted()
+  await strangers()
+  expect(await ask()).toBe(1)
+  const seen: number[] = [(await mark('NONE')).data.mark.likeCount]
+  await persisted()
+  for (let at = 0; at < 10; at++) {
+    await strangers()
+    seen.push(await ask('7'))
+  }
+  expect(seen).toEqual(seen.map(() => 0))
+})
+
 test('who likes a hot subject goes on seeing his like once another process has counted it; for others it is served locally', async () => {
   await strangers()
   await asked.ask('mutation { mark(business: "video", id: "hot", mark: LIKE) { outcome } }', viewerOf('7'))

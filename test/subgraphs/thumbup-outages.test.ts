@@ -116,6 +116,39 @@ describe('with a store down, thumbup', () => {
     await until('everybody sees it', async () => (await shown()).map((each: any) => each.likeCount).join() === '1,0,1,0')
   })
 
+  test('a hot store that is full: it is read as ever, marks wait in the journal in their order, and are applied once there is room', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, 'STORE_FULL')
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'NONE', state: 'PENDING', degraded: ['hotStore'] })
+    expect(await mark('8', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING', degraded: ['hotStore'] })
+    // It lacks what waits, and who is shown that is told.
+    expect(await read('7', 'a')).toEqual({
+      subjects: [{ likeCount: 1, viewerMark: 'LIKE', likers: likers('7') }],
+      degraded: ['hotStore'],
+    })
+    // Of him it has nothing, and takes nothing.
+    expect((await read('9', 'a')).subjects).toEqual([{ likeCount: 1, viewerMark: 'NONE', likers: likers('7') }])
+    const { data, errors, degraded } = await served.ask(LIKES, viewerOf('9'))
+    expect([data.thumbupUser, errors, degraded]).toEqual([{ likes: { edges: [] }, likesReceived: 0 }, [], ['hotStore']])
+    const { degraded: anonymous } = await served.ask('{ thumbups(business: "video", ids: ["a"]) { likeCount } }')
+    expect(anonymous).toEqual([])
+    stores.calls.length = 0
+    expect(await mark('7', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', state: 'PENDING' })
+    // While it says that it is full nobody is sent there.
+    expect(stores.count('hot.putMarks')).toBe(0)
+    expect(served.subgraph.figures().journal.replayed).toBe(0)
+    for (const call of ['hot.putMarks', 'hot.fillMarks', 'hot.check']) stores.refuse(call, undefined)
+    await until('the journal is applied', () => served.subgraph.figures().journal.replayed === 3)
+    await settled()
+    const shown = async () => {
+      const { subjects, degraded } = await read('7', 'a', 'b')
+      return JSON.stringify([...subjects.map((each: any) => [each.likeCount, each.viewerMark]), degraded])
+    }
+    await until('it is seen', async () => (await shown()) === '[[1,"NONE"],[1,"LIKE"],[]]')
+    expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
+  })
+
   test('the hot tier, many readers: the record store gets what its limit allows, and no answer is an error', async () => {
     await restart({ recordReadsPerSecondMax: 20 })
     await read('1', 's0', 's1', 's2', 's3')

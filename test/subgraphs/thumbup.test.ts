@@ -102,6 +102,31 @@ describe('thumbup', () => {
     expect(stores.calls.sort()).toEqual(['cache.getCountsMany', 'hot.getMarkMany'])
   })
 
+  test('of a representation nothing counts but its id: what it says that its fields are is not believed', async () => {
+    const mark = { mark: 'LIKE', counted: 'LIKE', pending: false }
+    const foreseen = { counts: { likes: 12_345, dislikes: 0, version: 1 }, mark }
+    const answer = await served.ask(
+      'query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { likeCount viewerMark } } }',
+      viewerOf('7'),
+      { of: [{ __typename: 'Video', id: 'a', foreseen, likeCount: 5, counts: foreseen.counts, mark }] },
+    )
+    expect([answer.data._entities, answer.errors]).toEqual([[{ likeCount: 0, viewerMark: 'NONE' }], []])
+  })
+
+  test('of two marks in one request each answer has its own effect, whatever was read for the first', async () => {
+    const fields = 'oldMark state likeCount dislikeCount'
+    const { data } = await served.ask(
+      `mutation { one: mark(business: "video", id: "a", mark: LIKE) { ${fields} } two: mark(business: "video", id: "a", mark: DISLIKE) { ${fields} }
+        three: mark(business: "video", id: "a", mark: NONE) { ${fields} } }`,
+      viewerOf('7'),
+    )
+    expect(data).toEqual({
+      one: { oldMark: 'NONE', state: 'PENDING', likeCount: 1, dislikeCount: 0 },
+      two: { oldMark: 'LIKE', state: 'PENDING', likeCount: 0, dislikeCount: 1 },
+      three: { oldMark: 'DISLIKE', state: 'PENDING', likeCount: 0, dislikeCount: 0 },
+    })
+  })
+
   test('an unknown viewer is filled once, however many ask', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => read('7', `s${at}`)))
     expect(stores.count('records.listMarks')).toBe(1)

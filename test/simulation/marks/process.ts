@@ -6,7 +6,7 @@ import type { BusinessConfig } from '../../../core/config.ts'
 import type { Degraded } from '../../../core/degraded.ts'
 import type { BusinessNumber, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
-import { getOwnerLikes, type OwnerKey } from '../../../loaders/counts.ts'
+import type { OwnerKey } from '../../../loaders/owner-likes.ts'
 import { getMarkMany, type ShownMark } from '../../../loaders/marks.ts'
 import type { MarkRecords } from '../../../stores/mark-records.ts'
 import { makeThumbupBusinesses } from '../../../subgraphs/thumbup/businesses.ts'
@@ -107,7 +107,7 @@ export function startMarkProcess(
     service,
     getMarks: (keys, degraded) => getMarkMany(sources, keys, degraded),
     getCounts: (subjects, degraded) => counts.getMany(subjects, degraded),
-    getOwnerLikes: (owners, degraded) => getOwnerLikes(guarded.cache, guarded.records, owners, degraded),
+    getOwnerLikes: async (owners, degraded) => (await pipeline.owners.getMany(owners, degraded)).map((sum) => sum?.likes ?? null),
     likes: (viewer, business, before, first, degraded) => readLikes(sources, viewer, business, before, first, degraded),
     async likers(asked, degraded) {
       const [page] = await readLikers([asked], degraded)

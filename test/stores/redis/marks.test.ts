@@ -14,6 +14,7 @@ import { regionTags } from '../../../stores/redis/region-tags.ts'
 import { CAP, NOTHING, fill, lookUp, markOf, persist, putMark } from '../../contracts/marks.ts'
 import { keyOf, report, write } from '../../contracts/reports.ts'
 import { makeTcpProxy } from '../../support/tcp-proxy.ts'
+import { until } from '../../support/until.ts'
 import { redisIsHere, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
 
@@ -113,6 +114,40 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await redis.pttl(eight ?? '')).toBeLessThanOrEqual(600_000)
     expect(await counts.forgetCounts(1, 1_000)).toBe(7)
     expect(await keys()).toEqual([])
+  })
+
+  it('what was never counted leaves nothing in Redis when it is asked for, and is remembered for a while, so much of it', async () => {
+    const brief = openRedisCountCache({ urls: servers.urls, regions, uncountedTtlMs: 100, uncountedMax: 2 })
+    const subjects = ['1', '2', '3'].map((oid) => ({ business: 1, oid }))
+    const never = { likes: 0, dislikes: 0, version: 0 }
+    const nobody = { version: 0, entries: [], whole: true }
+    for (const cache of [counts, brief]) {
+      await cache.putCounts(subjects.map((subject) => ({ ...subject, counts: never })))
+      for (const subject of subjects) await cache.putLikers(subject, nobody)
+      await cache.putOwnerSums(subjects.map(({ oid }) => ({ business: 1, owner: oid, likes: 0, version: 0 })))
+    }
+    const read = async (cache: CountCache) => [
+      await cache.getCountsMany(subjects),
+      await Promise.all(subjects.map((subject) => cache.getLikers(subject))),
+      await cache.getOwnerSums(subjects.map(({ oid }) => ({ business: 1, owner: oid }))),
+    ]
+    expect(await keys()).toEqual([])
+    expect(await read(counts)).toEqual([never, nobody, { likes: 0, version: 0 }].map((value) => subjects.map(() => value)))
+    for (const [first] of await read(brief)) expect(first).toBeUndefined()
+    await until('nothing is remembered', async () => (await read(brief)).flat().every((value) => value === undefined))
+    await brief.close()
+    await counts.forgetCounts(1, 1_000)
+    expect((await read(counts)).flat()).toEqual(Array(9).fill(undefined))
+  })
+
+  it('a sum of zero, which was something once, expires as soon as a count of zero', async () => {
+    await counts.putOwnerSums([
+      { business: 1, owner: '42', likes: 0, version: 4 },
+      { business: 1, owner: '46', likes: 3, version: 4 },
+    ])
+    expect(await redis.pttl(`tm:owner:{${tag2}}:1:42`)).toBeLessThanOrEqual(600_000)
+    expect(await redis.pttl(`tm:owner:{${tag2}}:1:46`)).toBeGreaterThan(DAY - 60_000)
+    expect(await counts.getOwnerSums([{ business: 1, owner: '42' }])).toEqual([{ likes: 0, version: 4 }])
   })
 
   it('a cached count whose value or version expired is a miss, and whole likers never outlive their list', async () => {

@@ -1,0 +1,49 @@
+/**
+ * What was never counted, in the memory of this process: a bounded number of values of the count cache with version 0, the
+ * oldest of which leave. Anybody can ask for subjects that nobody ever marked, and they must not fill a disk, or a Redis that
+ * holds marks which were acknowledged. They are only a saved look into the record store; losing one costs that look.
+ */
+export type UncountedOptions = {
+  /** Values that are remembered. Minimum 1. */
+  entriesMax: number
+  /** Milliseconds that each is remembered. Default: until it leaves. */
+  ttlMs?: number
+}
+
+export type Uncounted<V> = {
+  get(name: string): V | undefined
+  set(name: string, value: V): void
+  delete(name: string): void
+  /** Removes at most `limit` values whose names begin so; returns how many. */
+  forget(prefix: string, limit: number): number
+}
+
+export function makeUncounted<V>({ entriesMax, ttlMs = Infinity }: UncountedOptions): Uncounted<V> {
+  const entries = new Map<string, { value: V; until: number }>()
+
+  return {
+    get(name) {
+      const entry = entries.get(name)
+      if (entry === undefined || entry.until > performance.now()) return entry?.value
+      entries.delete(name)
+      return undefined
+    },
+    set(name, value) {
+      entries.delete(name)
+      entries.set(name, { value, until: performance.now() + ttlMs })
+      const [oldest] = entries.keys()
+      if (entries.size > entriesMax && oldest !== undefined) entries.delete(oldest)
+    },
+    delete: (name) => void entries.delete(name),
+    forget(prefix, limit) {
+      let gone = 0
+      for (const name of entries.keys()) {
+        if (gone >= limit) break
+        if (!name.startsWith(prefix)) continue
+        entries.delete(name)
+        gone += 1
+      }
+      return gone
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { makeOwnerReads, type OwnerReads } from '../../loaders/owner-likes.ts'
+import { openMarkedStores, type MarkedStores } from '../subgraphs/marked-stores.ts'
+import { makeSteppedClock, type SteppedClock } from '../support/stepped-clock.ts'
+
+let stores: MarkedStores
+let reads: OwnerReads
+let clock: SteppedClock
+let isCacheDown: boolean
+const star = { business: 1, owner: 'star' }
+const sum = (likes: number) => ({ likes, version: likes })
+const count = () => stores.count('records.getOwnerSums')
+beforeEach(async () => {
+  stores = openMarkedStores({ records: 'lmdb' })
+  clock = makeSteppedClock()
+  isCacheDown = false
+  const options = { hotTtlMs: 1_000, hotBytesMax: 65_536, isCacheDown: () => isCacheDown }
+  reads = makeOwnerReads(clock, stores.stores.cache, stores.stores.records, options)
+  await like('1')
+  await stores.plain.records.registerSubjects([{ business: 1, oid: 'a', owner: 'star' }])
+})
+afterEach(() => stores.close())
+
+const like = (viewer: string) =>
+  stores.plain.records.applyMarks([{ key: { viewer, business: 1, oid: 'a' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
+const likes = async () => (await reads.getMany([star], new Set()))[0]?.likes
+
+test('a hundred who ask at once for what is not cached share a read of the record store, and nobody reads it after them', async () => {
+  expect(await Promise.all(Array.from({ length: 100 }, likes))).toEqual(Array(100).fill(1))
+  expect(count()).toBeLessThan(20)
+  stores.calls.length = 0
+  expect(await likes()).toBe(1)
+  expect(count()).toBe(0)
+})
+
+test('while the count cache is down the process serves for a while what it has read; what it hears of is newer', async () => {
+  stores.set('cache', 'down')
+  isCacheDown = true
+  for (let at = 0; at < 100; at++) expect(await likes()).toBe(1)
+  expect(count()).toBe(1)
+  await like('2')
+  clock.advance(1_001)
+  expect(await likes()).toBe(2)
+  await like('3')
+  reads.learn(await stores.plain.records.getOwnerSums([star]))
+  expect(await likes()).toBe(3)
+})
+
+test('with no store that answers it is the last known value, the newest that was read or heard of, and null of whom nothing is known', async () => {
+  expect(await likes()).toBe(1)
+  stores.set('cache', 'down')
+  stores.set('records', 'down')
+  const degraded = new Set<string>()
+  const read = () => reads.getMany([star, { business: 2, owner: 'star' }], degraded as Set<'hotStore'>)
+  expect((await read()).map((each) => each?.likes)).toEqual([1, undefined])
+  expect([...degraded].sort()).toEqual(['hotStore', 'recordStore'])
+  reads.learn([{ ...star, ...sum(7_000_000_000_000_000) }])
+  reads.learn([{ ...star, ...sum(2) }])
+  expect((await read())[0]?.likes).toBe(7_000_000_000_000_000)
+  await expect(reads.getMany([star])).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+})

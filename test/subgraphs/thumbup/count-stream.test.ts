@@ -1,0 +1,90 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { systemClock } from '../../../core/clock.ts'
+import { seededRandom } from '../../../core/random.ts'
+import { makeCountReads, type CountReads } from '../../../loaders/counts.ts'
+import type { CountCache, CountedSubject } from '../../../stores/count-cache.ts'
+import { openCountStream } from '../../../subgraphs/thumbup/count-stream.ts'
+import { makeSteppedClock } from '../../support/stepped-clock.ts'
+import { until } from '../../support/until.ts'
+import { openMarkedStores, type MarkedStores } from '../marked-stores.ts'
+
+const WINDOW_MS = 20
+const subjects = Array.from({ length: 200 }, (_, at) => ({ business: 1, oid: `s${at}` }))
+const [hot, other] = subjects as [(typeof subjects)[0], (typeof subjects)[0]]
+const counted = (version: number, { business, oid } = hot): CountedSubject => ({
+  business,
+  oid,
+  counts: { likes: version, dislikes: 0, version },
+})
+
+let stores: MarkedStores
+let reads: CountReads
+let stream: AsyncIterableIterator<readonly CountedSubject[]>
+/** As a connection that is lost and made again tells it, for each subject; and what one that is there tells. */
+let gap: (of?: readonly unknown[]) => void
+let tell: (changed: CountedSubject) => void
+beforeEach(async () => {
+  stores = openMarkedStores()
+  const { cache, records } = stores.stores
+  const options = { hotTtlMs: 60_000, hotBytesMax: 65_536, isCacheDown: () => false }
+  reads = makeCountReads(makeSteppedClock(), seededRandom(1), cache, records, options)
+  const followed: Pick<CountCache, 'followCounts'> = {
+    async followCounts(_, listener, onGap) {
+      tell = listener
+      gap = (of = subjects) => of.forEach(() => onGap?.())
+      return () => undefined
+    },
+  }
+  stream = await openCountStream(systemClock, followed, reads, subjects, WINDOW_MS, new Set())
+})
+afterEach(async () => {
+  await stream.return?.()
+  await stores.close()
+})
+const next = async () => (await stream.next()).value
+
+test('a change that was missed is told from the stores, whatever the process keeps of a hot subject', async () => {
+  await stores.plain.cache.putCounts([counted(1)])
+  await until('it is hot, and kept', async () => {
+    await reads.getMany([hot])
+    return reads.mayBeOld(hot)
+  })
+  await reads.getMany([hot])
+  await stores.plain.cache.putCounts([counted(2)])
+  expect(await reads.getMany([hot])).toEqual([counted(1).counts])
+  gap([hot])
+  expect(await next()).toEqual([counted(2)])
+})
+
+test('the gaps of all subjects that a lost connection leaves are closed by one read', async () => {
+  await stores.plain.cache.putCounts([counted(2), counted(3, other)])
+  stores.calls.length = 0
+  gap()
+  expect(await next()).toEqual([counted(2), counted(3, other)])
+  expect(stores.count('cache.getCountsMany')).toBe(1)
+  await stores.plain.cache.putCounts([counted(4)])
+  gap()
+  expect(await next()).toEqual([counted(4)])
+})
+
+test('with no store that knows a gap stays open, and is closed when one is back', async () => {
+  await stores.plain.cache.putCounts([counted(2)])
+  for (const name of ['cache', 'records'] as const) stores.set(name, 'down')
+  gap()
+  await until('it was tried', () => stores.count('records.getCountsMany') > 0)
+  for (const name of ['cache', 'records'] as const) stores.set(name, 'up')
+  expect(await next()).toEqual([counted(2)])
+})
+
+test('nothing older, and nothing twice, is told, from wherever it comes', async () => {
+  await stores.plain.cache.putCounts([counted(3)])
+  tell(counted(5))
+  expect(await next()).toEqual([counted(5)])
+  tell(counted(4))
+  tell(counted(5))
+  stores.calls.length = 0
+  gap()
+  await until('it was read', () => stores.count('cache.getCountsMany') > 0)
+  tell(counted(1, other))
+  expect(await next()).toEqual([counted(1, other)])
+})
