@@ -2226,4 +2226,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto 6f163cc64ce4eaf851799982e7e8531d09793b1e688222d6d7e8f765e41ad9d6
+// records.proto 56646f5c7525c1b0ca4327f1c72b658028cc64df969a2fd5b8fea2c11dd1ec0a

@@ -128,6 +128,25 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       ])
     })
 
+    it('a play with an id that is no UTF-8, or that is cut short, costs the others of its message nothing', async () => {
+      const viewer = freshViewer()
+      const good = [playOf(viewer, '1'), playOf(viewer, 'three')] as const
+      // A play of a viewer "A", with an oid of the bytes ff fe; one of nobody, whose oid ends before its length says.
+      const [noText, cut] = [Buffer.from('0a07' + '0a01411a02fffe', 'hex'), Buffer.from('0a03' + '1a0541', 'hex')]
+      await opened.appendRaw(Buffer.concat([encodePlays([good[0]]), noText, cut, encodePlays([good[1]])]))
+      await opened.appendRaw(noText)
+      const { of, parked } = await consume()
+      await until('all are dealt with', () => of(viewer).length === 2 && parked.length === 2)
+      expect(of(viewer)).toEqual(good)
+      const sentence = 'its viewer or oid is not UTF-8: send well-formed Unicode'
+      expect(parked).toEqual([
+        `2 of 4 plays cannot be held; the first of them: ${sentence}`,
+        `1 of 1 plays cannot be held; the first of them: ${sentence}`,
+      ])
+      const dead = await opened.listDead()
+      expect(dead.slice(-2).map((bytes) => Buffer.from(bytes))).toEqual([Buffer.concat([noText, cut]), noText])
+    })
+
     it('thousands of plays of a call come whole', async () => {
       const viewer = freshViewer()
       const plays = Array.from({ length: 5_000 }, (_, at) => playOf(viewer, String(at)))
