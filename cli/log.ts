@@ -4,10 +4,12 @@
  * - An error that explains itself (ours, a driver's, the network's) is its sentence and code; only what nobody expected comes
  *   with its stack. Nothing else of an error is written: drivers hang onto theirs what they were sent, with all keys and values.
  * - Sentences that name a viewer are written without him: `viewer "…"`. What a tool prints for an operator has him.
- * - What is said again within ten seconds, word for word, is counted instead, and the next line of the kind has the count
- *   as `repeated`. An outage says the same thing at each request, and what happens beside it must stay visible.
+ * - What is said again within ten seconds, its reason but for the figures, is held back and counted. When the ten seconds are over, the newest of
+ *   it is said, with `repeated`: for how many that line stands. So nothing goes uncounted, also if nothing more of the kind ever
+ *   happens. An outage says the same thing at each request, and what happens beside it must stay visible.
  */
 import { pino, type DestinationStream, type Level, type Logger } from 'pino'
+import { systemClock, type Clock, type Timer } from '../core/clock.ts'
 import { isTidemarkError } from '../core/errors.ts'
 
 const REPEAT_MS = 10_000
@@ -19,14 +21,14 @@ export type LogOptions = {
   level?: Level
   /** Default: standard error. */
   destination?: DestinationStream
-  /** Milliseconds. */
-  now?: () => number
+  clock?: Clock
 }
 
 export function makeLog(options: LogOptions = {}): Logger {
-  const { level = 'info', destination = pino.destination({ dest: 2, sync: true }), now = Date.now } = options
+  const { level = 'info', destination = pino.destination({ dest: 2, sync: true }), clock = systemClock } = options
   const secrets = ['authorization', 'password', 'secret', 'token'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
-  const countRepeated = makeRepeatCounter(now)
+  const repeats = makeRepeats(clock)
+  if (options.destination === undefined) process.once('exit', repeats.end)
   return pino(
     {
       level,
@@ -37,10 +39,9 @@ export function makeLog(options: LogOptions = {}): Logger {
         logMethod(args, method, levelNumber) {
           const [fields, message] = args as unknown as [unknown, string | undefined]
           if (levelNumber < WARN || typeof fields !== 'object' || fields === null) return method.apply(this, args)
-          const { err, business } = fields as { err?: unknown; business?: unknown }
-          const repeated = countRepeated(`${message ?? ''} ${String(business)} ${sentenceOf(err)}`)
-          if (repeated === 'not yet') return undefined
-          return method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message])
+          const { err, business, what, reason } = fields as Record<string, unknown>
+          const kind = [message, business, withoutFigures(what), withoutFigures(reason), sentenceOf(err)].join(' ')
+          return repeats.say(kind, (repeated) => method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message]))
         },
       },
     },
@@ -48,22 +49,58 @@ export function makeLog(options: LogOptions = {}): Logger {
   )
 }
 
-/** How often this was held back since it was last said; "not yet" = hold it back. */
-function makeRepeatCounter(now: () => number): (kind: string) => number | 'not yet' {
-  const kinds = new Map<string, { saidAt: number; heldBack: number }>()
-  return (kind) => {
-    const known = kinds.get(kind)
-    const at = now()
-    if (known !== undefined && at - known.saidAt < REPEAT_MS) {
-      known.heldBack++
-      return 'not yet'
+type Line = (repeated: number) => void
+type Kind = { heldBack: number; newest: Line; timer: Timer; until: number }
+
+/** `end` says at once what is held back, when the process ends. */
+function makeRepeats(clock: Clock) {
+  const kinds = new Map<string, Kind>()
+
+  function begin(text: string, line: Line): void {
+    if (kinds.size >= KINDS_MAX) {
+      // The oldest goes first: a Map keeps the order in which keys came.
+      const [oldest] = kinds.keys()
+      if (oldest !== undefined) close(oldest)
     }
-    // The oldest goes first: a Map keeps the order in which keys came.
-    kinds.delete(kind)
-    if (kinds.size >= KINDS_MAX) kinds.delete(kinds.keys().next().value as string)
-    kinds.set(kind, { saidAt: at, heldBack: 0 })
-    return known?.heldBack ?? 0
+    const timer = clock.after(REPEAT_MS, () => {
+      // As long as it goes on, it is one line in ten seconds.
+      if (close(text)) begin(text, line)
+    })
+    kinds.set(text, { heldBack: 0, newest: line, timer, until: clock.now() + REPEAT_MS })
   }
+
+  /** True if something was held back. */
+  function close(text: string): boolean {
+    const kind = kinds.get(text)
+    kinds.delete(text)
+    kind?.timer.cancel()
+    if (kind === undefined || kind.heldBack === 0) return false
+    kind.newest(kind.heldBack)
+    return true
+  }
+
+  return {
+    say(text: string, line: Line): void {
+      const kind = kinds.get(text)
+      if (kind === undefined) {
+        begin(text, line)
+        line(0)
+        return
+      }
+      kind.heldBack++
+      kind.newest = line
+      // Its timer is late: this process is busy.
+      if (clock.now() >= kind.until && close(text)) begin(text, line)
+    },
+    end(): void {
+      for (const text of [...kinds.keys()]) close(text)
+    },
+  }
+}
+
+/** Of one kind are messages set aside for ids of 65 bytes and for one of 70. */
+function withoutFigures(text: unknown): string {
+  return typeof text === 'string' ? text.slice(0, SENTENCE_MAX).replace(/\d+/g, '#') : ''
 }
 
 /** Codes of Node's for what happens on a network. */

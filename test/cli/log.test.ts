@@ -1,14 +1,16 @@
 /** What stands in the log of a process, and how often. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { makeLog } from '../../cli/log.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import { makeSteppedClock } from '../support/stepped-clock.ts'
 
 function makeLines() {
   const lines: Record<string, unknown>[] = []
-  let at = 1_000_000
   const destination = { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) }
-  const log = makeLog({ destination, now: () => at })
-  return { lines, log, pass: (ms: number) => (at += ms) }
+  const clock = makeSteppedClock()
+  return { lines, clock, log: makeLog({ destination, clock }), pass: clock.advance }
 }
 
 const down = () =>
@@ -59,15 +61,65 @@ describe('an error', () => {
 })
 
 describe('what is said again', () => {
-  test('within ten seconds is counted, and the next line has the count', () => {
+  test('within ten seconds is held back, and a line after them stands for all of it, also if nothing more happens', () => {
     const { lines, log, pass } = makeLines()
-    for (let i = 0; i < 300; i++) log.error({ err: down() }, 'failed')
+    for (let i = 0; i < 300; i++) log.error({ err: down(), region: i }, 'failed')
     expect(lines).toHaveLength(1)
+    pass(9_999)
+    expect(lines).toHaveLength(1)
+    pass(1)
+    expect(lines.map(({ region, repeated }) => [region, repeated])).toEqual([
+      [0, undefined],
+      [299, 299],
+    ])
+  })
+
+  test('for minutes is a line in ten seconds, and none is said once it is over', () => {
+    const { lines, clock, log, pass } = makeLines()
+    for (let second = 0; second < 60; second++) {
+      log.error({ err: down() }, 'failed')
+      pass(1_000)
+    }
+    pass(60_000)
+    expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 9, 10, 10, 10, 10, 10])
+    expect(clock.pending()).toBe(0)
+    log.error({ err: down() }, 'failed')
+    expect(lines.at(-1)).not.toHaveProperty('repeated')
+  })
+
+  test('with other figures in its reason is the same, and for another reason is not', () => {
+    const { lines, log, pass } = makeLines()
+    for (const [offset, reason] of ['1 of 8 plays: its oid has 65 bytes', '3 of 9 plays: its oid has 70 bytes', 'no plays'].entries())
+      log.error({ reason, offset }, 'set aside')
+    for (const what of ['History knew 2 subjects', 'History knew 7 subjects']) log.warn({ what }, 'damaged')
+    expect(lines.map(({ reason, what }) => reason ?? what)).toEqual([
+      '1 of 8 plays: its oid has 65 bytes',
+      'no plays',
+      'History knew 2 subjects',
+    ])
     pass(10_000)
-    log.error({ err: down() }, 'failed')
-    log.error({ err: down() }, 'failed')
-    expect(lines).toHaveLength(2)
-    expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 299])
+    expect(lines.slice(3)).toMatchObject([
+      { reason: '3 of 9 plays: its oid has 70 bytes', offset: 1, repeated: 1 },
+      { what: 'History knew 7 subjects', repeated: 1 },
+    ])
+  })
+
+  test('is counted, however many kinds there are', () => {
+    const { lines, log, pass } = makeLines()
+    for (let i = 0; i < 2_000; i++) for (const _ of [1, 2, 3]) log.error({}, `failed at ${i}`)
+    pass(10_000)
+    expect(lines).toHaveLength(4_000)
+    expect(lines.reduce((sum, { repeated = 1 }) => sum + Number(repeated), 0)).toBe(6_000)
+  })
+
+  test('and was held back when the process ends is said before', () => {
+    const script = `import { makeLog } from './cli/log.ts'; const log = makeLog(); for (const at of [1, 2, 3]) log.error({ at }, 'failed')`
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: join(import.meta.dirname, '../..') })
+    const lines = String(stderr)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+    expect(lines).toMatchObject([{ at: 1 }, { at: 3, repeated: 2 }])
   })
 
   test('about something else, or as news, is said', () => {
