@@ -24,9 +24,12 @@ export type LegacyReadsOptions = {
 }
 
 export type LegacyReads = {
-  /** Of a viewer who is not migrated: what of these he has played, and when. Rejects with LEGACY_UNAVAILABLE. */
+  /**
+   * Of a viewer who is not migrated: what of these he has played, and when. Rejects with LEGACY_UNAVAILABLE, and with LEGACY_INVALID
+   * where his key is no sorted set: which is said to operators as well.
+   */
   played(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** When he played one, past what is remembered. */
+  /** When he played one, past what is remembered. Rejects as `played` does. */
   playedAt(viewer: ViewerId, business: BusinessNumber, oid: string): Promise<number | undefined>
   figures(): { asked: number; absent: number }
 }
@@ -70,14 +73,13 @@ export function makeLegacyReads(
     figures: () => ({ ...figures }),
   }
 
-  /** What is no sorted set holds no plays: that is said, and no reason to hide or to fail. */
+  /** What is no sorted set may have been one: nobody knows what he has played, as if the store were down. */
   async function askLegacy(viewer: ViewerId, business: BusinessNumber, oids: readonly string[]) {
     try {
       return await breaker.run(() => legacy.getPlayedAt(viewer, business, oids))
     } catch (error) {
-      if (!isTidemarkError(error) || error.code !== 'LEGACY_INVALID') throw error
-      onError(error)
-      return { exists: false, playedAt: [] }
+      if (isTidemarkError(error) && error.code === 'LEGACY_INVALID') onError(error)
+      throw error
     }
   }
 }

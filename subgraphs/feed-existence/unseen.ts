@@ -14,6 +14,7 @@
  */
 import type { Degraded } from '../../core/degraded.ts'
 import { saysDown } from '../../core/degraded.ts'
+import { isTidemarkError } from '../../core/errors.ts'
 import type { BusinessNumber, ViewerId } from '../../core/domain.ts'
 import type { FilterCache, MonthFilter, ViewerFilters } from '../../core/filter-cache.ts'
 import { NOT_MIGRATED, type MigrationMark } from '../../core/migration-mark.ts'
@@ -139,7 +140,8 @@ export function makeSeenReads(
     try {
       return await legacy.played(viewer, business, oids)
     } catch (error) {
-      if (degraded === undefined || !saysDown(error, 'legacyStore')) throw error
+      const isKnown = saysDown(error, 'legacyStore') || (isTidemarkError(error) && error.code === 'LEGACY_INVALID')
+      if (degraded === undefined || !isKnown) throw error
       degraded.add('legacyStore')
       return NOTHING
     }

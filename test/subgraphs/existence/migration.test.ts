@@ -146,13 +146,19 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
     await moving.redis.client.set('played:video:7', 'a string')
     await moving.redis.fill('8', SET)
     await served.play('7', ['played'])
-    expect(await served.unseen('7', ['a', 'played'])).toEqual(['a'])
+    const query = '{ unseen(business: "video", candidates: ["a", "played"]) { ids } seen(business: "video", ids: ["a"]) { reason } }'
+    const answer = { data: { unseen: { ids: ['a'] }, seen: [{ reason: null }] }, errors: [], degraded: ['legacyStore'] }
+    expect(await served.ask(query, viewerOf('7'))).toEqual(answer)
     await list(opened, ['7', '8'])
     await served.afterHours(await moving.startJob(opened, served))
     expect([await isMigrated(opened, '7'), await isMigrated(opened, '8')]).toEqual([false, true])
-    expect(await served.unseen('7', ['a', 'played'])).toEqual(['a'])
+    expect(await served.ask(query, viewerOf('7'))).toEqual(answer)
     expect(served.errors.map((error) => (error as { code: string }).code)).toContain('LEGACY_INVALID')
     expect(String(served.errors[0])).toContain('viewer "7" in business "video"')
+    const why = '{ whyHidden(business: "video", id: "a", viewer: "7") { legacyAt } }'
+    expect((await served.ask(why, viewerOf('1', 'operator'))).errors).toMatchObject([{ code: 'LEGACY_INVALID' }])
+    await moving.redis.clear()
+    expect((await served.ask(query, viewerOf('7'))).degraded).toEqual([])
   })
 
   test('a set of 300,000 members is read in pages, and nothing of it comes back', async () => {
