@@ -62,6 +62,7 @@ export function addLegacyMetrics(registry: Registry, { figures }: ExistenceSubgr
     tidemark_legacy_migrated_total: ['Viewers and businesses folded in from it.', known(({ migration }) => migration.migrated)],
     tidemark_legacy_plays_total: ['Plays folded in from it.', known(({ migration }) => migration.plays)],
     tidemark_legacy_outside_total: ['Members of a time that does not count.', known(({ migration }) => migration.outside)],
+    tidemark_legacy_filter_writes_total: ['Filters written with what came from it.', known(({ migration }) => migration.writes)],
     tidemark_legacy_invalid_total: ['Members that are no ids.', known(({ migration }) => migration.invalid)],
     tidemark_legacy_gone_total: [
       'Sets that had plays when their viewers were moved, and were gone when a damaged filter had them moved once more.',
@@ -82,7 +83,10 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
     tidemark_folds_viewers_total: ['Viewers whose plays of an hour were folded.', () => figures().viewers],
     tidemark_folds_failed_total: ['Viewers whose fold failed and is repeated.', () => figures().viewersFailed],
     tidemark_folded_plays_total: ['Plays that left staging for a filter.', () => figures().plays],
-    tidemark_filter_writes_total: ['Filters written.', () => figures().writes],
+    tidemark_filter_writes_total: [
+      'Filters that folds of an hour wrote; tidemark_legacy_filter_writes_total has what moving viewers did.',
+      () => figures().writes,
+    ],
     tidemark_filter_writes_refused_total: ['Filters somebody else had written meanwhile; folded again.', () => figures().refused],
     tidemark_folds_filters_repaired_total: ['Damaged filters that a fold made anew.', () => figures().quarantined],
     tidemark_filters_purged_total: ['Filters that expired and were removed.', () => figures().purged],
@@ -96,7 +100,11 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
   })
   addGauges(registry, {
     tidemark_folds_shards_left: ['Shards of the run under way that are not folded yet.', () => figures().shardsLeft],
-    tidemark_folds_run_ms: ['Milliseconds the last run took.', () => figures().runMs],
+    tidemark_folds_run_ms: ['Milliseconds the last run took that left nothing, whoever was there to be folded.', () => figures().runMs],
+    tidemark_folds_hour_timestamp_seconds: [
+      'Beginning of the newest hour of which this job has folded all of its regions, in seconds since the epoch; 0: none since it started.',
+      () => Math.max(0, figures().foldedHour) * 3_600,
+    ],
     tidemark_plays_log_lag_messages: ['Messages of plays not yet staged.', () => log.lag().catch(unknown)],
   })
 }

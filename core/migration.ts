@@ -39,6 +39,8 @@ export type MigrationFigures = {
   plays: number
   outside: number
   invalid: number
+  /** Filters that were written, without marks; more often than once if another one came before, or all was done again. */
+  writes: number
   /** Those that were listed and had been migrated before. */
   repeated: number
   /** Sets that had plays when their viewers were moved first, and were gone when they were moved once more. */
@@ -82,7 +84,7 @@ export function makeMigration(
   repair: Fold['repair'],
   { rate, isOver, expiryOf, isLive, membersPerSecond, onGone }: MigrationOptions,
 ): Migration {
-  const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, repeated: 0, gone: 0 }
+  const figures: MigrationFigures = { migrated: 0, plays: 0, outside: 0, invalid: 0, writes: 0, repeated: 0, gone: 0 }
   let turnAt = 0
   const nextTurn = makeTurns()
 
@@ -132,13 +134,14 @@ export function makeMigration(
   /** All months in one read and one write. Rejects if one of them cannot be written: the others are, and he is not marked. */
   async function foldAll(viewer: ViewerId, business: BusinessNumber, months: ReadonlyMap<Month, readonly SeenHashes[]>): Promise<void> {
     const keys = Array.from(months.keys(), (month) => ({ viewer, month }))
-    const { failed } = await changeFilters(records, keys, {
+    const { failed, writes } = await changeFilters(records, keys, {
       expiryOf,
       add: (before, { month }) => addAll(before, month, months.get(month) ?? []),
       renew: repair,
       tooLarge: ({ month }, bytes) =>
         tooMany(viewer, business, `its filter of month ${month} would take ${bytes} bytes, and ${FILTER_BYTES_MAX} is the most`),
     })
+    figures.writes += writes
     for (const { error } of failed) throw error
   }
 

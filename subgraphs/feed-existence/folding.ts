@@ -37,6 +37,8 @@ export type FoldingFigures = Omit<FoldReport, 'failed' | 'held'> & {
   runHour: number
   shardsLeft: number
   runMs: number
+  /** The newest hour (since the epoch) of which no shard of this worker's regions is left; -1: none yet. */
+  foldedHour: number
   /** Shards worked through, shards that could not be, viewers folded, viewers whose fold failed. */
   shards: number
   shardsFailed: number
@@ -70,7 +72,7 @@ export function makeFolding(
 ): Folding {
   const { shape, regions, settleMs, keysMax, foldsAtOnce } = options
   const figures: FoldingFigures = {
-    ...{ runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
+    ...{ runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, foldedHour: -1, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
     ...{ plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 },
   }
   let hour: number | undefined
@@ -78,6 +80,8 @@ export function makeFolding(
   /** Regions of which everything at rest was looked at once, since this worker has them. */
   let walked: ReadonlySet<number> = new Set()
   let begunAt = 0
+  /** As it was before the run under way: what it had folded may have become less, by regions of other workers. */
+  let foldedBefore = -1
 
   async function round(mayGoOn: () => boolean = () => true): Promise<void> {
     const settled = clock.now() - settleMs
@@ -88,6 +92,7 @@ export function makeFolding(
       run = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0 || hasNewRegion)
       hour = figures.runHour = current
       begunAt = clock.now()
+      foldedBefore = figures.foldedHour
       figures.runs++
     }
     const own = ownedRegions()
@@ -102,6 +107,7 @@ export function makeFolding(
         await workOn(task, some, () => outage.inARow < FAILED_MAX && mayGoOn(), outage)
       }
     walked = new Set(own.filter((region) => walked.has(region) || (run.late && figures.shardsLeft === 0)))
+    if (own.length > 0) figures.foldedHour = figures.shardsLeft === 0 ? current - 1 : foldedBefore
     if (figures.shardsLeft === 0 && begunAt > 0) {
       figures.runMs = clock.now() - begunAt
       begunAt = 0

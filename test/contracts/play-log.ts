@@ -132,7 +132,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       const viewer = freshViewer()
       const good = [playOf(viewer, '1'), playOf(viewer, 'three')] as const
       // A play of a viewer "A", with an oid of the bytes ff fe; one of nobody, whose oid ends before its length says.
-      const [noText, cut] = [Buffer.from('0a07' + '0a01411a02fffe', 'hex'), Buffer.from('0a03' + '1a0541', 'hex')]
+      const [noText, cut] = [Buffer.from('0a070a01411a02fffe', 'hex'), Buffer.from('0a031a0541', 'hex')]
       await opened.appendRaw(Buffer.concat([encodePlays([good[0]]), noText, cut, encodePlays([good[1]])]))
       await opened.appendRaw(noText)
       const { of, parked } = await consume()

@@ -32,6 +32,11 @@ function makeLookedAt() {
     (error) => expect.unreachable(String(error)),
   )
   return {
+    folded: () => folding.figures().foldedHour,
+    async again(regions: readonly number[]): Promise<void> {
+      owned = regions
+      await folding.round()
+    },
     async hour(regions: readonly number[]): Promise<typeof looked> {
       owned = regions
       now += HOUR_MS
@@ -50,6 +55,21 @@ function oldPlaces(looked: readonly { slot: number; shard: number }[]): number[]
 
 // 6 slots of 3 shards each, without the 5 of the one shard that both shapes have.
 const ALL = 13
+
+test('an hour is folded once no region of this worker has a shard of it left, and none is where it has no region', async () => {
+  const ring = makeLookedAt()
+  expect(ring.folded()).toBe(-1)
+  await ring.hour([])
+  expect(ring.folded()).toBe(-1)
+  await ring.hour([0])
+  expect(ring.folded()).toBe(1_001)
+  await ring.hour([0, 1])
+  expect(ring.folded()).toBe(1_002)
+  await ring.hour([])
+  expect(ring.folded()).toBe(1_002)
+  await ring.again([0])
+  expect(ring.folded()).toBe(1_003)
+})
 
 test('a region that comes from a worker that is gone is walked once, under the shapes of old as well', async () => {
   const ring = makeLookedAt()
@@ -108,11 +128,11 @@ test('shards for which a store does not answer hold up no others, however many t
   }
   const { shards, slots } = OLD_SHAPE
   // The slot of the hour that has not ended is left alone.
-  expect(folding.figures()).toMatchObject({ shards: (slots - 1) * shards - bad.size, shardsLeft: bad.size })
+  expect(folding.figures()).toMatchObject({ shards: (slots - 1) * shards - bad.size, shardsLeft: bad.size, foldedHour: -1 })
   expect(found.size).toBe((slots - 1) * shards)
   bad.clear()
   expect(await round()).toMatchObject({ ended: undefined })
-  expect(folding.figures()).toMatchObject({ shardsLeft: 0 })
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, foldedHour: folding.figures().runHour - 1 })
 })
 
 test('a store that answers for nobody is asked a few times a round', async () => {

@@ -27,7 +27,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(await served.unseen('7', CANDIDATES)).toEqual(LEFT)
     expect(served.subgraph.figures().legacy).toMatchObject({
       reads: { asked },
-      migration: { migrated: 1, plays: 4 + 1, outside: 3, invalid: 1, repeated: 0 },
+      migration: { migrated: 1, plays: 4 + 1, outside: 3, invalid: 1, writes: 4, repeated: 0 },
     })
     expect((await opened.plain.hot.countRing()).reduce((sum, count) => sum + count, 0)).toBe(0)
     expect(served.errors).toEqual([])
