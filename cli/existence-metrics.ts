@@ -102,7 +102,7 @@ export function addExistenceJobMetrics(registry: Registry, { figures }: Existenc
     tidemark_folds_shards_left: ['Shards of the run under way that are not folded yet.', () => figures().shardsLeft],
     tidemark_folds_run_ms: ['Milliseconds the last run took that left nothing, whoever was there to be folded.', () => figures().runMs],
     tidemark_folds_hour_timestamp_seconds: [
-      'Beginning of the newest hour of which this job has folded all of its regions, in seconds since the epoch; 0: none since it started.',
+      'Beginning of the newest hour of which this job has folded all of its regions, in seconds since the epoch; 0: none since it started. Viewers whose fold failed are counted apart.',
       () => Math.max(0, figures().foldedHour) * 3_600,
     ],
     tidemark_plays_log_lag_messages: ['Messages of plays not yet staged.', () => log.lag().catch(unknown)],

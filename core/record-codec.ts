@@ -59,7 +59,10 @@ export function encodeFlush(message: FlushMessage): Uint8Array {
   }).finish()
 }
 
-/** Ids are checked too: a key that no store can hold would fail the persist step for ever, so the message is refused here. */
+/**
+ * Ids are checked too: a key that no store can hold would fail the persist step for ever, so the message is refused here, whole.
+ * Nothing is lost by it: only we write these, and the sweeper persists what no flush carried.
+ */
 export function decodeFlush(bytes: Uint8Array): FlushMessage {
   const message = tidemark.Flush.decode(bytes)
   const keys: ProgressKey[] = []

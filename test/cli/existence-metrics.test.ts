@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
-import { addExistenceMetrics } from '../../cli/existence-metrics.ts'
+import { addExistenceJobMetrics, addExistenceMetrics } from '../../cli/existence-metrics.ts'
 import { openParts, type SubgraphName } from '../../cli/subgraphs.ts'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../core/config.ts'
 import { openStores } from '../../stores/open.ts'
-import { openSeen, seenConfig, serveSeen } from '../subgraphs/existence/opened.ts'
+import { HOUR, openSeen, seenConfig, serveSeen } from '../subgraphs/existence/opened.ts'
 import { eventually, until } from '../support/until.ts'
 
 /** Nobody listens there. */
@@ -75,4 +75,26 @@ test('what filters hide, and how much of it history does not know, is told by wh
   await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'b' }, record }])
   expect(await served.unseen('7', ['a', 'b', 'c', 'd'])).toEqual([])
   await eventually(async () => expect(await told()).toEqual([4, 3]))
+})
+
+test('up to which hour plays are folded is told by a job', async () => {
+  const opened = openSeen()
+  const served = serveSeen(opened)
+  const job = await served.subgraph.startJob()
+  onTestFinished(async () => {
+    // The log waits by a clock that nobody else moves any more.
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+    await served.stop()
+    await opened.close()
+  })
+  const registry = new Registry()
+  addExistenceJobMetrics(registry, job, opened.stores)
+  const told = async () => Number(/^tidemark_folds_hour_timestamp_seconds (.*)$/m.exec(await registry.metrics())?.[1])
+  await served.play('7', ['a'])
+  const hour = Math.floor(opened.clock.now() / HOUR) * 3_600
+  expect(await told()).toBeLessThan(hour)
+  await served.afterHours(job)
+  await eventually(async () => expect(await told()).toBe(hour))
 })
