@@ -28,7 +28,7 @@ export function makeLog(options: LogOptions = {}): Logger {
   const { level = 'info', destination = pino.destination({ dest: 2, sync: true }), clock = systemClock } = options
   const secrets = ['authorization', 'password', 'secret', 'token'].flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   const repeats = makeRepeats(clock)
-  if (options.destination === undefined) process.once('exit', repeats.end)
+  if (options.destination === undefined) atExit(repeats.end)
   return pino(
     {
       level,
@@ -47,6 +47,16 @@ export function makeLog(options: LogOptions = {}): Logger {
     },
     destination,
   )
+}
+
+/** Of all logs of this process, in one listener: a process that opens many would be warned of a leak. */
+const endings: (() => void)[] = []
+
+function atExit(end: () => void): void {
+  if (endings.push(end) > 1) return
+  process.once('exit', () => {
+    for (const each of endings) each()
+  })
 }
 
 type Line = (repeated: number) => void
