@@ -6,6 +6,7 @@
  * hot store again. That refuses the rows if something of this viewer left it since the fill began, and whatever it held
  * stays as it is; so the rows may be old, and what is seen is not.
  */
+import { DamagedMarks, saysDamaged } from './damaged-marks.ts'
 import type { BusinessNumber, ViewerId } from './domain.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import type { MarkStore } from '../stores/mark-store.ts'
@@ -32,7 +33,10 @@ export function makeFills(
   async function fillNow({ viewer, business }: ViewerBusiness): Promise<void> {
     const cap = capOf(business)
     const asOf = await hot.beginFill(viewer, business)
-    const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1)
+    const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
+      // Who waits for several viewers at once is to know whose it is.
+      throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error
+    })
     await hot.fillMarks(viewer, business, rows.slice(0, cap), { cap, asOf, whole: rows.length <= cap })
     made++
   }

@@ -134,7 +134,7 @@ export async function startThumbupJob(
     },
     onError,
   )
-  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options)
+  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options, onError)
   const keeper = startRounds(clock, options.purgeEveryMs, upkeep.round, onError)
   const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
 
