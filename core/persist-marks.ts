@@ -182,28 +182,37 @@ async function succeeds(work: Promise<unknown>, onLate: (error: unknown) => void
 }
 
 /**
- * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now. (What the
- * outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue` spares what a
- * step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up to `limit`.
- * Rejects with the code of the store that failed.
+ * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now of what
+ * `isOurs`. (What the outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue`
+ * spares what a step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up
+ * to `limit`. Rejects with the code of the store that failed.
  */
-export async function publishOutbox(stores: MarkPersistStores, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<number> {
+export async function publishOutbox(
+  stores: MarkPersistStores,
+  limit: number,
+  isDue: (changes: MarkChanges) => boolean,
+  isOurs: (business: BusinessNumber) => boolean = () => true,
+): Promise<number> {
   const due = await listDue(stores.records, limit, isDue)
   if (due.length === 0) return 0
-  await refreshCaches(stores.cache, [await current(stores.records, due)])
+  await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
   await tell(stores, due)
   return due.length
 }
 
 /** What these changes concern, as it is now. */
-async function current(records: MarkRecords, changes: readonly MarkChanges[]): Promise<Changed> {
+async function current(
+  records: MarkRecords,
+  changes: readonly MarkChanges[],
+  isOurs: (business: BusinessNumber) => boolean,
+): Promise<Changed> {
   const subjects = newest(
-    changes.flatMap((each) => each.counts.map(({ business, oid }) => ({ business, oid }))),
+    changes.flatMap((each) => each.counts.filter(({ business }) => isOurs(business)).map(({ business, oid }) => ({ business, oid }))),
     ({ business, oid }) => `${business}:${oid}`,
     () => 0,
   )
   const owners = newest(
-    changes.flatMap((each) => each.owners.map(({ business, owner }) => ({ business, owner }))),
+    changes.flatMap((each) => each.owners.filter(({ business }) => isOurs(business)).map(({ business, owner }) => ({ business, owner }))),
     ({ business, owner }) => `${business}:${owner}`,
     () => 0,
   )

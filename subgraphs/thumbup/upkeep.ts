@@ -31,18 +31,25 @@ type Empty = { waitMs: number; until: number }
 /**
  * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
  * by itself. Returns how many changes were told.
+ *
+ * A transaction of the common stores may have been of several businesses, one of which has got stores of its own since, or has
+ * moved to others. Its entry is told as a whole to the log that it was made for, the common one, and only ours go to our cache.
+ * Who has stores of its own (`isTenant`), and shares the record store, leaves it alone.
  */
 export function makePublisher(
   stores: MarkPersistStores,
   isOurs: (business: BusinessNumber) => boolean,
+  isTenant = false,
 ): (mayGoOn: () => boolean) => Promise<number> {
   let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
     let told = 0
-    const isDue = ({ number, counts, owners }: MarkChanges): boolean =>
-      seen.has(number) && [...counts, ...owners].every(({ business }) => isOurs(business))
+    const isDue = ({ number, counts, owners }: MarkChanges): boolean => {
+      const ours = [...counts, ...owners].map(({ business }) => isOurs(business))
+      return seen.has(number) && (isTenant ? ours.every(Boolean) : ours.some(Boolean))
+    }
     while (mayGoOn() && seen.size > 0) {
-      const some = await publishOutbox(stores, OUTBOX_MAX, isDue)
+      const some = await publishOutbox(stores, OUTBOX_MAX, isDue, isOurs)
       told += some
       if (some < OUTBOX_MAX) break
     }

@@ -9,8 +9,10 @@
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../core/domain.ts'
 import { winsOver } from '../../core/merge-mark.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
+import { keyText } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type {
+  DirtyWalk,
   FillOptions,
   HotLikes,
   HotMark,
@@ -193,13 +195,18 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     for (const { key } of persisted) observer?.moved(key)
   }
 
-  function listDirtyMarks(wanted: readonly number[], dirtyBefore: number, limit: number): MarkKey[] {
+  function listDirtyMarks(wanted: readonly number[], dirtyBefore: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
     const dirty = [...keysOf(wanted)].flatMap(({ key, held: { dirtySince } }) => (dirtySince === undefined ? [] : [{ key, dirtySince }]))
-    return dirty
-      .filter(({ dirtySince }) => dirtySince <= dirtyBefore)
-      .sort((a, b) => a.dirtySince - b.dirtySince)
+    const after = walk.place as { dirtySince: number; text: string } | undefined
+    const isBehind = (a: { dirtySince: number; text: string }, b: typeof a): boolean =>
+      a.dirtySince > b.dirtySince || (a.dirtySince === b.dirtySince && a.text > b.text)
+    const page = dirty
+      .map((each) => ({ ...each, text: keyText(each.key) }))
+      .filter((each) => each.dirtySince <= dirtyBefore && (after === undefined || isBehind(each, after)))
+      .sort((a, b) => (isBehind(a, b) ? 1 : -1))
       .slice(0, limit)
-      .map(({ key }) => key)
+    walk.place = page.at(-1) ?? after
+    return page.map(({ key }) => key)
   }
 
   function purgeUndone(wanted: readonly number[], undoneBefore: number, limit: number): number {
@@ -263,7 +270,7 @@ export function makeMarkStoreModel(regions: number): MarkStore {
     readDirtyMarks: async (keys) => keys.map(state.readDirtyMark),
     clearDirtyMarks: async (persisted, cap) => state.clearDirtyMarks(persisted, cap),
     dropDirtyMarks: async () => {},
-    listDirtyMarks: async (wanted, dirtyBefore, limit) => state.listDirtyMarks(wanted, dirtyBefore, limit),
+    listDirtyMarks: async (wanted, dirtyBefore, limit, walk) => state.listDirtyMarks(wanted, dirtyBefore, limit, walk),
     countDirtyMarks: async () => state.countDirtyMarks(),
     purgeUndone: async (wanted, undoneBefore, limit) => state.purgeUndone(wanted, undoneBefore, limit),
     forgetBusiness: async (business, limit) => state.forgetBusiness(business, limit),

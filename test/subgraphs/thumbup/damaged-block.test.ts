@@ -1,18 +1,9 @@
 /** A disk has damaged what is archived of one viewer: it is his trouble, and nobody else's. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openEnvironment } from '../../../stores/lmdb/environment.ts'
 import { BLOCK, kindRange, makeMarkShelf } from '../../../stores/lmdb/mark-keys.ts'
 import { openMarkTables } from '../../../stores/lmdb/mark-tables.ts'
 import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
-import {
-  REGIONS,
-  openMarkedStores,
-  serveThumbup,
-  thumbupConfig,
-  viewerOf,
-  type MarkedStores,
-  type ServedThumbup,
-} from '../marked-stores.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
 import { until } from '../../support/until.ts'
 
 const DAY = 86_400_000
@@ -47,9 +38,8 @@ describe('a damaged block of one viewer', () => {
   }
   /** Flips one bit; a second time it is whole again. */
   async function flip(viewer: string): Promise<void> {
-    const environment = openEnvironment(stores.folder, { regions: REGIONS, sizeMaxGb: 1 })
-    const { likes } = openMarkTables(environment)
-    await environment.write(() => {
+    const { likes } = openMarkTables(stores.environment)
+    await stores.environment.write(() => {
       const found = [...likes.getRange(kindRange(makeMarkShelf(1, viewer), BLOCK))].map(({ key, value }) => [
         Buffer.from(key),
         Buffer.from(value),
@@ -81,6 +71,20 @@ describe('a damaged block of one viewer', () => {
     await until('his is persisted as well', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
     expect(await storedOf('7')).toBe('LIKE')
     expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 's' }])).toMatchObject([{ likes: 11 }])
+  })
+
+  it('hides nobody’s marks from the sweeper, however many of his wait', async () => {
+    await served.stop()
+    const thumbup = { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 200, sweepEveryMs: 20, persistKeysMax: 2 }
+    served = serveThumbup(stores, thumbupConfig({ thumbup }))
+    await flip('7')
+    const put = (viewer: string, oid: string) =>
+      stores.plain.hot.putMarks([{ viewer, business: 1, oid, mark: 'LIKE', markedAt: 5, blind: true }], { now: 5, cap: 10 })
+    for (const oid of ['p', 'q', 'r', 's', 't']) await put('7', oid)
+    await put('100', 's')
+    job = await served.subgraph.startJob()
+    await until('the other one is swept', async () => (await stores.plain.hot.countDirtyMarks()) === 5)
+    expect(await storedOf('100')).toBe('LIKE')
   })
 
   it('is the code of his inputs in a batch, and all others are accepted', async () => {
