@@ -126,8 +126,8 @@ export interface MarkStore {
   readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]>
   /**
    * Removes each key's dirty mark if its version has not moved since, and takes over the row if that is another (something
-   * newer was there); if the version has moved, only notes what is counted now. Then trims. An undone mark stays as a
-   * tombstone until `purgeUndone`.
+   * newer was there); if the version has moved, only notes what is counted now, unless a row of a later `markedAt` is: then this
+   * clearing comes late. Then trims. An undone mark stays as a tombstone until `purgeUndone`.
    */
   clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): Promise<void>
   /** Removes dirty marks whose entry is missing. */

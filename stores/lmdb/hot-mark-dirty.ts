@@ -12,11 +12,11 @@ export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMar
     const held = readMark(work, shelf, key.oid)
     if (held === undefined) continue
     if (held.record.version === version) {
-      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, dirtySince: 0 })
+      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: 0 })
       touched.add(shelf)
-    } else if (held.dirtySince > 0) {
-      // A clean mark is counted as it is: this clearing comes late, after that of a newer version.
-      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark })
+    } else if (held.dirtySince > 0 && record.markedAt >= held.countedAt) {
+      // A clean mark is counted as it is, and a dirty one by the newest row: otherwise this clearing comes late, after that of a newer version.
+      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark, countedAt: record.markedAt })
     }
   }
   for (const shelf of touched) trimMarks(work, shelf, cap)

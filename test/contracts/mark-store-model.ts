@@ -40,7 +40,7 @@ export type MarkStoreObserver = {
 }
 
 /** `dirtySince` is the time of the first change that was not persisted. */
-type Entry = { record: MarkRecord; counted: Mark; dirtySince: number | undefined }
+type Entry = { record: MarkRecord; counted: Mark; countedAt: number; dirtySince: number | undefined }
 type Shelf = {
   known: boolean
   /** The newest place that was dropped, or the oldest that a fill brought. */
@@ -95,7 +95,8 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     if (stored !== undefined && (repeated || !winsOver(record, stored))) return { status: 'stale', record: stored }
     clock = version
     const old = stored?.mark ?? 'NONE'
-    shelfOf(write).entries.set(write.oid, { record, counted: held?.counted ?? old, dirtySince: held?.dirtySince ?? now })
+    const countedAt = held?.countedAt ?? stored?.markedAt ?? 0
+    shelfOf(write).entries.set(write.oid, { record, counted: held?.counted ?? old, countedAt, dirtySince: held?.dirtySince ?? now })
     return { status: 'written', old, record }
   }
 
@@ -136,9 +137,10 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     const held = entries.get(key.oid)
     if (held === undefined) return
     if (held.record.version === version || faults.clearsUnchecked === true) {
-      entries.set(key.oid, { record, counted: record.mark, dirtySince: undefined })
-    } else if (held.dirtySince !== undefined) {
+      entries.set(key.oid, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: undefined })
+    } else if (held.dirtySince !== undefined && record.markedAt >= held.countedAt) {
       held.counted = record.mark
+      held.countedAt = record.markedAt
     }
   }
 
@@ -146,7 +148,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     if (shelf.known || shelf.leftAt > asOf || (!whole && rows.length === 0)) return
     for (const { oid, ...record } of rows) {
       if (!shelf.entries.has(oid) || faults.fillOverwrites === true)
-        shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
+        shelf.entries.set(oid, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: undefined })
     }
     shelf.known = true
     if (!whole)

@@ -64,6 +64,29 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
   })
 
+  it('a clearing that comes after that of a newer mark says nothing of what is counted, though the mark is dirty again', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    const first = await write(viewer, '1', 'LIKE', at)
+    const second = await write(viewer, '1', 'NONE', at + 1)
+    await clear(viewer, '1', second.version, second)
+    await write(viewer, '1', 'LIKE', at + 2)
+    const counted = { mark: 'LIKE', counted: 'NONE', pending: true }
+    expect(await lookUp(store(), viewer, '1')).toEqual(counted)
+    await clear(viewer, '1', first.version, first)
+    expect(await lookUp(store(), viewer, '1')).toEqual(counted)
+    // Of one that became clean as a like, too, and of one that was never clean.
+    const disliked = await write(viewer, '1', 'DISLIKE', at + 3)
+    await clear(viewer, '1', disliked.version, disliked)
+    const liked = await write(viewer, '1', 'LIKE', at + 4)
+    await write(viewer, '1', 'NONE', at + 5)
+    await clear(viewer, '1', second.version, second)
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'DISLIKE', pending: true })
+    await clear(viewer, '1', liked.version, liked)
+    await clear(viewer, '1', disliked.version, disliked)
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true })
+  })
+
   it('if the record store had something newer, that is taken over', async () => {
     const viewer = await completeViewer()
     const at = later(10_000)
