@@ -8,6 +8,7 @@
  *
  * A hot store that is full takes no rows, and that is nobody's error: what it lacks is read where the rows are.
  */
+import { DamagedMarks, saysDamaged } from './damaged-marks.ts'
 import { saysFull } from './degraded.ts'
 import type { BusinessNumber, ViewerId } from './domain.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
@@ -35,7 +36,10 @@ export function makeFills(
   async function fillNow({ viewer, business }: ViewerBusiness): Promise<void> {
     const cap = capOf(business)
     const asOf = await hot.beginFill(viewer, business)
-    const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1)
+    const rows = await records.listMarks(viewer, business, ['LIKE', 'DISLIKE'], undefined, cap + 1).catch((error: unknown) => {
+      // Who waits for several viewers at once is to know whose it is.
+      throw saysDamaged(error) ? new DamagedMarks([{ viewer, business }], error) : error
+    })
     await hot.fillMarks(viewer, business, rows.slice(0, cap), { cap, asOf, whole: rows.length <= cap })
     made++
   }

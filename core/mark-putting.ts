@@ -6,6 +6,7 @@
  * (an import) fills nobody: that is a query each, and none of them may ever come back.
  */
 import { saysDown, type Degraded } from './degraded.ts'
+import { DamagedMarks } from './damaged-marks.ts'
 import type { BusinessNumber, MarkRecord } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 import { distinctOwners, textOf, type Fills } from './mark-fills.ts'
@@ -16,15 +17,18 @@ import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/mark-store.ts'
 const BASE_READS_MAX = 20
 const FILLS_PER_CALL_MAX = 4
 
-export type DecidedMark = Exclude<MarkOutcome, { status: 'needs-base' }> & {
-  /** What was there before is a guess: the record store was not asked. */
-  blind: boolean
-}
+export type DecidedMark =
+  | (Exclude<MarkOutcome, { status: 'needs-base' }> & {
+      /** What was there before is a guess: the record store was not asked. */
+      blind: boolean
+    })
+  /** What the record store has of this viewer is damaged: nothing changed, and nobody could say what to count. */
+  | { status: 'unreadable'; error: DamagedMarks }
 
 export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): number }
 
 /**
- * In the order of `writes`. With the record store down the writes are put blindly, for callers with a collector; for others
+ * In the order of `writes`. A viewer whose marks are damaged keeps nobody else's from being put. With the record store down the writes are put blindly, for callers with a collector; for others
  * it rejects. Rejects with HOT_STORE_UNAVAILABLE if that fails; then nothing is promised, and repeating it is right.
  */
 export async function putMarks(
@@ -57,13 +61,21 @@ async function putOfOneCap(
 ): Promise<DecidedMark[]> {
   const outcomes = await hot.putMarks(writes, options)
   const blind = new Set<number>()
+  const unreadable = new Map<number, DamagedMarks>()
   for (let read = 0; read < BASE_READS_MAX; read++) {
-    const undecided = outcomes.flatMap((outcome, place) => (outcome.status === 'needs-base' ? [{ place, outcome }] : []))
+    const undecided = outcomes.flatMap((outcome, place) =>
+      outcome.status === 'needs-base' && !unreadable.has(place) ? [{ place, outcome }] : [],
+    )
     if (undecided.length === 0) break
     let again: MarkWrite[]
     try {
       again = await helped(records, fills, writes, undecided, read === 0)
     } catch (error) {
+      const damaged = error instanceof DamagedMarks ? undecided.filter(({ place }) => error.concerns(writes[place] as MarkWrite)) : []
+      if (damaged.length > 0) {
+        for (const { place } of damaged) unreadable.set(place, error as DamagedMarks)
+        continue
+      }
       if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
       degraded.add('recordStore')
       again = undecided.map(({ place }) => Object.assign({}, writes[place] as MarkWrite, { blind: true as const }))
@@ -74,6 +86,8 @@ async function putOfOneCap(
   }
   return outcomes.map((outcome, place) => {
     if (outcome.status !== 'needs-base') return { ...outcome, blind: blind.has(place) }
+    const error = unreadable.get(place)
+    if (error !== undefined) return { status: 'unreadable', error }
     throw new TidemarkError(
       'HOT_STORE_UNAVAILABLE',
       `subject "${writes[place]?.oid}" changed ${BASE_READS_MAX} times while it was read; send the mark again`,

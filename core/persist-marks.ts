@@ -12,12 +12,13 @@
  * 4. The outbox is dropped when both the caches and the events have what it holds. A repetition of the step would find
  *    nothing to tell, so whatever fails of 2 and 4 is made up for by `publishOutbox`, and does not fail the step.
  */
+import { DamagedMarks } from './damaged-marks.ts'
 import type { BusinessNumber, MarkKey, SubjectCounts } from './domain.ts'
 import { eventsOf } from './mark-events.ts'
 import { distinctKeys } from './progress-key.ts'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkEvents } from '../stores/mark-events.ts'
-import type { MarkChanges, MarkRecords, MarkRow, StreamOffset } from '../stores/mark-records.ts'
+import type { AppliedMarks, MarkChanges, MarkRecords, MarkRow, StreamOffset } from '../stores/mark-records.ts'
 import type { MarkStore } from '../stores/mark-store.ts'
 
 export type MarkPersistStores = { hot: MarkStore; cache: CountCache; records: MarkRecords; events: MarkEvents }
@@ -44,7 +45,11 @@ export type MarkPersistReport = {
   countUpdates: number
 }
 
-/** Rejects with the code of the store that failed; repeating it is safe and complete. `onLate` is told what was left to the outbox. */
+/**
+ * Rejects with the code of the store that failed; repeating it is safe and complete. `onLate` is told what was left to the outbox,
+ * and whose marks stay dirty because what is archived of them is damaged: they hold up nobody else's, and the sweeper tries them
+ * again and again, until the record store is restored.
+ */
 export async function persistMarks(
   stores: MarkPersistStores,
   keys: Iterable<MarkKey>,
@@ -89,17 +94,34 @@ async function persistChunk(
       else rows.push({ key, record })
     }
   }
-  report.rows += rows.length
   report.missing += missing.length
   if (rows.length > 0 || offsets.length > 0) {
-    const { stored, changes } = await records.applyMarks(rows, offsets)
+    const { applied, stored, changes } = await applyReadable(records, rows, offsets, onLate)
+    report.rows += applied.length
     report.transitions += changes?.transitions.length ?? 0
     report.countUpdates += changes?.counts.length ?? 0
     const isCached = changes === undefined || (await succeeds(refreshCaches(stores.cache, [changes]), onLate))
-    await clearDirty(hot, rows, stored, options)
+    await clearDirty(hot, applied, stored, options)
     if (changes !== undefined && isCached) await succeeds(tell(stores, [changes]), onLate)
   }
   if (missing.length > 0) await hot.dropDirtyMarks(missing)
+}
+
+/** Applies all rows but those of viewers whose archived marks are damaged: what stood there before is not known. */
+async function applyReadable(
+  records: MarkRecords,
+  rows: readonly MarkRow[],
+  offsets: readonly StreamOffset[],
+  onLate: (error: unknown) => void,
+): Promise<AppliedMarks & { applied: readonly MarkRow[] }> {
+  try {
+    return { applied: rows, ...(await records.applyMarks(rows, offsets)) }
+  } catch (error) {
+    const readable = error instanceof DamagedMarks ? rows.filter(({ key }) => !error.concerns(key)) : rows
+    if (readable.length === rows.length) throw error
+    onLate(error)
+    return applyReadable(records, readable, offsets, onLate)
+  }
 }
 
 /** Each business has a cap of its own. */
@@ -160,28 +182,37 @@ async function succeeds(work: Promise<unknown>, onLate: (error: unknown) => void
 }
 
 /**
- * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now. (What the
- * outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue` spares what a
- * step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up to `limit`.
- * Rejects with the code of the store that failed.
+ * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now of what
+ * `isOurs`. (What the outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue`
+ * spares what a step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up
+ * to `limit`. Rejects with the code of the store that failed.
  */
-export async function publishOutbox(stores: MarkPersistStores, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<number> {
+export async function publishOutbox(
+  stores: MarkPersistStores,
+  limit: number,
+  isDue: (changes: MarkChanges) => boolean,
+  isOurs: (business: BusinessNumber) => boolean = () => true,
+): Promise<number> {
   const due = await listDue(stores.records, limit, isDue)
   if (due.length === 0) return 0
-  await refreshCaches(stores.cache, [await current(stores.records, due)])
+  await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
   await tell(stores, due)
   return due.length
 }
 
 /** What these changes concern, as it is now. */
-async function current(records: MarkRecords, changes: readonly MarkChanges[]): Promise<Changed> {
+async function current(
+  records: MarkRecords,
+  changes: readonly MarkChanges[],
+  isOurs: (business: BusinessNumber) => boolean,
+): Promise<Changed> {
   const subjects = newest(
-    changes.flatMap((each) => each.counts.map(({ business, oid }) => ({ business, oid }))),
+    changes.flatMap((each) => each.counts.filter(({ business }) => isOurs(business)).map(({ business, oid }) => ({ business, oid }))),
     ({ business, oid }) => `${business}:${oid}`,
     () => 0,
   )
   const owners = newest(
-    changes.flatMap((each) => each.owners.map(({ business, owner }) => ({ business, owner }))),
+    changes.flatMap((each) => each.owners.filter(({ business }) => isOurs(business)).map(({ business, owner }) => ({ business, owner }))),
     ({ business, owner }) => `${business}:${owner}`,
     () => 0,
   )

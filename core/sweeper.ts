@@ -29,8 +29,12 @@ export type Sweeper = {
   stop(): Promise<void>
 }
 
-/** What it sweeps: without rewards, a store that has none. */
-export type SweptStore = Pick<HotStore, 'listDirty'> & Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>
+/**
+ * What it sweeps: without rewards, a store that has none. A store of which a step may leave something dirty, or not all is to be
+ * swept, begins a walk for each round, that goes on behind what it has given; what is empty, or less than was asked for, ends it.
+ */
+export type SweptStore = (Pick<HotStore, 'listDirty'> | WalkedStore) & Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>
+type WalkedStore = { walkDirty(regions: readonly number[], dirtyBefore: number): (limit: number) => Promise<readonly ProgressKey[]> }
 
 export function makeSweeper(
   clock: Clock,
@@ -58,9 +62,10 @@ export function makeSweeper(
   }
 
   async function sweepKeys(regions: readonly number[], dirtyBefore: number): Promise<number> {
+    const next = 'walkDirty' in hot ? hot.walkDirty(regions, dirtyBefore) : (limit: number) => hot.listDirty(regions, dirtyBefore, limit)
     let swept = 0
     while (!stopped) {
-      const keys = await hot.listDirty(regions, dirtyBefore, options.keysMax)
+      const keys = await next(options.keysMax)
       if (keys.length === 0) break
       await persist(keys)
       swept += keys.length

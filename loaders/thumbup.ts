@@ -4,6 +4,7 @@
  * fails for them alone.
  */
 import DataLoader from 'dataloader'
+import { apartIfDamaged, type DamagedMarks } from '../core/damaged-marks.ts'
 import type { Degraded } from '../core/degraded.ts'
 import type { BusinessNumber, MarkKey, Subject, SubjectCounts, ViewerId } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
@@ -45,36 +46,44 @@ const BATCH_MAX = 1_000
 export function makeThumbupLoaders<S extends ThumbupSources>(
   sourcesOf: (business: BusinessNumber) => S,
 ): (degraded?: Degraded, lasting?: boolean) => ThumbupLoaders {
-  const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<Found[]>>()
+  const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]>>()
 
-  function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<Found[]> {
+  /** Lookups of many viewers are one: what is damaged of one is an error to him alone. */
+  function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]> {
     let lookup = lookups.get(sources)
     if (lookup === undefined) {
       const together = async (keys: readonly MarkKey[]): Promise<Found[]> => {
         const without: Degraded = new Set()
         return (await getMarkMany(sources, keys, without)).map((mark) => ({ mark, without }))
       }
-      lookup = makeSharedLookup((keys) => apartIfPartIsOut(keys, together), keyText)
+      lookup = makeSharedLookup((keys) => apartIfPartIsOut(keys, (some) => apartIfDamaged(some, together)), keyText)
       lookups.set(sources, lookup)
     }
     return lookup
   }
 
-  async function loadMarks(sources: S, keys: readonly MarkKey[], degraded: Degraded | undefined): Promise<(ShownMark | null)[]> {
-    if (degraded === undefined) return apartIfPartIsOut(keys, (some) => getMarkMany(sources, some))
-    const found = await marksOf(sources)(keys)
+  async function loadMarks(
+    sources: S,
+    keys: readonly MarkKey[],
+    degraded: Degraded | undefined,
+  ): Promise<(ShownMark | null | DamagedMarks)[]> {
+    if (degraded === undefined) {
+      return apartIfPartIsOut(keys, (some) => apartIfDamaged(some, (readable) => getMarkMany(sources, readable)))
+    }
+    const all = await marksOf(sources)(keys)
     // Most keys of a request are one viewer's.
     if (keys.some(({ viewer }, at) => viewer !== keys[at - 1]?.viewer && sources.mayLack(viewer))) degraded.add('hotStore')
-    return found.map(({ mark, without }) => {
-      for (const store of without) degraded.add(store)
-      return mark
+    return all.map((found) => {
+      if (found instanceof Error) return found
+      for (const store of found.without) degraded.add(store)
+      return found.mark
     })
   }
 
   /** Values in key order; an error for each key of the stores that failed. */
   async function bySources<K extends { business: BusinessNumber }, V>(
     keys: readonly K[],
-    load: (sources: S, keys: readonly K[]) => Promise<readonly V[]>,
+    load: (sources: S, keys: readonly K[]) => Promise<readonly (V | Error)[]>,
   ): Promise<readonly (V | Error)[]> {
     const [first] = keys
     if (first !== undefined && keys.every(({ business }) => business === first.business)) {
@@ -93,7 +102,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
   }
 
   return (degraded, lasting = false) => {
-    const markPage = (keys: readonly MarkKey[]) => bySources(keys, (sources, some) => loadMarks(sources, some, degraded))
+    const markPage = (keys: readonly MarkKey[]) =>
+      bySources<MarkKey, ShownMark | null>(keys, (sources, some) => loadMarks(sources, some, degraded))
     const countPage = (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getMany(some, degraded))
     return {
       marks: new DataLoader(markPage, { cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX }),
@@ -113,8 +123,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
   }
 }
 
-/** An error for each key if all of them failed. */
-async function settled<V>(keys: readonly unknown[], loading: Promise<readonly V[]>): Promise<readonly (V | Error)[]> {
+/** An error for each key if the loading failed as a whole. */
+async function settled<V>(keys: readonly unknown[], loading: Promise<readonly (V | Error)[]>): Promise<readonly (V | Error)[]> {
   try {
     return await loading
   } catch (error) {

@@ -77,6 +77,9 @@ export type HotLikes = {
 /** A dirty key as the persist step reads it; undefined if nothing is held (a lost hot store leaves such). */
 export type DirtyMark = { key: MarkKey; record: MarkRecord | undefined }
 
+/** A walk over dirty marks: an empty object, in which the store notes where it goes on. */
+export type DirtyWalk = { place?: unknown }
+
 /** What became of a key in the record store: `version` is the one that was read, `record` the row as it is now. */
 export type PersistedMark = { key: MarkKey; version: number; record: MarkRecord }
 
@@ -125,14 +128,18 @@ export interface MarkStore {
   readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]>
   /**
    * Removes each key's dirty mark if its version has not moved since, and takes over the row if that is another (something
-   * newer was there); if the version has moved, only notes what is counted now. Then trims. An undone mark stays as a
-   * tombstone until `purgeUndone`.
+   * newer was there); if the version has moved, only notes what is counted now, unless a row of a later `markedAt` is: then this
+   * clearing comes late. Then trims. An undone mark stays as a tombstone until `purgeUndone`.
    */
   clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): Promise<void>
   /** Removes dirty marks whose entry is missing. */
   dropDirtyMarks(keys: readonly MarkKey[]): Promise<void>
-  /** Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`; at most `limit`, oldest first per region. */
-  listDirtyMarks(regions: readonly number[], dirtyBefore: number, limit: number): Promise<MarkKey[]>
+  /**
+   * Keys of these regions whose oldest unpersisted change is at or before `dirtyBefore`; at most `limit`, oldest first per region.
+   * Calls with the same walk, regions and bound go on where the last one stopped, past what is still dirty, in time that does not
+   * grow with it, until one finds nothing. One that failed may be repeated.
+   */
+  listDirtyMarks(regions: readonly number[], dirtyBefore: number, limit: number, walk?: DirtyWalk): Promise<MarkKey[]>
   /** How many keys are dirty in all regions. */
   countDirtyMarks(): Promise<number>
 

@@ -1,6 +1,6 @@
 /** Marks that wait, as the persist step and the sweeper see them; what was persisted; tombstones that have served. */
 import type { MarkKey } from '../../core/domain.ts'
-import type { PersistedMark } from '../mark-store.ts'
+import type { DirtyWalk, PersistedMark } from '../mark-store.ts'
 import { keyOfMark, marksUntil, regionOfMark } from './dirty-marks.ts'
 import type { Bytes } from './environment.ts'
 import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './hot-mark-work.ts'
@@ -12,22 +12,24 @@ export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMar
     const held = readMark(work, shelf, key.oid)
     if (held === undefined) continue
     if (held.record.version === version) {
-      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, dirtySince: 0 })
+      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: 0 })
       touched.add(shelf)
-    } else if (held.dirtySince > 0) {
-      // A clean mark is counted as it is: this clearing comes late, after that of a newer version.
-      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark })
+    } else if (held.dirtySince > 0 && record.markedAt >= held.countedAt) {
+      // A clean mark is counted as it is, and a dirty one by the newest row: otherwise this clearing comes late, after that of a newer version.
+      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark, countedAt: record.markedAt })
     }
   }
   for (const shelf of touched) trimMarks(work, shelf, cap)
 }
 
-/** Keys of an index by time, of these regions, up to a moment, oldest first. */
-export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number): MarkKey[] {
+/** Keys of an index by time, of these regions, up to a moment, oldest first; with a walk those after the last one of its last call. */
+export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
   const wanted = new Set(regions)
   const keys: MarkKey[] = []
   if (wanted.size === 0 || limit <= 0) return keys
-  for (const mark of index.getKeys({ end: marksUntil(until) })) {
+  const from = walk.place instanceof Buffer ? { start: walk.place, exclusiveStart: true } : {}
+  for (const mark of index.getKeys({ ...from, end: marksUntil(until) })) {
+    walk.place = mark
     if (!wanted.has(regionOfMark(mark))) continue
     keys.push(keyOfMark(mark))
     if (keys.length === limit) break

@@ -36,7 +36,8 @@ function putOne(work: MarkWork, shelf: MarkShelf, write: MarkWrite, now: number)
   if (stored !== undefined && isStale(write, stored)) return { status: 'stale', record: stored }
   const old = stored?.mark ?? 'NONE'
   const record: MarkRecord = { mark: write.mark, markedAt: write.markedAt, version: nextMarkVersion(work, now, stored?.version ?? 0) }
-  replaceMark(work, shelf, write.oid, held, { record, counted: held?.counted ?? old, dirtySince: held?.dirtySince || now })
+  const countedAt = held?.countedAt ?? stored?.markedAt ?? 0
+  replaceMark(work, shelf, write.oid, held, { record, counted: held?.counted ?? old, countedAt, dirtySince: held?.dirtySince || now })
   return { status: 'written', old, record }
 }
 
@@ -66,7 +67,8 @@ export function fillMarks(
   if (shelf.state.known || shelf.state.leftAt > asOf || (!whole && rows.length === 0)) return
   for (const { oid, mark, markedAt, version } of rows) {
     const held = readMark(work, shelf, oid)
-    if (held === undefined) replaceMark(work, shelf, oid, held, { record: { mark, markedAt, version }, counted: mark, dirtySince: 0 })
+    if (held !== undefined) continue
+    replaceMark(work, shelf, oid, held, { record: { mark, markedAt, version }, counted: mark, countedAt: markedAt, dirtySince: 0 })
   }
   shelf.state.known = true
   if (!whole)

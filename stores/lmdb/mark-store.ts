@@ -50,7 +50,7 @@ export function openLmdbMarkStore(environment: Environment): MarkStore {
     },
     /** A dirty mark and its entry are written and removed in one transaction, so none here can have lost its entry. */
     dropDirtyMarks: () => Promise.resolve(),
-    listDirtyMarks: (regions, dirtyBefore, limit) => reading(() => listIndexed(tables.dirty, regions, dirtyBefore, limit)),
+    listDirtyMarks: (regions, dirtyBefore, limit, walk) => reading(() => listIndexed(tables.dirty, regions, dirtyBefore, limit, walk)),
     countDirtyMarks: () => reading(() => countEntries(tables.dirty)),
 
     async purgeUndone(regions, undoneBefore, limit) {

@@ -1,5 +1,7 @@
 /** The tables of marks, and what is read of them key by key. All of it inside a transaction or a read of the environment. */
+import { DamagedMarks, saysDamaged } from '../../core/damaged-marks.ts'
 import type { BusinessNumber, MarkKey, OwnerSum, Subject, ViewerId } from '../../core/domain.ts'
+import type { ArchivedMark } from '../../core/mark-block.ts'
 import { findInBlocks } from '../../core/mark-blocks.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { BLOCK, ROW, kindRange, makeMarkShelf, otherKey, plainMarkKey, type MarkShelf } from './mark-keys.ts'
@@ -46,11 +48,15 @@ export function readRow(tables: MarkTables, shelf: MarkShelf, oid: string): Held
 
 export type FoundMark = HeldMark & { isRecent: boolean }
 
-/** In key order, of both tiers. An archived mark has version 0, and a row that is written over it covers it. */
+/**
+ * In key order, of both tiers. An archived mark has version 0, and a row that is written over it covers it. Throws DamagedMarks,
+ * of all that have a damaged block in which a key would have to be looked for.
+ */
 export function findMarks(tables: MarkTables, keys: readonly MarkKey[]): (FoundMark | undefined)[] {
   const found: (FoundMark | undefined)[] = []
-  const missing = new Map<string, { shelf: MarkShelf; places: number[]; oids: string[] }>()
-  for (const [place, { viewer, business, oid }] of keys.entries()) {
+  const missing = new Map<string, { owner: MarkKey; shelf: MarkShelf; places: number[]; oids: string[] }>()
+  for (const [place, key] of keys.entries()) {
+    const { viewer, business, oid } = key
     const shelf = makeMarkShelf(business, viewer)
     const held = readRow(tables, shelf, oid)
     found.push(held === undefined ? undefined : { ...held, isRecent: true })
@@ -58,22 +64,40 @@ export function findMarks(tables: MarkTables, keys: readonly MarkKey[]): (FoundM
     const text = `${business}:${viewer}`
     const own = missing.get(text)
     if (own === undefined) {
-      missing.set(text, { shelf, places: [place], oids: [oid] })
+      missing.set(text, { owner: key, shelf, places: [place], oids: [oid] })
     } else {
       own.places.push(place)
       own.oids.push(oid)
     }
   }
-  for (const { shelf, places, oids } of missing.values()) {
+  const damaged: { owner: MarkKey; error: unknown }[] = []
+  for (const { owner, shelf, places, oids } of missing.values()) {
     const blocks = [...tables.likes.getRange(kindRange(shelf, BLOCK))].map(({ value }) => value)
     if (blocks.length === 0) continue
-    for (const [at, entry] of findInBlocks(blocks, oids).entries()) {
+    for (const [at, entry] of readBlocks(blocks, oids, (error) => damaged.push({ owner, error })).entries()) {
       if (entry === undefined) continue
       const record = { mark: entry.mark, markedAt: entry.markedAt, version: 0 }
       found[places[at] as number] = { record, covers: entry.mark, isRecent: false }
     }
   }
+  const [first] = damaged
+  if (first !== undefined) {
+    throw new DamagedMarks(
+      damaged.map(({ owner: { viewer, business } }) => ({ viewer, business })),
+      first.error,
+    )
+  }
   return found
+}
+
+function readBlocks(blocks: readonly Buffer[], oids: readonly string[], onDamage: (error: unknown) => void): (ArchivedMark | undefined)[] {
+  try {
+    return findInBlocks(blocks, oids)
+  } catch (error) {
+    if (!saysDamaged(error)) throw error
+    onDamage(error)
+    return []
+  }
 }
 
 export function readCounts(tables: MarkTables, { business, oid }: Subject): HeldCounts {

@@ -1,4 +1,5 @@
 /** Lookups in the archive: what it has of these keys, whether or not a row covers it. */
+import { DamagedMarks, saysDamaged } from '../../core/damaged-marks.ts'
 import type { MarkKey, MarkRecord } from '../../core/domain.ts'
 import { findInBlocks } from '../../core/mark-blocks.ts'
 import type { Session } from './database.ts'
@@ -10,7 +11,10 @@ export function archivedRecord({ mark, markedAt }: Pick<MarkRecord, 'mark' | 'ma
   return { mark, markedAt, version: 0 }
 }
 
-/** In the order of the keys. Viewers' blocks have no order by id: all of a viewer in a business are read. */
+/**
+ * In the order of the keys. Viewers' blocks have no order by id: all of a viewer in a business are read. Rejects with
+ * DamagedMarks, of all that have a damaged block.
+ */
 export async function findArchived(session: Session, keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
   const found = keys.map((): MarkRecord | undefined => undefined)
   if (keys.length === 0 || (await session.send(SELECT_ANY_BLOCK)).rows.length === 0) return found
@@ -22,6 +26,7 @@ export async function findArchived(session: Session, keys: readonly MarkKey[]): 
     else known.places.push(place)
   })
   const all = [...viewers.values()]
+  const damaged: { place: number; error: unknown }[] = []
   for (let start = 0; start < all.length; start += KEYS_MAX) {
     const chunk = all.slice(start, start + KEYS_MAX)
     const blocks = new Map<number, Buffer[]>()
@@ -32,12 +37,24 @@ export async function findArchived(session: Session, keys: readonly MarkKey[]): 
     }
     for (const [i, ofViewer] of blocks) {
       const { places } = chunk[i] as { places: number[] }
-      const entries = findInBlocks(
-        ofViewer,
-        places.map((place) => (keys[place] as MarkKey).oid),
-      )
-      entries.forEach((entry, at) => entry && (found[places[at] as number] = archivedRecord(entry)))
+      try {
+        const entries = findInBlocks(
+          ofViewer,
+          places.map((place) => (keys[place] as MarkKey).oid),
+        )
+        entries.forEach((entry, at) => entry && (found[places[at] as number] = archivedRecord(entry)))
+      } catch (error) {
+        if (!saysDamaged(error)) throw error
+        damaged.push({ place: places[0] as number, error })
+      }
     }
+  }
+  const [first] = damaged
+  if (first !== undefined) {
+    throw new DamagedMarks(
+      damaged.map(({ place }) => keys[place] as MarkKey).map(({ viewer, business }) => ({ viewer, business })),
+      first.error,
+    )
   }
   return found
 }

@@ -4,7 +4,7 @@
  */
 import type { BusinessNumber, MarkKey, ViewerId } from '../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../core/keys.ts'
-import type { PersistedMark } from '../mark-store.ts'
+import type { DirtyWalk, PersistedMark } from '../mark-store.ts'
 import { scriptCommand } from './connection.ts'
 import type { Argument, Command, Connection } from './connection.ts'
 import { groupByRegion } from './grouping.ts'
@@ -14,7 +14,7 @@ import { packMarkMember, unpackMarkMember } from './mark-layout.ts'
 import type { MarkLayout } from './mark-layout.ts'
 import { RECORD_BYTES, writeMark } from './mark-values.ts'
 import { viewerKeys } from './mark-writing.ts'
-import { countMembers, listMembers } from './region-sets.ts'
+import { countMembers, listMembers, walkMembers, type SetPlaces } from './region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
 import { writeVersion } from './values.ts'
 import { countNames, makeWalk } from './walking.ts'
@@ -72,8 +72,11 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
       await connection.send(groupByRegion(keys, (key) => key, layout.regionOf, KEYS_PER_SCRIPT).map(dropCommand))
     },
 
-    async listDirtyMarks(regions: readonly number[], dirtyBefore: number, limit: number): Promise<MarkKey[]> {
-      return (await listMembers(connection, layout.dirty, regions, dirtyBefore, limit)).map(unpackMarkMember)
+    async listDirtyMarks(regions: readonly number[], dirtyBefore: number, limit: number, walk: DirtyWalk = {}): Promise<MarkKey[]> {
+      const places = (walk.place as SetPlaces | undefined) ?? new Map(regions.map((region) => [region, undefined]))
+      const found = await walkMembers(connection, layout.dirty, places, dirtyBefore, limit)
+      walk.place = found.places
+      return found.members.map(unpackMarkMember)
     },
 
     countDirtyMarks: (): Promise<number> => countMembers(connection, layout.dirty, layout.regions),

@@ -2,7 +2,8 @@
  * What stands in a viewer's hash of marks, byte by byte. `scripts/mark.lua` says the same in Lua, and alone writes it. Numbers
  * are big endian.
  *
- * A mark that is pending or a tombstone: bits (1): the mark, the counted one × 4, 16 if dirty; markedAt (6), version (7).
+ * A mark that is pending or a tombstone: bits (1): the mark, the counted one × 4, 16 if dirty; markedAt (6), version (7). If it is
+ * pending, also the markedAt of the row that is counted (6), which scripts alone read.
  * The state of a viewer in a business: kind (1), 1 + the latest markedAt that ever left (6), the region's clock when
  * something last left (7), the day of the last expiry (4), the floor's markedAt (6) and its oid, empty where there is none.
  *

@@ -28,6 +28,72 @@ export async function listMembers(
   return members.flat().slice(0, limit)
 }
 
+/** Behind this member, and behind that many members of its score. */
+type SetPlace = { score: string; member: Buffer; ties: number }
+/** Where a walk goes on in each region's set, undefined being its beginning. A region that is missing has been walked to its end. */
+export type SetPlaces = ReadonlyMap<number, SetPlace | undefined>
+
+type SetWalk = { region: number; place: SetPlace | undefined; members: Buffer[]; isDone: boolean }
+
+/**
+ * As `listMembers`, from these places on, whatever has been removed since. Nothing is found only where nothing is left. Members
+ * of one score are in the order of their bytes, but cannot be sought: those that were passed are read once more.
+ */
+export async function walkMembers(
+  connection: Connection,
+  setOf: (region: number) => string,
+  places: SetPlaces,
+  upTo: number,
+  limit: number,
+): Promise<{ members: Buffer[]; places: SetPlaces }> {
+  const walks = Array.from(places, ([region, place]): SetWalk => ({ region, place, members: [], isDone: false }))
+  let room = Math.max(0, limit)
+
+  async function goOn(some: readonly SetWalk[], count: number): Promise<void> {
+    const commands = some.map(({ region, place }): Command => ({
+      name: 'zrangebyscore',
+      args: [setOf(region), place?.score ?? '-inf', upTo, 'WITHSCORES', 'LIMIT', 0, count + (place?.ties ?? 0)],
+    }))
+    const replies = (await connection.send(commands)) as Buffer[][]
+    some.forEach((walk, at) => (room -= take(walk, replies[at] ?? [], count, room)))
+  }
+
+  while (room > 0) {
+    const open = walks.filter(({ isDone }) => !isDone)
+    if (open.length === 0) break
+    // Each region gives its share first, then those that have more give what is missing.
+    await goOn(open, Math.ceil(room / open.length))
+    const rest = open.filter(({ isDone }) => !isDone)
+    if (room > 0 && rest.length > 0) await goOn(rest, room)
+    if (room < limit) break
+  }
+  return {
+    members: walks.flatMap(({ members }) => members),
+    places: new Map(walks.flatMap(({ region, place, isDone }) => (isDone ? [] : [[region, place] as const]))),
+  }
+}
+
+/** Moves the walk over what came of `count` members behind its place, up to `room`; returns how many it took. */
+function take(walk: SetWalk, reply: readonly Buffer[], count: number, room: number): number {
+  const { place } = walk
+  const found = Array.from({ length: reply.length / 2 }, (_, at) => ({ member: reply[2 * at] as Buffer, score: String(reply[2 * at + 1]) }))
+  const fresh = found.filter(
+    ({ member, score }) => place === undefined || score !== place.score || Buffer.compare(member, place.member) > 0,
+  )
+  const passed = found.length - fresh.length
+  const taken = fresh.slice(0, room)
+  walk.isDone = found.length < count + (place?.ties ?? 0) && taken.length === fresh.length
+  const last = taken.at(-1)
+  if (last !== undefined) {
+    const ties = taken.filter(({ score }) => score === last.score).length
+    walk.place = { ...last, ties: ties + (last.score === place?.score ? passed : 0) }
+  } else if (place !== undefined) {
+    walk.place = { ...place, ties: passed }
+  }
+  walk.members.push(...taken.map(({ member }) => member))
+  return taken.length
+}
+
 /** How many members all regions' sets have. */
 export async function countMembers(connection: Connection, setOf: (region: number) => string, regions: number): Promise<number> {
   const counts = await connection.send(Array.from({ length: regions }, (_, region) => ({ name: 'zcard', args: [setOf(region)] })))

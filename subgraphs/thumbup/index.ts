@@ -105,7 +105,7 @@ export function makeThumbupSubgraph(
         stream: markStream(config.stores.kafka?.topicPrefix ?? 'tidemark', tenant?.name),
         businesses: config.businesses.filter(({ number }) => isOurs(number)),
         targetOf: (number) => partOf(number).pipeline.replayTarget,
-        ...{ isOurs, thumbup, guard },
+        ...{ isOurs, isTenant: tenant !== undefined, thumbup, guard },
       },
       outages.failed,
       outages.opened,

@@ -11,7 +11,7 @@ import { makeSweeper } from '../../core/sweeper.ts'
 import { makeWindows } from '../../core/window.ts'
 import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../stores/log.ts'
 import type { StreamOffset } from '../../stores/mark-records.ts'
-import type { MarkStore } from '../../stores/mark-store.ts'
+import type { DirtyWalk, MarkStore } from '../../stores/mark-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
 import { startRounds } from '../../core/rounds.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
@@ -32,6 +32,8 @@ export type ThumbupJobOptions = {
   reconcileEveryMs: number
   /** Whose marks these stores are for. */
   isOurs(business: BusinessNumber): boolean
+  /** Are they the own stores of one business? */
+  isTenant?: boolean
   /** Those that are recounted. */
   businesses: readonly BusinessNumber[]
   /** Those whose data is removed. */
@@ -63,7 +65,6 @@ export type ThumbupJob = {
 
 /** Whichever job owns this region does what needs to be done once. */
 const WHOLE_REGION = 0
-const LISTED_MAX = 1_000_000
 
 export async function startThumbupJob(
   clock: Clock,
@@ -116,7 +117,7 @@ export async function startThumbupJob(
 
   // What is left of a deleted business waits to be forgotten, not to be persisted.
   const isSwept = (business: BusinessNumber): boolean => options.isOurs(business) && !options.deleted.includes(business)
-  const sweeper = makeSweeper(clock, { listDirty: oursOf(stores.hot, isSwept) }, log, ownedRegions, (keys) => persistCounted(keys), {
+  const sweeper = makeSweeper(clock, { walkDirty: walkOurs(stores.hot, isSwept) }, log, ownedRegions, (keys) => persistCounted(keys), {
     afterMs: options.sweepAfterMs,
     everyMs: options.sweepEveryMs,
     keysMax: options.persistKeysMax,
@@ -125,7 +126,7 @@ export async function startThumbupJob(
     figures.swept += report.keys
   }, onError)
 
-  const publish = makePublisher(stores, options.isOurs)
+  const publish = makePublisher(stores, options.isOurs, options.isTenant)
   const publisher = startRounds(
     clock,
     options.publishEveryMs,
@@ -134,7 +135,7 @@ export async function startThumbupJob(
     },
     onError,
   )
-  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options)
+  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options, onError)
   const keeper = startRounds(clock, options.purgeEveryMs, upkeep.round, onError)
   const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
 
@@ -147,13 +148,22 @@ export async function startThumbupJob(
   }
 }
 
-/** Dirty marks of others, however many wait for a database that is down, must not hide ours behind them. */
-function oursOf(hot: MarkStore, isOurs: (business: BusinessNumber) => boolean): MarkStore['listDirtyMarks'] {
-  return async (regions, dirtyBefore, limit) => {
-    for (let listed = limit; ; listed *= 4) {
-      const all = await hot.listDirtyMarks(regions, dirtyBefore, listed)
-      const ours = all.filter(({ business }) => isOurs(business))
-      if (ours.length >= limit || all.length < listed || listed >= LISTED_MAX) return ours.slice(0, limit)
+/**
+ * Dirty marks of others, however many wait for a database that is down, must not hide ours behind them; nor must ours that
+ * cannot be persisted hide the rest.
+ */
+function walkOurs(hot: MarkStore, isOurs: (business: BusinessNumber) => boolean) {
+  return (regions: readonly number[], dirtyBefore: number) => {
+    const walk: DirtyWalk = {}
+    const ours: MarkKey[] = []
+    let isDone = false
+    return async (limit: number): Promise<MarkKey[]> => {
+      while (!isDone && ours.length < limit) {
+        const page = await hot.listDirtyMarks(regions, dirtyBefore, limit, walk)
+        isDone = page.length === 0
+        for (const key of page) if (isOurs(key.business)) ours.push(key)
+      }
+      return ours.splice(0, limit)
     }
   }
 }

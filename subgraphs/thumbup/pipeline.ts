@@ -35,6 +35,8 @@ export type PipelineOptions = {
   businesses: readonly BusinessConfig[]
   /** Whose marks these stores are for; of the common ones, also what has left the configuration. */
   isOurs(business: BusinessNumber): boolean
+  /** Are they the own stores of one business? */
+  isTenant?: boolean
   /** Where journaled marks go that are not ours. Without it they stay in the journal. */
   targetOf?(business: BusinessNumber): ReplayTarget
   thumbup: ThumbupConfig
@@ -230,11 +232,12 @@ function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores)
 const NO_REWARDS = { confirmRewards: () => Promise.resolve() }
 const DAY_MS = 86_400_000
 
-function jobOptions({ stream, thumbup, businesses, isOurs }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
+function jobOptions({ stream, thumbup, businesses, isOurs, isTenant = false }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {
   return {
     ...thumbup,
     stream,
     isOurs,
+    isTenant,
     archiveAfterMs: thumbup.archiveAfterDays === 'never' ? undefined : thumbup.archiveAfterDays * DAY_MS,
     businesses: businesses.map(({ number }) => number).filter((number) => !deleted.has(number)),
     deleted: [...deleted],

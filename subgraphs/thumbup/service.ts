@@ -79,6 +79,8 @@ export function makeThumbupService(
     const answers: MarkAnswer[] = []
     await inParts(checked, answers, async (pipeline, writes) => {
       const outcomes = await pipeline.writes.put(writes, now, degraded)
+      const [first] = outcomes
+      if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
       return outcomes.map((outcome, index) => answer(pipeline, writes[index] as MarkWrite, outcome))
     })
     answers.forEach((each, index) => count(each, inputs[index] as MarkInput))
@@ -117,6 +119,9 @@ export function makeThumbupService(
     if (outcome.status === 'journaled') {
       figures.journaled++
       return { outcome: 'ACCEPTED', key, old: undefined, mark: outcome.mark, journaled: true }
+    }
+    if (outcome.status === 'unreadable') {
+      return { outcome: 'REJECTED', code: outcome.error.code, message: publicMessage(outcome.error) }
     }
     if (outcome.status === 'stale') return { outcome: 'STALE', key, mark: outcome.record.mark }
     pipeline.aggregate(key)

@@ -31,18 +31,25 @@ type Empty = { waitMs: number; until: number }
 /**
  * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
  * by itself. Returns how many changes were told.
+ *
+ * A transaction of the common stores may have been of several businesses, one of which has got stores of its own since, or has
+ * moved to others. Its entry is told as a whole to the log that it was made for, the common one, and only ours go to our cache.
+ * Who has stores of its own (`isTenant`), and shares the record store, leaves it alone.
  */
 export function makePublisher(
   stores: MarkPersistStores,
   isOurs: (business: BusinessNumber) => boolean,
+  isTenant = false,
 ): (mayGoOn: () => boolean) => Promise<number> {
   let seen: ReadonlySet<number> = new Set()
   return async (mayGoOn) => {
     let told = 0
-    const isDue = ({ number, counts, owners }: MarkChanges): boolean =>
-      seen.has(number) && [...counts, ...owners].every(({ business }) => isOurs(business))
+    const isDue = ({ number, counts, owners }: MarkChanges): boolean => {
+      const ours = [...counts, ...owners].map(({ business }) => isOurs(business))
+      return seen.has(number) && (isTenant ? ours.every(Boolean) : ours.some(Boolean))
+    }
     while (mayGoOn() && seen.size > 0) {
-      const some = await publishOutbox(stores, OUTBOX_MAX, isDue)
+      const some = await publishOutbox(stores, OUTBOX_MAX, isDue, isOurs)
       told += some
       if (some < OUTBOX_MAX) break
     }
@@ -51,12 +58,18 @@ export function makePublisher(
   }
 }
 
+function rethrow(error: unknown): never {
+  throw error
+}
+
 export function makeUpkeep(
   clock: Clock,
   { hot, cache, records, events }: MarkPersistStores,
   ownedRegions: () => readonly number[],
   ownsWhole: () => boolean,
   options: Pick<ThumbupJobOptions, 'tombstoneMs' | 'archiveAfterMs' | 'deleted'>,
+  /** Told of what failed while other work goes on. Without it a round ends there. */
+  onError: (error: unknown) => void = rethrow,
 ) {
   const figures: UpkeepFigures = { purged: 0, archived: 0, removed: 0 }
   const forgetting = options.deleted.map((business) => ({
@@ -89,29 +102,33 @@ export function makeUpkeep(
     empty.until = clock.now() + empty.waitMs
   }
 
-  async function round(mayGoOn: () => boolean): Promise<void> {
+  /** What fails of one kind of work, for a damaged block say, keeps nobody from the others. */
+  async function purgeAndArchive(mayGoOn: () => boolean, mayGoOnWhole: () => boolean): Promise<void> {
     const undoneBefore = clock.now() - options.tombstoneMs
     // Each job its own regions; of a region that moves meanwhile, two may purge the same, which is no harm.
     await exhaust(
       mayGoOn,
       () => hot.purgeUndone(ownedRegions(), undoneBefore, CHUNK),
       () => undefined,
-    )
-    const mayGoOnWhole = (): boolean => mayGoOn() && ownsWhole()
+    ).catch(onError)
     await exhaust(
       mayGoOnWhole,
       () => records.purgeUndone(undoneBefore, CHUNK),
       (done) => (figures.purged += done),
-    )
+    ).catch(onError)
     const { archiveAfterMs } = options
-    if (archiveAfterMs !== undefined) {
-      const markedBefore = clock.now() - archiveAfterMs
-      await exhaust(
-        mayGoOnWhole,
-        () => records.archiveMarks(markedBefore, CHUNK),
-        (done) => (figures.archived += done),
-      )
-    }
+    if (archiveAfterMs === undefined) return
+    const markedBefore = clock.now() - archiveAfterMs
+    await exhaust(
+      mayGoOnWhole,
+      () => records.archiveMarks(markedBefore, CHUNK),
+      (done) => (figures.archived += done),
+    ).catch(onError)
+  }
+
+  async function round(mayGoOn: () => boolean): Promise<void> {
+    const mayGoOnWhole = (): boolean => mayGoOn() && ownsWhole()
+    await purgeAndArchive(mayGoOn, mayGoOnWhole)
     for (const { business, steps } of forgetting) {
       for (const { chunk, empty } of steps) await forget(mayGoOnWhole, () => chunk(business, CHUNK), empty)
     }

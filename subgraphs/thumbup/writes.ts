@@ -96,9 +96,11 @@ export function makeMarkReplay(
     const writes = all.filter(({ business }) => !isDeleted(business))
     if (writes.length > 0) {
       const outcomes = await putMarks(hot, records, fills, writes, { now, capOf }, new Set())
+      // The entry stays, and is tried again.
+      for (const outcome of outcomes) if (outcome.status === 'unreadable') throw outcome.error
       // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
       writes.forEach(aggregate)
-      dropped(outcomes.filter(({ status, record }, index) => status === 'stale' && record.mark !== writes[index]?.mark).length)
+      dropped(outcomes.filter((outcome, index) => outcome.status === 'stale' && outcome.record.mark !== writes[index]?.mark).length)
     }
     dropped(all.length - writes.length)
   }

@@ -9,8 +9,10 @@
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../core/domain.ts'
 import { winsOver } from '../../core/merge-mark.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
+import { keyText } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type {
+  DirtyWalk,
   FillOptions,
   HotLikes,
   HotMark,
@@ -38,7 +40,7 @@ export type MarkStoreObserver = {
 }
 
 /** `dirtySince` is the time of the first change that was not persisted. */
-type Entry = { record: MarkRecord; counted: Mark; dirtySince: number | undefined }
+type Entry = { record: MarkRecord; counted: Mark; countedAt: number; dirtySince: number | undefined }
 type Shelf = {
   known: boolean
   /** The newest place that was dropped, or the oldest that a fill brought. */
@@ -93,7 +95,8 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     if (stored !== undefined && (repeated || !winsOver(record, stored))) return { status: 'stale', record: stored }
     clock = version
     const old = stored?.mark ?? 'NONE'
-    shelfOf(write).entries.set(write.oid, { record, counted: held?.counted ?? old, dirtySince: held?.dirtySince ?? now })
+    const countedAt = held?.countedAt ?? stored?.markedAt ?? 0
+    shelfOf(write).entries.set(write.oid, { record, counted: held?.counted ?? old, countedAt, dirtySince: held?.dirtySince ?? now })
     return { status: 'written', old, record }
   }
 
@@ -137,9 +140,10 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     const held = entries.get(key.oid)
     if (held === undefined) return
     if (held.record.version === version || faults.clearsUnchecked === true) {
-      entries.set(key.oid, { record, counted: record.mark, dirtySince: undefined })
-    } else if (held.dirtySince !== undefined) {
+      entries.set(key.oid, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: undefined })
+    } else if (held.dirtySince !== undefined && record.markedAt >= held.countedAt) {
       held.counted = record.mark
+      held.countedAt = record.markedAt
     }
   }
 
@@ -147,7 +151,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     if (shelf.known || shelf.leftAt > asOf || (!whole && rows.length === 0)) return
     for (const { oid, ...record } of rows) {
       if (!shelf.entries.has(oid) || faults.fillOverwrites === true)
-        shelf.entries.set(oid, { record, counted: record.mark, dirtySince: undefined })
+        shelf.entries.set(oid, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: undefined })
     }
     shelf.known = true
     if (!whole)
@@ -196,13 +200,18 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     for (const { key } of persisted) observer?.moved(key)
   }
 
-  function listDirtyMarks(wanted: readonly number[], dirtyBefore: number, limit: number): MarkKey[] {
+  function listDirtyMarks(wanted: readonly number[], dirtyBefore: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
     const dirty = [...keysOf(wanted)].flatMap(({ key, held: { dirtySince } }) => (dirtySince === undefined ? [] : [{ key, dirtySince }]))
-    return dirty
-      .filter(({ dirtySince }) => dirtySince <= dirtyBefore)
-      .sort((a, b) => a.dirtySince - b.dirtySince)
+    const after = walk.place as { dirtySince: number; text: string } | undefined
+    const isBehind = (a: { dirtySince: number; text: string }, b: typeof a): boolean =>
+      a.dirtySince > b.dirtySince || (a.dirtySince === b.dirtySince && a.text > b.text)
+    const page = dirty
+      .map((each) => ({ ...each, text: keyText(each.key) }))
+      .filter((each) => each.dirtySince <= dirtyBefore && (after === undefined || isBehind(each, after)))
+      .sort((a, b) => (isBehind(a, b) ? 1 : -1))
       .slice(0, limit)
-      .map(({ key }) => key)
+    walk.place = page.at(-1) ?? after
+    return page.map(({ key }) => key)
   }
 
   function purgeUndone(wanted: readonly number[], undoneBefore: number, limit: number): number {
@@ -266,7 +275,7 @@ export function makeMarkStoreModel(regions: number): MarkStore {
     readDirtyMarks: async (keys) => keys.map(state.readDirtyMark),
     clearDirtyMarks: async (persisted, cap) => state.clearDirtyMarks(persisted, cap),
     dropDirtyMarks: async () => {},
-    listDirtyMarks: async (wanted, dirtyBefore, limit) => state.listDirtyMarks(wanted, dirtyBefore, limit),
+    listDirtyMarks: async (wanted, dirtyBefore, limit, walk) => state.listDirtyMarks(wanted, dirtyBefore, limit, walk),
     countDirtyMarks: async () => state.countDirtyMarks(),
     purgeUndone: async (wanted, undoneBefore, limit) => state.purgeUndone(wanted, undoneBefore, limit),
     forgetBusiness: async (business, limit) => state.forgetBusiness(business, limit),

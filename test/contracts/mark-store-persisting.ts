@@ -1,7 +1,9 @@
 /** Mark store contract: what is counted and what is pending, dirty marks by age, and what the persist step clears. */
 import { expect, it } from 'vitest'
-import type { Mark, MarkRecord } from '../../core/domain.ts'
+import type { Mark, MarkKey, MarkRecord } from '../../core/domain.ts'
+import { keyText } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
+import type { DirtyWalk } from '../../stores/mark-store.ts'
 import type { MarkStoreSubject } from './mark-store.ts'
 import { CAP, NOTHING, UNDONE, dirtyOids, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from './reports.ts'
@@ -60,6 +62,29 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     await clear(viewer, '1', second.version, second)
     expect(await lookUp(store(), viewer, '1')).toEqual(UNDONE)
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
+  })
+
+  it('a clearing that comes after that of a newer mark says nothing of what is counted, though the mark is dirty again', async () => {
+    const viewer = await completeViewer()
+    const at = later(1_000)
+    const first = await write(viewer, '1', 'LIKE', at)
+    const second = await write(viewer, '1', 'NONE', at + 1)
+    await clear(viewer, '1', second.version, second)
+    await write(viewer, '1', 'LIKE', at + 2)
+    const counted = { mark: 'LIKE', counted: 'NONE', pending: true }
+    expect(await lookUp(store(), viewer, '1')).toEqual(counted)
+    await clear(viewer, '1', first.version, first)
+    expect(await lookUp(store(), viewer, '1')).toEqual(counted)
+    // Of one that became clean as a like, too, and of one that was never clean.
+    const disliked = await write(viewer, '1', 'DISLIKE', at + 3)
+    await clear(viewer, '1', disliked.version, disliked)
+    const liked = await write(viewer, '1', 'LIKE', at + 4)
+    await write(viewer, '1', 'NONE', at + 5)
+    await clear(viewer, '1', second.version, second)
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'DISLIKE', pending: true })
+    await clear(viewer, '1', liked.version, liked)
+    await clear(viewer, '1', disliked.version, disliked)
+    expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'NONE', counted: 'LIKE', pending: true })
   })
 
   it('if the record store had something newer, that is taken over', async () => {
@@ -184,6 +209,35 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().listDirtyMarks([0], end, 2)).toEqual(listed.slice(0, 2))
     expect(await store().listDirtyMarks([0], end, 0)).toEqual([])
     expect(await store().listDirtyMarks([], end, 10)).toEqual([])
+  })
+
+  it('a walk over dirty keys gives each once, though what it gave stays or goes, and many are of one moment', async () => {
+    const [here, there] = [freshViewerIn(0, regions()), freshViewerIn(1, regions())]
+    // Long before all that other tests leave dirty.
+    const [now, end] = [10, 20]
+    for (const viewer of [here, there]) {
+      await completeViewer(viewer)
+      const writes = numbered(25).map((oid) => markOf(viewer, oid, 'LIKE', now))
+      await store().putMarks(writes, { now, cap: CAP })
+      await store().putMarks([markOf(viewer, 'last', 'LIKE', now)], { now: end, cap: CAP })
+    }
+    const all = (await store().listDirtyMarks([0, 1], end, 10_000_000)).filter(({ viewer }) => viewer === here || viewer === there)
+    expect(all).toHaveLength(52)
+    const walk: DirtyWalk = {}
+    const given: MarkKey[] = []
+    for (let page = 0; ; page++) {
+      const keys = await store().listDirtyMarks([0, 1], end, 7, walk)
+      expect(keys.length).toBeLessThanOrEqual(7)
+      if (keys.length === 0) break
+      const ours = keys.filter(({ viewer }) => viewer === here || viewer === there)
+      given.push(...ours)
+      if (page % 2 === 0) await persist(store(), ours)
+    }
+    expect(given.map(keyText).toSorted()).toEqual(all.map(keyText).toSorted())
+    expect(await store().listDirtyMarks([0, 1], end, 7, walk)).toEqual([])
+    const again = (await store().listDirtyMarks([0, 1], end, 10_000_000, {})).filter(({ viewer }) => viewer === here || viewer === there)
+    expect(again.length).toBeGreaterThan(0)
+    expect(again.length).toBeLessThan(52)
   })
 
   it('dropping a dirty mark whose entry is there changes nothing', async () => {

@@ -79,6 +79,7 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
   }
   return {
     folder,
+    environment,
     plain,
     stores,
     rows,

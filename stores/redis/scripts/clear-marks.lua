@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
 -- clear-marks: takes over what the record store has now, where the version has not moved since it was read, and removes the
--- dirty mark; where it has moved, only notes what is counted. Then trims.
+-- dirty mark; where it has moved, only notes what is counted, unless that is newer than this row. Then trims.
 -- KEYS[1] last version (string)  KEYS[2] dirty marks (zset)  KEYS[3] tombstones (zset)
 -- KEYS[4..] per viewer and business: marks (hash), likes (zset), dislikes (zset)
 -- ARGV[1] cap of likes, and of dislikes
@@ -16,8 +16,8 @@ local function clear(group, oid, version, row)
   local held = findMark(group, oid)
   if not held then return end
   if held.version ~= version then
-    if held.dirty and held.counted ~= row.mark then
-      held.counted = row.mark
+    if held.dirty and row.markedAt >= held.countedAt and (held.counted ~= row.mark or held.countedAt ~= row.markedAt) then
+      held.counted, held.countedAt = row.mark, row.markedAt
       redis.call('HSET', group.marks, oid, packMark(held))
     end
     return

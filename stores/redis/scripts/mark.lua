@@ -9,15 +9,19 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- A mark: mark and what is counted (2 bits each), 16 if dirty; markedAt (6), version (7).
+-- A mark: mark and what is counted (2 bits each), 16 if dirty; markedAt (6), version (7). If dirty, countedAt (6) as well: the
+-- markedAt of the row that is counted; 0, or missing, if nobody knows. Of a clean mark it is its own.
 local function unpackMark(value)
   local bits, markedAt, version = struct.unpack('>BI6I7', value)
   local mark = bits % 4
-  return { mark = mark, counted = (bits - mark) / 4 % 4, dirty = bits >= 16, markedAt = markedAt, version = version }
+  local held = { mark = mark, counted = (bits - mark) / 4 % 4, dirty = bits >= 16, markedAt = markedAt, version = version }
+  held.countedAt = not held.dirty and markedAt or #value >= 20 and struct.unpack('>I6', value, 15) or 0
+  return held
 end
 
 local function packMark(held)
-  return struct.pack('>BI6I7', held.mark + held.counted * 4 + (held.dirty and 16 or 0), held.markedAt, held.version)
+  local packed = struct.pack('>BI6I7', held.mark + held.counted * 4 + (held.dirty and 16 or 0), held.markedAt, held.version)
+  return held.dirty and packed .. struct.pack('>I6', held.countedAt) or packed
 end
 
 -- What is told of a mark: mark (1), markedAt (6), version (7).
@@ -57,7 +61,8 @@ local function findMark(group, oid)
   if not markedAt then
     mark, markedAt = DISLIKE, redis.call('ZSCORE', group.dislikes, oid)
   end
-  return markedAt and { mark = mark, counted = mark, dirty = false, markedAt = tonumber(markedAt), version = 0 }
+  markedAt = markedAt and tonumber(markedAt)
+  return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
 end
 
 -- Moves an oid to the list of its mark. `grown`: a list is longer than before; `begun`: it was not there.

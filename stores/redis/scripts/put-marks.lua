@@ -32,6 +32,7 @@ local function put(group, oid, mark, markedAt, base, blind)
   -- A base may carry a version of before the hot store was lost: ours never fall behind it.
   clock.last = math.max(clock.last + 1, now * 1024, (stored and stored.version or 0) + 1)
   local entry = { mark = mark, counted = held and held.counted or old, dirty = true, markedAt = markedAt, version = clock.last }
+  entry.countedAt = held and held.countedAt or stored and stored.markedAt or 0
   redis.call('HSET', group.marks, oid, packMark(entry))
   placeMark(group, oid, held and held.mark or NONE, mark, markedAt)
   if not (held and held.dirty) then

@@ -41,8 +41,8 @@ export function openModelMarkStore(state: MarkStoreState, gate: Gate): MarkStore
       ).then(() => undefined),
     // A dirty mark and its entry are one here.
     dropDirtyMarks: (keys) => once('dropDirtyMarks', [keys], () => undefined),
-    listDirtyMarks: (regions, dirtyBefore, limit) =>
-      once('listDirtyMarks', [regions, dirtyBefore], () => state.listDirtyMarks(regions, dirtyBefore, limit)),
+    listDirtyMarks: (regions, dirtyBefore, limit, walk) =>
+      once('listDirtyMarks', [regions, dirtyBefore], () => state.listDirtyMarks(regions, dirtyBefore, limit, walk)),
     countDirtyMarks: () => once('countDirtyMarks', [], state.countDirtyMarks),
     purgeUndone: (regions, undoneBefore, limit) =>
       once('purgeUndone', [regions, undoneBefore], () => state.purgeUndone(regions, undoneBefore, limit)),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DamagedMarks } from '../../../core/damaged-marks.ts'
 import type { Mark, MarkEntry } from '../../../core/domain.ts'
 import { compareEntries, decodeBlock } from '../../../core/mark-block.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
@@ -115,6 +116,33 @@ ORDER BY oldest_at DESC, oldest_id`)
     expect(await store.archiveMarks(NOW + 10_000, 100)).toBe(2)
     expect((await store.listLikers({ business: 2, oid: 'hot' }, undefined, 3)).map(({ id }) => id)).toEqual(['3990', 'new', '3999'])
     expect((await addresses())[0]).toEqual(before[0])
+  })
+
+  it('a damaged block says whose marks cannot be read, and nothing of the call is written; without them all of it is', async () => {
+    const row = (viewer: string, oid: string): MarkRow => ({
+      key: { viewer, business: 4, oid },
+      record: { mark: 'LIKE', markedAt: NOW + 1_000, version: 1 },
+    })
+    const viewers = ['7', '8', 'nine']
+    const keysOf = (oid: string) => viewers.map((viewer) => ({ viewer, business: 4, oid }))
+    await store.applyMarks(
+      viewers.map((viewer) => ({ ...row(viewer, 'old'), record: { mark: 'LIKE', markedAt: NOW, version: 1 } })),
+      [],
+    )
+    while ((await store.archiveMarks(NOW + 500, 100)) > 0);
+    const ofTwo = `business = 4 AND side = 0 AND id IN (${idLiteral('7')}, ${idLiteral('nine')})`
+    await test.database.send(`UPDATE mark_blocks SET block = CONCAT(LEFT(block, LENGTH(block) - 1), x'00') WHERE ${ofTwo}`)
+    const rows = viewers.map((viewer) => row(viewer, 'new'))
+    for (const call of [() => store.applyMarks(rows, []), () => store.getMarkMany(keysOf('old'))]) {
+      const error: unknown = await call().catch((failure: unknown) => failure)
+      expect(error).toBeInstanceOf(DamagedMarks)
+      expect(viewers.map((viewer) => (error as DamagedMarks).concerns({ viewer, business: 4 }))).toEqual([true, false, true])
+      expect((error as DamagedMarks).concerns({ viewer: '7', business: 1 })).toBe(false)
+    }
+    expect(await store.getCountsMany([{ business: 4, oid: 'new' }])).toMatchObject([{ likes: 0 }])
+    expect((await store.applyMarks(rows.slice(1, 2), [])).changes?.transitions).toHaveLength(1)
+    // Rows are found without a look at blocks.
+    expect((await store.getMarkMany([{ viewer: '8', business: 4, oid: 'new' }]))[0]?.mark).toBe('LIKE')
   })
 
   it('a page that is read while marks are archived misses none and lists none twice', async () => {

@@ -1,0 +1,51 @@
+/**
+ * Marks that cannot be read because a block of the archive is not as it was written. A block is one viewer's, so the error
+ * says whose: everybody else of the same call is persisted and answered without him. A leaf but for errors.
+ */
+import type { BusinessNumber, ViewerId } from './domain.ts'
+import { TidemarkError, isTidemarkError } from './errors.ts'
+import { inTwo } from './part-outage.ts'
+
+type Owner = { viewer: ViewerId; business: BusinessNumber }
+
+/** Says nothing about others, of whom the same call may have been: nothing was done for them either. */
+export class DamagedMarks extends TidemarkError {
+  readonly owners: readonly Owner[]
+  /** `owners`: at least one. `cause`: what is wrong with a block of the first of them. */
+  constructor(owners: readonly Owner[], cause: unknown) {
+    const [{ viewer, business } = { viewer: '', business: 0 }, ...others] = owners
+    const whose = `marks of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and of ${others.length} more)`}`
+    super('DATA_DAMAGED', `${whose} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.owners = owners
+  }
+
+  concerns({ viewer, business }: Owner): boolean {
+    return this.owners.some((owner) => owner.viewer === viewer && owner.business === business)
+  }
+}
+
+/** True for what a block's reader says of one that is damaged. */
+export function saysDamaged(error: unknown): boolean {
+  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+}
+
+/**
+ * Runs the task for all items; if it fails for damage that some of them have, for the others without them. Answers in the order
+ * of the items, with the error for those that have it. The task must be one that may be repeated.
+ */
+export async function apartIfDamaged<K extends Owner, V>(
+  items: readonly K[],
+  task: (items: readonly K[]) => Promise<readonly V[]>,
+): Promise<(V | DamagedMarks)[]> {
+  try {
+    return [...(await task(items))]
+  } catch (error) {
+    if (!(error instanceof DamagedMarks) || !items.some((item) => error.concerns(item))) throw error
+    return inTwo<K, V | DamagedMarks>(
+      items,
+      (item) => error.concerns(item),
+      async (damaged) => damaged.map(() => error),
+      async (others) => (others.length === 0 ? [] : apartIfDamaged(others, task)),
+    )
+  }
+}
