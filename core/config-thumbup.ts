@@ -9,7 +9,7 @@ import { count, DAY, MINUTE } from './config-values.ts'
 /** Under `thumbup` of a business. */
 export const businessThumbupSchema = z
   .object({
-    enabled: z.boolean().default(true).describe('Whether its subjects can be liked.'),
+    enabled: z.boolean().default(true).describe('Whether its subjects can be liked; where deleted is set, it says nothing.'),
     dislikes: z.boolean().default(true).describe('Whether they can be disliked; if not, DISLIKE is refused with DISLIKES_OFF.'),
     likesCap: count(10, 100_000)
       .default(1_000)
@@ -116,8 +116,14 @@ export const THUMBUP_TYPES = [
 ]
 
 /** Relations between values, each with its reason. */
-export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
+export function thumbupMistakes(thumbup: ThumbupConfig, stores: Pick<z.infer<typeof storesSchema>, 'mysql'>): string[] {
   const mistakes: string[] = []
+  const { feed } = thumbup.changes
+  if (feed !== 'events' && stores.mysql === undefined) {
+    mistakes.push(
+      `thumbup.changes.feed: ${feed} follows a database of the distributed shape, and the embedded stores have none: leave it out, or set stores.redis, kafka and mysql`,
+    )
+  }
   const { sweepAfterMs, aggregatorKeysMax, flushKeysMax } = thumbup
   if (sweepAfterMs <= persistedWithinMs(thumbup)) {
     mistakes.push(
@@ -149,8 +155,9 @@ export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<ty
         mistakes.push(`${place} is empty: give redis, mysql or both, or leave it out`)
       continue
     }
-    if (own.data === undefined || own.redis !== undefined || own.mysql !== undefined)
-      mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
+    if (own.redis === undefined && own.mysql === undefined) {
+      if (own.data === undefined) mistakes.push(`${place} is empty: give data, a folder of its own, or leave it out`)
+    } else mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
     if (own.data === undefined) continue
     const holder = folders.get(resolve(own.data))
     if (holder !== undefined) mistakes.push(`${place}.data is that of ${holder}: give it a folder of its own`)
