@@ -15,6 +15,17 @@ const WHOLE_WITHIN_MS = 30_000
 const AGAIN_MIN_MS = 50
 const AGAIN_MAX_MS = 2_000
 
+/** The address of the API, of which the path may be left out. `flag`: where it was given. Throws CONFIG_INVALID. */
+export function apiUrl(text: string, flag?: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) {
+    const sentence = `${flag === undefined ? '' : `${flag} `}"${text}" is not an address: write http://host:port`
+    throw new TidemarkError('CONFIG_INVALID', sentence)
+  }
+  if (url.pathname === '/') url.pathname = '/graphql'
+  return url.href
+}
+
 /** Runs one operation. Throws with the first error's sentence; a service that is not there is SUBGRAPH_UNAVAILABLE. */
 export async function callApi<Data>(url: string, query: string, variables: Record<string, unknown>, identity: Identity): Promise<Data> {
   return (await call<Data>(url, query, variables, identity)).data
@@ -71,8 +82,7 @@ function headersOf(identity: Identity): Record<string, string> {
 
 /** The unlabelled counters and gauges of `/metrics`, and the sums of labelled ones, by name. */
 export async function readMetrics(graphqlUrl: string): Promise<Map<string, number>> {
-  if (!URL.canParse(graphqlUrl)) throw new TidemarkError('CONFIG_INVALID', `"${graphqlUrl}" is no address: write http://host:port/graphql`)
-  const text = await (await send(new URL('/metrics', graphqlUrl).href, {})).text()
+  const text = await (await send(new URL('/metrics', apiUrl(graphqlUrl)).href, {})).text()
   const sums = new Map<string, number>()
   for (const line of text.split('\n')) {
     const match = /^([a-zA-Z_:][\w:]*)(?:\{.*\})? (\S+)/.exec(line)

@@ -7,6 +7,7 @@
  */
 import { TidemarkError } from '../core/errors.ts'
 import type { ConflictRule } from '../core/merge.ts'
+import { apiUrl } from './api-client.ts'
 import { askGraphQL } from './audit/answer.ts'
 import { makeAudit, type AuditOptions } from './audit/audited.ts'
 import { runChecks, type Check, type Finding } from './audit/check.ts'
@@ -104,14 +105,6 @@ async function refuseSubgraph(url: string): Promise<void> {
 }
 
 /** The address of a server is enough. Throws CONFIG_INVALID. */
-function apiUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new TidemarkError('CONFIG_INVALID', `"${text}" is not an address: write http://host:port`)
-  if (url.pathname === '/') url.pathname = '/graphql'
-  return url.href
-}
-
 function optionalUrl(text: string | undefined): string | undefined {
   return text === undefined ? undefined : apiUrl(text)
 }

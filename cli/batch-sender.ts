@@ -2,6 +2,7 @@
  * Sends many inputs through the API, a batch per call and several calls at once, and says how that went. One reader feeds
  * all senders, so a source of any size needs memory for the batches under way only.
  */
+import { TidemarkError, type ErrorCode } from '../core/errors.ts'
 import type { Identity } from './api-client.ts'
 
 export type SendOptions = {
@@ -31,6 +32,18 @@ export function identityOf({ token }: { token: string | undefined }, ...scopes: 
   return token === undefined ? { viewer: REPLAYER, scopes } : { token }
 }
 
+/** What is refused so is refused for every other input of that business. */
+const HOPELESS: readonly ErrorCode[] = ['BUSINESS_UNKNOWN', 'BUSINESS_DELETED']
+
+/** Throws what an answer says that makes all others vain. */
+export function stopIfHopeless(answers: readonly Pick<Outcome, 'code' | 'message'>[]): void {
+  for (const { code, message } of answers) {
+    const hopeless = HOPELESS.find((each) => each === code)
+    if (hopeless !== undefined) throw new TidemarkError(hopeless, message ?? 'nothing more was sent')
+  }
+}
+
+/** Throws what `send` throws, and BUSINESS_UNKNOWN or BUSINESS_DELETED at the first input that was rejected with it. */
 export async function sendInBatches<T>(
   inputs: AsyncGenerator<T>,
   options: SendOptions,
@@ -42,10 +55,12 @@ export async function sendInBatches<T>(
   const started = performance.now()
   let firstRejected: string | undefined
   let sent = 0
+  let hasFailed = false
 
   async function sendBatch(batch: T[]): Promise<void> {
     const begun = performance.now()
     const answers = await send(batch)
+    stopIfHopeless(answers)
     latencies.push(performance.now() - begun)
     for (const { outcome, code, message } of answers) {
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
@@ -56,10 +71,15 @@ export async function sendInBatches<T>(
   }
 
   async function sender(): Promise<void> {
-    for (;;) {
+    while (!hasFailed) {
       const batch = await nextBatch(inputs, options.batch)
       if (batch.length === 0) return
-      await sendBatch(batch)
+      try {
+        await sendBatch(batch)
+      } catch (error) {
+        hasFailed = true
+        throw error
+      }
     }
   }
   await Promise.all(Array.from({ length: options.concurrency }, sender))
@@ -69,11 +89,12 @@ export async function sendInBatches<T>(
 /** `what`: the plural of an input, at most 15 letters. */
 export function describeSending(what: string, report: SendReport): string[] {
   const outcomes = Object.entries(report.outcomes).map(([outcome, count]) => `${count} ${outcome}`)
+  const acknowledged = report.sent - (report.outcomes['REJECTED'] ?? 0)
   const { p50, p95, p99, max } = report.latency
   return [
     `${what.padEnd(16)}${report.sent} (${outcomes.join(', ')}) in ${report.seconds.toFixed(1)} s`,
     ...(report.firstRejected === undefined ? [] : [`first rejected  ${report.firstRejected}`]),
-    `throughput      ${Math.round(report.sent / report.seconds)} ${what}/s acknowledged and durable`,
+    `throughput      ${Math.round(acknowledged / report.seconds)} ${what}/s acknowledged and durable`,
     `call latency    p50 ${p50.toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, max ${max.toFixed(1)} ms`,
   ]
 }

@@ -5,13 +5,11 @@
  *     {"kind":"owner","id":"42","owner":"9"}                                             by id
  *
  * It is what the record store has: marks that a job is about to persist (`thumbup.windowMs`) are missing. Beside a service
- * that writes, each page is of its own moment.
+ * that writes, each page is of its own moment. A file is written as a whole or not at all.
  */
-import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
-import { finished } from 'node:stream/promises'
 import { systemClock } from '../core/clock.ts'
+import type { BusinessConfig } from '../core/config.ts'
 import type { BusinessNumber, MarkKey } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
@@ -19,6 +17,7 @@ import { openMarkRecords } from '../stores/open-marks.ts'
 import { businessOf } from './business-of.ts'
 import { requireDataFolder } from './data-folder.ts'
 import { readSettings, type Flags } from './settings.ts'
+import { bytesIn, writeWholeFile } from './whole-file.ts'
 
 const PAGE = 1_000
 
@@ -30,12 +29,13 @@ export async function exportBusiness(
   say: (line: string) => void,
 ): Promise<void> {
   const config = readSettings(flags)
-  const { number } = businessOf(config, name)
+  const business = businessOf(config, name)
   requireDataFolder(config)
   const stores = await openMarkRecords(config, systemClock)
   try {
+    const records = stores.of(business.number)
     const { marks, owners } =
-      flags.out === undefined ? await writeAll(stores.of(number), number, out) : await writeFile(stores.of(number), number, flags.out)
+      flags.out === undefined ? await writeAll(records, business.number, out) : await writeFile(records, business, flags.out)
     say(`${name}: ${marks} marks and ${owners} owners of subjects`)
   } finally {
     await stores.close()
@@ -44,22 +44,26 @@ export async function exportBusiness(
 
 type Written = { marks: number; owners: number }
 
-async function writeFile(records: MarkRecords, business: BusinessNumber, path: string): Promise<Written> {
-  const file = createWriteStream(path)
-  const closed = finished(file)
-  // Whatever fails first says why; the other must not end the process unheard.
-  closed.catch(() => undefined)
-  try {
-    await once(file, 'open')
-    const written = await writeAll(records, business, file)
-    file.end()
-    await closed
-    return written
-  } catch (error) {
-    file.destroy()
-    if (!(error instanceof Error) || !('syscall' in error)) throw error
-    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be written: ${error.message}; name another file with --out`, { cause: error })
+/**
+ * Whoever exports a business that is being removed, or has been, may have its last copy in that file: it is replaced neither by
+ * nothing, nor by what a removal has left.
+ */
+async function writeFile(records: MarkRecords, { name, number, thumbup }: BusinessConfig, path: string): Promise<Written> {
+  const hasData = (await bytesIn(path)) > 0
+  if (hasData && thumbup.deleted) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${path} is left as it was: business "${name}" is deleted, and may have less by now; name another file with --out`,
+    )
   }
+  return writeWholeFile(path, async (out) => {
+    const written = await writeAll(records, number, out)
+    if (!hasData || written.marks + written.owners > 0) return written
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${path} is left as it was: business "${name}" has no marks and no owners to replace it with; name another file with --out`,
+    )
+  })
 }
 
 async function writeAll(records: MarkRecords, business: BusinessNumber, out: Writable): Promise<Written> {

@@ -9,6 +9,7 @@ import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
 import { makePlanner } from '../gateway/planner.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
+import { apiUrl } from './api-client.ts'
 
 export type PersistFlags = {
   out?: string
@@ -52,7 +53,7 @@ async function schemaOf({ url, schema, token }: PersistFlags): Promise<GraphQLSc
   if (schema !== undefined && url !== undefined) throw new TidemarkError('CONFIG_INVALID', 'give --schema or --url, not both')
   if (schema !== undefined) return readSchema(schema)
   if (url === undefined) return undefined
-  const api = apiUrl(url)
+  const api = apiUrl(url, '--url')
   return fetchApiSchema(api, { timeoutMs: TIMEOUT_MS, ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }) })
 }
 
@@ -63,12 +64,4 @@ function readSchema(file: string): GraphQLSchema {
   } catch (error) {
     throw new TidemarkError('CONFIG_INVALID', `--schema ${file} cannot be read as a schema: ${(error as Error).message}`, { cause: error })
   }
-}
-
-function apiUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new TidemarkError('CONFIG_INVALID', `--url "${text}" is not an address: write http://host:port`)
-  if (url.pathname === '/') url.pathname = '/graphql'
-  return url.href
 }

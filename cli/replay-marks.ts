@@ -5,20 +5,24 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { callApi, readMetrics } from './api-client.ts'
-import { describeSending, identityOf, sendInBatches, type Outcome } from './batch-sender.ts'
+import { describeSending, identityOf, sendInBatches, stopIfHopeless, type Outcome } from './batch-sender.ts'
 import { readInteractions } from './interactions.ts'
 import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { verifyMarks } from './replay-marks-verify.ts'
-import { metricsOfJob, type ReplayOptions } from './replay.ts'
-import { secretText } from './secret-text.ts'
+import { metricsOfJob, withAddresses, type ReplayOptions } from './replay.ts'
 
 const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
 const REGISTER = `mutation Register($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code message } }`
 
+const DIRTY = 'tidemark_dirty_marks'
+
+type Refusal = Pick<Outcome, 'code' | 'message'>
+
 export async function replayMarks(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
-  const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
+  const options = withAddresses(given)
   if (options.verifyOnly) return verify(file, options, print)
+  if (options.wait) await metricsOfJob(options.job ?? options.url, DIRTY)
   const addresses = options.job === undefined ? [options.url] : [options.url, options.job]
   const before = await figuresOf(addresses)
   const [early, ...late] = registrationsOf(await subjectsOf(file), options.business)
@@ -72,15 +76,16 @@ async function register(registrations: readonly WireRegistration[], options: Rep
   const identity = identityOf(options, 'subjects:register')
   for (let start = 0; start < registrations.length; start += options.batch) {
     const inputs = registrations.slice(start, start + options.batch)
-    await callApi(options.url, REGISTER, { inputs }, identity)
+    const { registerSubjects } = await callApi<{ registerSubjects: Refusal[] }>(options.url, REGISTER, { inputs }, identity)
+    stopIfHopeless(registerSubjects)
   }
 }
 
 /** Resolves when no mark waits to be persisted, no flush to be read, and no event to be sent. */
 async function waitUntilCounted(url: string): Promise<void> {
   for (;;) {
-    const metrics = await metricsOfJob(url, 'tidemark_dirty_marks')
-    const waiting = ['tidemark_dirty_marks', 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox']
+    const metrics = await metricsOfJob(url, DIRTY)
+    const waiting = [DIRTY, 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox']
     if (waiting.every((name) => metrics.get(name) === 0)) return
     await wait(500)
   }

@@ -6,7 +6,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { TidemarkError } from '../core/errors.ts'
 import { SCOPE_WRITE_ANY } from '../core/viewer.ts'
-import { callApi, readMetrics } from './api-client.ts'
+import { apiUrl, callApi, readMetrics } from './api-client.ts'
 import { describeSending, identityOf, sendInBatches, type Outcome, type SendReport } from './batch-sender.ts'
 import { readInteractions, type Interaction } from './interactions.ts'
 import { runWithProgressBar } from './progress-bar.ts'
@@ -44,12 +44,14 @@ export type WireReport = {
   device?: string
 }
 
+const DIRTY = 'tidemark_dirty_keys'
 const HEARTBEAT_MS = 15_000
 const REPORT = `mutation Replay($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }`
 
 export async function replay(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
-  const options = given.token === undefined ? given : { ...given, token: secretText(given.token, '--token') }
+  const options = withAddresses(given)
   if (options.verifyOnly) return verify(file, options, print)
+  if (options.wait) await metricsOfJob(options.job ?? options.url, DIRTY)
   const before = await readMetrics(options.url)
   const report = await runWithProgressBar(`Replaying ${file}`, (progress) => {
     let fraction = 0
@@ -65,6 +67,12 @@ export async function replay(file: string, given: ReplayOptions, print: (line: s
   const failed = (report.outcomes['REJECTED'] ?? 0) > 0
   if (!options.verify) return !failed
   return (await verify(file, options, print)) && !failed
+}
+
+/** With the paths of addresses, and a token that was in a file. */
+export function withAddresses(given: ReplayOptions): ReplayOptions {
+  const token = given.token === undefined ? undefined : secretText(given.token, '--token')
+  return { ...given, token, url: apiUrl(given.url, '--url'), job: given.job === undefined ? undefined : apiUrl(given.job, '--job') }
 }
 
 async function verify(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
@@ -115,13 +123,13 @@ async function sendAll(
 /** Resolves when neither dirty marks nor unread flush messages are left. */
 async function waitUntilQuiet(url: string): Promise<void> {
   for (;;) {
-    const metrics = await metricsOfJob(url, 'tidemark_dirty_keys')
-    if (metrics.get('tidemark_dirty_keys') === 0 && metrics.get('tidemark_log_lag_messages') === 0) return
+    const metrics = await metricsOfJob(url, DIRTY)
+    if (metrics.get(DIRTY) === 0 && metrics.get('tidemark_log_lag_messages') === 0) return
     await wait(500)
   }
 }
 
-/** A gateway that leaves the job to others does not know what waits: nobody should wait for it to say so. */
+/** A gateway that leaves the job to others does not know what waits: nobody should send, or wait, for it to say so. */
 export async function metricsOfJob(url: string, figure: string): Promise<Map<string, number>> {
   const metrics = await readMetrics(url)
   if (metrics.has(figure)) return metrics

@@ -60,7 +60,7 @@ function fromFile(named: string | undefined): ConfigSource {
       `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
     )
   }
-  return { name: path, values: withSupergraphPath(withSecretTexts(values ?? {}, dirname(path)), dirname(path)) }
+  return { name: path, values: withSupergraphPath(withSecretTexts(values, dirname(path)), dirname(path)) }
 }
 
 function parseYaml(path: string): unknown {
@@ -71,20 +71,19 @@ function parseYaml(path: string): unknown {
   }
 }
 
-/** Wherever a value is `{file: path}`, its text; the path is relative to the configuration file. */
-function withSecretTexts(values: object, folder: string): object {
-  const entries = Object.entries(values).map(([key, value]: [string, unknown]) => {
-    if (isFileReference(value)) return [key, readSecret(resolve(folder, value.file))]
-    return [key, typeof value === 'object' && value !== null && !Array.isArray(value) ? withSecretTexts(value, folder) : value]
-  })
-  return Object.fromEntries(entries)
+/** Wherever a value is `{file: path}`, in lists too, its text; the path is relative to the configuration file. */
+function withSecretTexts(value: unknown, folder: string): unknown {
+  if (isFileReference(value)) return readSecret(resolve(folder, value.file))
+  if (Array.isArray(value)) return value.map((each) => withSecretTexts(each, folder))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, each]: [string, unknown]) => [key, withSecretTexts(each, folder)]))
 }
 
 /** `server.supergraph` is relative to the configuration file, as the files of secrets are. */
-function withSupergraphPath(values: object, folder: string): object {
-  const { server } = values as { server?: { supergraph?: unknown } | null }
+function withSupergraphPath(values: unknown, folder: string): unknown {
+  const { server } = (values ?? {}) as { server?: { supergraph?: unknown } | null }
   if (typeof server?.supergraph !== 'string' || server.supergraph === '') return values
-  return { ...values, server: { ...server, supergraph: resolve(folder, server.supergraph) } }
+  return { ...(values as object), server: { ...server, supergraph: resolve(folder, server.supergraph) } }
 }
 
 function isFileReference(value: unknown): value is { file: string } {

@@ -8,20 +8,38 @@ import { TidemarkError } from '../core/errors.ts'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
+type Tls = { ca?: string | undefined; cert?: string | undefined; key?: string | undefined }
+type Server = { tls?: Tls | undefined }
+type Named = [setting: string, server: Server | undefined]
+type Stores = { redis?: (Server & { second?: Server | undefined }) | undefined; kafka?: Server | undefined; mysql?: Server | undefined }
+
 /** Throws CONFIG_INVALID with one sentence per mistake. */
-export function checkTls({ stores: { redis, kafka, mysql }, existence: { legacy } }: Config): void {
-  const servers = { 'stores.redis': redis, 'stores.kafka': kafka, 'stores.mysql': mysql, 'existence.legacy': legacy }
-  const mistakes = Object.entries(servers).flatMap(([section, settings]) => {
-    const { ca, cert, key } = settings?.tls ?? {}
-    const path = `${section}.tls`
-    return [
-      ...(ca === undefined || holdsCertificates(ca) ? [] : [`${path}.ca: ${NO_CERTIFICATE}`]),
-      ...(cert === undefined || holdsCertificates(cert) ? [] : [`${path}.cert: ${NO_CERTIFICATE}`]),
-      ...(key === undefined || isPrivateKey(key) ? [] : [`${path}.key: this is no private key: give one in PEM form, or {file: path}`]),
-      ...((cert === undefined) === (key === undefined) ? [] : [`${path}: a client certificate and its key belong together: give both`]),
-    ]
-  })
+export function checkTls({ stores, businesses, existence: { legacy } }: Config): void {
+  const servers: Named[] = [
+    ...serversOf(stores, 'stores'),
+    ['existence.legacy', legacy],
+    ...businesses.flatMap(({ name, thumbup }) => serversOf(thumbup.stores ?? {}, `businesses: ${name}: thumbup.stores`)),
+  ]
+  const mistakes = servers.flatMap(([section, server]) => tlsMistakes(server?.tls ?? {}, `${section}.tls`))
   if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
+}
+
+function serversOf({ redis, kafka, mysql }: Stores, under: string): Named[] {
+  return [
+    [`${under}.redis`, redis],
+    [`${under}.redis.second`, redis?.second],
+    [`${under}.kafka`, kafka],
+    [`${under}.mysql`, mysql],
+  ]
+}
+
+function tlsMistakes({ ca, cert, key }: Tls, path: string): string[] {
+  return [
+    ...(ca === undefined || holdsCertificates(ca) ? [] : [`${path}.ca: ${NO_CERTIFICATE}`]),
+    ...(cert === undefined || holdsCertificates(cert) ? [] : [`${path}.cert: ${NO_CERTIFICATE}`]),
+    ...(key === undefined || isPrivateKey(key) ? [] : [`${path}.key: this is no private key: give one in PEM form, or {file: path}`]),
+    ...((cert === undefined) === (key === undefined) ? [] : [`${path}: a client certificate and its key belong together: give both`]),
+  ]
 }
 
 const NO_CERTIFICATE = 'this is no certificate: give one in PEM form (-----BEGIN CERTIFICATE-----), or {file: path}'

@@ -19,6 +19,7 @@ type Path = readonly (string | number)[]
 /** Of these the value is never shown; urls may hold a password. */
 const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls(\.\d+)?|token)$/
 const SHOWN_MAX = 60
+const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
 
 /** `merged` is what was validated; `sources` in the order in which later ones win. */
 export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources: readonly ConfigSource[]): string[] {
@@ -26,15 +27,25 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => {
         const path = [...issue.path, key]
-        return `${path.join('.')} is not a setting: remove it, or see "Configuration" in README.md for the names${origin(path, sources)}`
+        return `${nameOf(path, merged)} is not a setting: remove it, or see "Configuration" in README.md for the names${origin(path, sources)}`
       })
     }
     const { path } = issue
     const value = valueAt(merged, path)
-    const name = path.join('.') || 'the configuration'
+    const name = nameOf(path, merged) || 'the configuration'
     if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
-    return [`${name}: ${shown(name, value)}${adviceOf(issue)}${origin(path, sources)}`]
+    return [`${name}: ${shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
   })
+}
+
+/** As mistakes of other kinds have it: a business by its name, where it has one that is no other's. */
+function nameOf(path: Path, merged: unknown): string {
+  const [section, , ...rest] = path
+  if (section !== 'businesses' || rest.length === 0 || rest[0] === 'name') return path.join('.')
+  const name = valueAt(merged, [...path.slice(0, 2), 'name'])
+  const all = valueAt(merged, ['businesses'])
+  const isIts = Array.isArray(all) && all.filter((_, at) => valueAt(all, [at, 'name']) === name).length === 1
+  return isIts && typeof name === 'string' && BUSINESS_NAME.test(name) ? `businesses: ${name}: ${rest.join('.')}` : path.join('.')
 }
 
 /** What to give; where the schema has words of its own, those. */

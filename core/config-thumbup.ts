@@ -9,7 +9,7 @@ import { count, DAY, MINUTE } from './config-values.ts'
 /** Under `thumbup` of a business. */
 export const businessThumbupSchema = z
   .object({
-    enabled: z.boolean().default(true).describe('Whether its subjects can be liked.'),
+    enabled: z.boolean().default(true).describe('Whether its subjects can be liked; where deleted is set, it says nothing.'),
     dislikes: z.boolean().default(true).describe('Whether they can be disliked; if not, DISLIKE is refused with DISLIKES_OFF.'),
     likesCap: count(10, 100_000)
       .default(1_000)
@@ -20,7 +20,7 @@ export const businessThumbupSchema = z
     marksMax: count(1, Number.MAX_SAFE_INTEGER)
       .optional()
       .describe(
-        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone, and nothing else.',
+        'Likes and dislikes this business may have stored; beyond it new ones are refused with QUOTA_EXCEEDED; what stands may be repeated, changed and undone, and nothing else. What is stored is summed up 5,000 subjects a second, so that some more are taken before it has an effect.',
       ),
     stores: z
       .object({
@@ -44,7 +44,9 @@ const windowSchema = {
   aggregatorKeysMax: count(1, 10_000_000).default(1_000_000).describe('Keys all regions may hold together; more are left to the sweeper.'),
   windowMs: count(0, 600_000)
     .default(10_000)
-    .describe('Milliseconds that a job collects before it persists, in one step: a subject has one update of its counts per window.'),
+    .describe(
+      'Milliseconds that a job collects before it persists, in one step: a subject has one update of its counts per window. Others see a mark after flushAgeMaxMs and one or two windows.',
+    ),
   windowKeysMax: count(1, 10_000_000).default(200_000).describe('Keys a window may hold before it is persisted early.'),
   persistKeysMax: count(1, 100_000).default(20_000).describe('Keys one transaction takes.'),
 }
@@ -53,7 +55,11 @@ const windowSchema = {
 export const thumbupSchema = z
   .object({
     ...windowSchema,
-    sweepAfterMs: count(1, DAY).default(MINUTE).describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
+    sweepAfterMs: count(1, DAY)
+      .optional()
+      .describe(
+        'Age in milliseconds at which a dirty mark that no flush carried is swept. Default: a minute, or twice flushAgeMaxMs and two windows if that is more.',
+      ),
     sweepEveryMs: count(1, DAY).default(15_000).describe('Milliseconds between two sweeps.'),
     publishEveryMs: count(1, DAY).default(2_000).describe('Milliseconds between two looks for events that have not reached the log.'),
     futureMaxMs: count(0, DAY)
@@ -82,7 +88,9 @@ export const thumbupSchema = z
       .describe('Milliseconds for which a process serves the counts of a hot subject by itself; 0: never.'),
     hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Bytes of memory for counts a process keeps by itself.'),
     changes: feedSchema.default({}),
-    countsWindowMs: count(10, 600_000).default(1_000).describe('Milliseconds between two events of a subscription to counts.'),
+    countsWindowMs: count(10, 600_000)
+      .default(1_000)
+      .describe('Milliseconds between two events of a subscription to counts: so much later, at most, it tells a change.'),
     recordReadsPerSecondMax: count(1, 1_000_000)
       .default(2_000)
       .describe(
@@ -90,6 +98,12 @@ export const thumbupSchema = z
       ),
   })
   .strict()
+  .transform((thumbup) => ({ ...thumbup, sweepAfterMs: thumbup.sweepAfterMs ?? Math.max(MINUTE, 2 * persistedWithinMs(thumbup)) }))
+
+/** How long a mark waits to be persisted, if a flush carries it: one that comes right after a window of its partition waits for the next. */
+function persistedWithinMs({ flushAgeMaxMs, windowMs }: { flushAgeMaxMs: number; windowMs: number }): number {
+  return flushAgeMaxMs + 2 * windowMs
+}
 
 export type ThumbupConfig = z.infer<typeof thumbupSchema>
 export type BusinessThumbup = z.infer<typeof businessThumbupSchema>
@@ -102,12 +116,18 @@ export const THUMBUP_TYPES = [
 ]
 
 /** Relations between values, each with its reason. */
-export function thumbupMistakes(thumbup: ThumbupConfig): string[] {
+export function thumbupMistakes(thumbup: ThumbupConfig, stores: Pick<z.infer<typeof storesSchema>, 'mysql'>): string[] {
   const mistakes: string[] = []
-  const { sweepAfterMs, flushAgeMaxMs, windowMs, aggregatorKeysMax, flushKeysMax } = thumbup
-  if (sweepAfterMs <= flushAgeMaxMs + 2 * windowMs) {
+  const { feed } = thumbup.changes
+  if (feed !== 'events' && stores.mysql === undefined) {
     mistakes.push(
-      `thumbup.sweepAfterMs (${sweepAfterMs}) must exceed thumbup.flushAgeMaxMs and two windows (${flushAgeMaxMs + 2 * windowMs}), or every mark is persisted twice`,
+      `thumbup.changes.feed: ${feed} follows a database of the distributed shape, and the embedded stores have none: leave it out, or set stores.redis, kafka and mysql`,
+    )
+  }
+  const { sweepAfterMs, aggregatorKeysMax, flushKeysMax } = thumbup
+  if (sweepAfterMs <= persistedWithinMs(thumbup)) {
+    mistakes.push(
+      `thumbup.sweepAfterMs (${sweepAfterMs}) must exceed thumbup.flushAgeMaxMs and two of thumbup.windowMs (${persistedWithinMs(thumbup)}), or every mark is persisted twice: raise it, or leave it out`,
     )
   }
   if (aggregatorKeysMax < flushKeysMax) {
@@ -135,8 +155,9 @@ export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<ty
         mistakes.push(`${place} is empty: give redis, mysql or both, or leave it out`)
       continue
     }
-    if (own.data === undefined || own.redis !== undefined || own.mysql !== undefined)
-      mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
+    if (own.redis === undefined && own.mysql === undefined) {
+      if (own.data === undefined) mistakes.push(`${place} is empty: give data, a folder of its own, or leave it out`)
+    } else mistakes.push(`${place}: redis and mysql are for the distributed shape: give data, a folder of its own`)
     if (own.data === undefined) continue
     const holder = folders.get(resolve(own.data))
     if (holder !== undefined) mistakes.push(`${place}.data is that of ${holder}: give it a folder of its own`)

@@ -37,7 +37,8 @@ export function readOperation(
   } catch (error) {
     // What makes the parser run out of its stack is no GraphQLError.
     if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
-    return { errors: [withCode(error as GraphQLError, isTokenLimit(error) ? 'OPERATION_TOO_LARGE' : 'GRAPHQL_PARSE_FAILED')] }
+    if (isTokenLimit(error)) return { errors: [tooManyTokens(error, options.tokensMax)] }
+    return { errors: [withCode(error as GraphQLError, 'GRAPHQL_PARSE_FAILED')] }
   }
   const operation = pickOperation(document, operationName)
   if (operation instanceof GraphQLError) return { errors: [operation] }
@@ -109,7 +110,17 @@ export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
   return new GraphQLError(error.message, { nodes, source, positions, path, originalError, extensions: { ...extensions, code } })
 }
 
-function isTokenLimit(error: unknown): boolean {
+/** graphql-js says only that it has stopped. */
+function tooManyTokens({ source, positions }: GraphQLError, tokensMax: number): GraphQLError {
+  const sentence = `The document has more than ${tokensMax} tokens: send ids, inputs and other values as variables, and what is left in several requests.`
+  return new GraphQLError(sentence, {
+    source: source ?? null,
+    positions: positions ?? null,
+    extensions: { code: 'OPERATION_TOO_LARGE' satisfies ErrorCode },
+  })
+}
+
+function isTokenLimit(error: unknown): error is GraphQLError {
   // graphql-js has no code for it; its message is "Syntax Error: Document contains more that 5000 tokens. Parsing aborted."
   return error instanceof GraphQLError && error.message.endsWith('tokens. Parsing aborted.')
 }

@@ -40,6 +40,9 @@ function write(name: string, text: string): string {
   return path
 }
 
+/** What the viewer did with the video 5. */
+const READ = '{ viewerHistory(first: 1) { edges { node { oid } } } thumbups(business: "video", ids: ["5"]) { viewerMark } }'
+
 const rowsOf = async (path: string) => {
   const rows = []
   for await (const row of readInteractions(path)) rows.push(row)
@@ -141,21 +144,42 @@ describe('replay', () => {
     expect(marks.status).toBe(1)
   })
 
-  test('nobody waits for a process without a job to say that everything is persisted', async () => {
-    const stranger = createServer((_, response) => response.end('up 1\n')).listen(0, '127.0.0.1')
-    await once(stranger, 'listening')
-    const job = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
-    const { status, error } = await run('replay', path, '--url', service.url, '--job', job)
-    stranger.close()
-    expect(error).toMatch(/CONFIG_INVALID: .* has no tidemark_dirty_keys: give the address of a job with --job/)
+  test.each([['tidemark_dirty_keys'], ['tidemark_dirty_marks', '--marks']])(
+    'a process without a job, which could never say that everything is persisted (%s), is told before anything is sent',
+    async (figure, ...more) => {
+      const stranger = createServer((_, response) => response.end('up 1\n')).listen(0, '127.0.0.1')
+      await once(stranger, 'listening')
+      const job = `http://127.0.0.1:${(stranger.address() as AddressInfo).port}`
+      const unsent = write('unwaited.tsv', 'viewer\tsubject\ttime\nunwaited\t5\t1000000000\n')
+      const { status, out, error } = await run('replay', unsent, '--url', service.url, '--job', job, '--verify', ...more)
+      stranger.close()
+      expect(error).toContain(`has no ${figure}: give the address of a job with --job`)
+      expect({ status, out }).toEqual({ status: 1, out: '' })
+      const { data } = await ask(service.url, 'unwaited', READ)
+      expect(data).toEqual({ viewerHistory: { edges: [] }, thumbups: [{ viewerMark: 'NONE' }] })
+    },
+  )
+
+  test('says why a report was rejected, once', async () => {
+    const rejected = write('rejected.tsv', `viewer\tsubject\ttime\n1\t${'5'.repeat(65)}\t1000000000\n1\t${'6'.repeat(65)}\t1000000000\n`)
+    const { status, out } = await run('replay', rejected, '--url', service.url, '--no-wait')
+    expect(out).toMatch(/2 REJECTED/)
+    expect(out.match(/first rejected {2}ID_INVALID: /g)).toHaveLength(1)
+    expect(out).toMatch(/throughput +0 reports\/s acknowledged/)
     expect(status).toBe(1)
   })
 
-  test('says why a report was rejected, once', async () => {
-    const { status, out } = await run('replay', path, '--url', service.url, '--no-wait', '--business', 'nope')
-    expect(out).toMatch(/300 REJECTED/)
-    expect(out.match(/first rejected {2}BUSINESS_UNKNOWN: business "nope" is not configured/g)).toHaveLength(1)
-    expect(status).toBe(1)
+  test.each([[[]], [['--marks']]])('a business that is not there ends it at once %j', async (more: string[]) => {
+    const { status, out, error } = await run('replay', path, '--url', service.url, '--no-wait', '--business', 'nope', ...more)
+    expect(error).toMatch(/^BUSINESS_UNKNOWN: business "nope" is not configured/)
+    expect({ status, out }).toEqual({ status: 1, out: '' })
+  })
+
+  test.each([[[]], [['--marks']]])('the path of the API may be left out of its address %j', async (more: string[]) => {
+    const rows = write('origin.tsv', 'viewer\tsubject\ttime\norigin\t5\t1000000000\n')
+    const { status, out } = await run('replay', rows, '--url', new URL(service.url).origin, '--no-wait', ...more)
+    expect(out).toContain('1 ACCEPTED')
+    expect(status).toBe(0)
   })
 
   test('a service that is not there and a file that is not there end with a sentence', async () => {

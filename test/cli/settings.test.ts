@@ -74,6 +74,40 @@ describe('mistakes', () => {
   })
 })
 
+describe('the stores of one business', () => {
+  const common = 'stores: { redis: { urls: ["redis://a"] }, kafka: { brokers: ["b:1"] }, mysql: { url: "mysql://c/d" } }'
+  const withStores = (stores: string) =>
+    `${common}\nbusinesses: [{ number: 1, name: article, entity: Article, thumbup: { stores: ${stores} } }]`
+
+  test('have their secrets from files, relative to the configuration', () => {
+    write('article.pw', 'of-the-article\n')
+    makeCertificate()
+    const tls = 'tls: { ca: { file: ca.pem }, cert: { file: ca.pem }, key: { file: key.pem } }'
+    const mysql = `mysql: { url: "mysql://u@article/own", password: { file: article.pw }, ${tls} }`
+    const redis = `redis: { urls: ["redis://article"], second: { urls: ["redis://other"], password: { file: article.pw } } }`
+    const own = settings({}, withStores(`{ ${mysql}, ${redis} }`)).businesses[0]?.thumbup.stores
+    expect(own?.mysql?.password).toBe('of-the-article')
+    expect(own?.redis?.second?.password).toBe('of-the-article')
+    expect(own?.mysql?.tls?.ca).toContain('BEGIN CERTIFICATE')
+    expect(own?.mysql?.tls?.key).toContain('PRIVATE KEY')
+  })
+
+  test('a secret file that is not there is named', () => {
+    expect(mistakes({}, withStores('{ mysql: { url: "mysql://u@article/own", password: { file: nowhere.pw } } }'))[0]).toContain(
+      `the secret file ${join(folder, 'nowhere.pw')} cannot be read`,
+    )
+  })
+
+  test('have certificates that are such, or are named', () => {
+    const own = 'redis: { urls: ["redis://article"], tls: { ca: garbage }, second: { urls: ["redis://other"], tls: { key: garbage } } }'
+    expect(mistakes({}, withStores(`{ ${own} }`))).toEqual([
+      expect.stringContaining('businesses: article: thumbup.stores.redis.tls.ca: this is no certificate'),
+      expect.stringContaining('businesses: article: thumbup.stores.redis.second.tls.key: this is no private key'),
+      expect.stringContaining('businesses: article: thumbup.stores.redis.second.tls: a client certificate and its key belong together'),
+    ])
+  })
+})
+
 describe('the environment', () => {
   test('sets users, mechanism, Cluster and TLS', () => {
     const { stores } = settings({

@@ -1,6 +1,6 @@
 /** Commands about businesses, on the embedded stores: recounting, export, deletion, and what is left. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -122,6 +122,15 @@ describe('beside no service', () => {
     expect((await run('reconcile', '--business', 'nobody')).error).toMatch(/^BUSINESS_UNKNOWN/)
   })
 
+  test('an export without a mark or an owner replaces no file', async () => {
+    const path = join(folder, 'comic.jsonl')
+    expect(await run('export-business', 'comic', '--out', path)).toMatchObject({ status: 0 })
+    writeFileSync(path, 'an earlier export')
+    const { status, error } = await run('export-business', 'comic', '--out', path)
+    expect({ status, error }).toEqual({ status: 1, error: expect.stringContaining('is left as it was: business "comic" has no marks') })
+    expect(readFileSync(path, 'utf8')).toBe('an earlier export')
+  })
+
   test('business-left says what a business has that is not deleted', async () => {
     const { status, out } = await run('business-left', 'article')
     expect(status).toBe(0)
@@ -184,6 +193,14 @@ test.each(['article', 'comic'])(
     expect(out).toContain('events          0\n')
     expect(out).toContain(`nothing is left of business "${name}"`)
     expect((await run('export-business', name)).out).toBe('')
+    const copy = join(folder, 'copy.jsonl')
+    writeFileSync(copy, 'the last copy')
+    const again = await run('export-business', name, '--out', copy)
+    expect(again).toMatchObject({
+      status: 1,
+      error: expect.stringMatching(/^CONFIG_INVALID: .* is left as it was: business "\w+" is deleted/),
+    })
+    expect(readFileSync(copy, 'utf8')).toBe('the last copy')
     expect(exported((await run('export-business', 'video')).out)).toEqual(before)
     expect((await run('reconcile')).status).toBe(0)
   },

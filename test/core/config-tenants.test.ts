@@ -39,6 +39,12 @@ test('what is of the other shape is refused', () => {
   ])
 })
 
+test('stores without anything in them are told to be empty, and not to be of the other shape', () => {
+  expect(tenantMistakes([tenant('article', {})], common)).toEqual([
+    'businesses: article: thumbup.stores is empty: give data, a folder of its own, or leave it out',
+  ])
+})
+
 /** What is wrong with these own stores of the businesses `article` and `comic`. */
 function mistakesOf(...own: object[]): string[] {
   const businesses = own.map((stores, at) => ({

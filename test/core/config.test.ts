@@ -45,6 +45,29 @@ describe('configuration', () => {
     expect(mistakes.some((each) => each.startsWith('history.timelineCap: '))).toBe(true)
   })
 
+  test('a mistake in a business is told by its name, and by its place where it has none of its own', () => {
+    const video = { number: 1, name: 'video', entity: 'Video' }
+    const article = { number: 2, name: 'article', entity: 'Article', thumbup: { likesCap: 1, stores: { mysql: { url: 'hidden' } } } }
+    const told = mistakesOf({ businesses: [video, { ...article, colour: 'red' }] })
+    expect(told).toEqual([
+      expect.stringMatching(/^businesses: article: thumbup.likesCap: 1 is not possible: give at least 10 \(/),
+      expect.stringMatching(/^businesses: article: thumbup.stores.mysql.url: write mysql:/),
+      expect.stringMatching(/^businesses: article: colour is not a setting/),
+    ])
+    expect(told.join()).not.toContain('hidden')
+    const unnamed = mistakesOf({ businesses: [{ ...article, name: 'Article!' }, { ...article, name: 'video' }, video] })
+    expect(unnamed).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^businesses.0.name: /), expect.stringMatching(/^businesses.1.thumbup.likesCap: /)]),
+    )
+  })
+
+  test('a change feed of a database is refused where there is none', () => {
+    const thumbup = { changes: { feed: 'binlog' } }
+    const stores = { redis: { urls: ['redis://a'] }, kafka: { brokers: ['b:1'] }, mysql: { url: 'mysql://c/d' } }
+    expect(mistakesOf({ thumbup })).toEqual([expect.stringMatching(/^thumbup.changes.feed: binlog follows a database of the distributed/)])
+    expect(mistakesOf({ thumbup, stores })).toEqual([])
+  })
+
   test.each([
     [{ history: { sweepAfterMs: 1_000 } }, 'every key is persisted twice'],
     [{ history: { aggregatorKeysMax: 10 } }, 'no flush is ever full'],

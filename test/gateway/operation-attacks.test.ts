@@ -81,6 +81,12 @@ const ATTACKS: Attack[] = [
     code: 'OPERATION_TOO_LARGE',
     message: 'literal of 500 levels',
   },
+  {
+    name: 'long: a list of 6,000 literals',
+    query: `{ a(ids: [${range(6_000, (i) => `${i}`)}]) }`,
+    code: 'OPERATION_TOO_LARGE',
+    message: 'has more than 5000 tokens: send ids, inputs and other values as variables',
+  },
   { name: 'deep: 20,000 braces', query: '{a'.repeat(20_000), code: 'OPERATION_TOO_LARGE' },
   { name: 'wide: 2,000 fields', query: `{ ${range(2_000, () => 'a')} }`, code: 'OPERATION_TOO_LARGE', message: '2000 fields' },
   { name: 'wide: 200,000 fields', query: `{ ${'a '.repeat(200_000)} }`, code: 'OPERATION_TOO_LARGE' },

@@ -44,8 +44,19 @@ describe('the schema of thumbup', () => {
 
   test('settings that would persist every mark twice, or never fill a flush, are refused with the reason', () => {
     expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 10_000 } })).toThrow('thumbup.sweepAfterMs (10000) must exceed')
+    expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 120_000, windowMs: 60_000 } })).toThrow(
+      '(121000), or every mark is persisted twice: raise',
+    )
     expect(() => thumbupConfig({ thumbup: { aggregatorKeysMax: 5, flushKeysMax: 6 } })).toThrow('or no flush is ever full')
     expect(() => thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Thumbup' }] })).toThrow("a type of Tidemark's own")
+  })
+
+  test('the age at which marks are swept follows windows that are longer, unless it is set', () => {
+    const swept = (thumbup: object) => thumbupConfig({ thumbup }).thumbup.sweepAfterMs
+    expect(swept({})).toBe(60_000)
+    expect(swept({ windowMs: 60_000 })).toBe(242_000)
+    expect(swept({ windowMs: 600_000, flushAgeMaxMs: 3_600_000 })).toBe(9_600_000)
+    expect(swept({ windowMs: 60_000, sweepAfterMs: 122_000 })).toBe(122_000)
   })
 
   test('a partner’s entities get their counts and marks through the gateway, and scopes are asked for there', async () => {
