@@ -309,7 +309,9 @@ export function makeSeenOperator(seed: number, world: OperatorWorld) {
     },
     /** It is quiet: what was begun is done. */
     finish(): void {
-      if (phase === 'listing' && runs.size === 0 && lines.length > 0) begin()
+      if (phase !== 'listing' || runs.size > 0) return
+      if (lines.length > 0) begin()
+      else phase = 'moving'
     },
     /** Whoever runs with another shape of the ring does so no longer. */
     killAll: () => runs.forEach(kill),
