@@ -1,5 +1,5 @@
 /** How far a listing of viewers came, in a file: so that one that was killed goes on there. Replaced as a whole, so never half-written. */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { TidemarkError } from '../core/errors.ts'
 
@@ -13,9 +13,10 @@ export type Place = {
 
 export type PlaceKeeper = { line: number; put(line: number): void }
 
-/** Without a file nothing is kept. Throws CONFIG_INVALID for one of another migration. */
+/** Without a file nothing is kept. Throws CONFIG_INVALID for one of another migration, or that cannot be written: before anything is done. */
 export function keepPlace(file: string | undefined, users: string, businesses: readonly number[]): PlaceKeeper {
   if (file === undefined) return { line: 0, put() {} }
+  if (file === '') throw new TidemarkError('CONFIG_INVALID', '--resume names no file: name one, or leave it out')
   const own = { users: basename(users), businesses }
   const found = readPlace(file)
   if (found !== undefined && (found.users !== own.users || String(found.businesses) !== String(businesses))) {
@@ -24,12 +25,31 @@ export function keepPlace(file: string | undefined, users: string, businesses: r
       `--resume ${file} is of another migration (${found.users}, businesses ${found.businesses.join(', ')}): name another file, or remove it to begin`,
     )
   }
+  writing(file, () => {
+    writeFileSync(`${file}.new`, '')
+    rmSync(`${file}.new`)
+  })
   return {
     line: found?.line ?? 0,
     put(line) {
-      writeFileSync(`${file}.new`, JSON.stringify({ ...own, line }))
-      renameSync(`${file}.new`, file)
+      writing(file, () => {
+        writeFileSync(`${file}.new`, JSON.stringify({ ...own, line }))
+        renameSync(`${file}.new`, file)
+      })
     },
+  }
+}
+
+/** Whoever lost the disk on the way begins again where the file says, or without one: who is listed twice is folded in once. */
+function writing(file: string, write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `--resume ${file} cannot be written (${(error as Error).message}): name a file in a folder that exists and may be written to`,
+      { cause: error },
+    )
   }
 }
 

@@ -234,13 +234,18 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
       [['--users', users, '--business', 'comic'], 'CONFIG_INVALID: business "comic" is not one of existence.legacy.businesses'],
       [['--users', users, '--resume', write('other.json', '{"users":"a.txt","businesses":[1],"line":5}')], 'is of another migration'],
       [['--users', users, '--resume', write('torn.json', '{"users"')], 'does not say how far a migration came'],
+      [['--users', users, '--resume', join('nowhere', 'place.json')], 'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT'],
+      [['--users', users, '--resume', ''], 'CONFIG_INVALID: --resume names no file'],
     ]
     writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))
     mistakes.push([['--users', 'torn.gz'], 'CONFIG_INVALID: torn.gz cannot be read'])
     for (const [flags, sentence, settings] of mistakes) {
       const { status, error } = await run([...flags, '--no-wait'], settings)
       expect(error, flags.join(' ')).toContain(sentence)
+      expect(error).not.toContain('    at ')
       expect(status).toBe(1)
     }
+    // Nothing was done before the mistake was found.
+    expect(await run(['--users', users, '--dry-run'])).toMatchObject({ status: 0 })
   })
 })
