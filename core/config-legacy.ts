@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { tlsSchema } from './config-stores.ts'
 import { count } from './config-values.ts'
+import { unknownParts } from './legacy-key.ts'
 
 export const LEGACY_SCORES = ['ms', 'seconds', 'none'] as const
 export const LEGACY_KEY = 'played:{business}:{viewer}'
@@ -20,8 +21,16 @@ export const legacySchema = z
       .string()
       .max(512)
       .refine((key) => key.includes('{viewer}'), 'write {viewer} where the id of the viewer stands')
+      .superRefine((key, mistakes) => {
+        const [unknown] = unknownParts(key)
+        if (unknown === undefined) return
+        const message = `${unknown} stands for nothing: write {viewer}, {business} or {number}; if keys have these braces themselves, {${unknown}}`
+        mistakes.addIssue({ code: 'custom', message })
+      })
       .default(LEGACY_KEY)
-      .describe("The key of a viewer's sorted set: {viewer}, {business} (its name) and {number} (its number) are filled in."),
+      .describe(
+        "The key of a viewer's sorted set: {viewer}, {business} (its name) and {number} (its number) are filled in; braces of the keys themselves are written twice.",
+      ),
     businesses: z
       .array(z.string())
       .min(1)

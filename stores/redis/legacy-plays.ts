@@ -8,6 +8,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { ID_BYTES_MAX } from '../../core/keys.ts'
+import { legacyKey } from '../../core/legacy-key.ts'
 import type { LegacyKind, LegacyPage, LegacyPlay, LegacyPlays } from '../legacy-plays.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import { connect } from './connection.ts'
@@ -34,15 +35,8 @@ export function openRedisLegacyPlays({ key, score, names, ...server }: RedisLega
   const connection = connect({ retryMaxMs: RETRY_MAX_MS, ...given(server) })
   const unit = score === 'seconds' ? 1_000 : 1
 
-  /** By replacement functions, so that a `$` in an id is one. */
-  function keyOf(viewer: ViewerId, business: BusinessNumber): string {
-    const parts: Record<string, string> = {
-      '{viewer}': viewer,
-      '{business}': names.get(business) ?? String(business),
-      '{number}': String(business),
-    }
-    return key.replace(/\{(?:viewer|business|number)\}/g, (part) => parts[part] ?? part)
-  }
+  const keyOf = (viewer: ViewerId, business: BusinessNumber): string =>
+    legacyKey(key, { viewer, business: names.get(business) ?? String(business), number: String(business) })
 
   /** For sentences: a log leaves the viewer out of them. */
   function nameOf(viewer: ViewerId, business: BusinessNumber): string {

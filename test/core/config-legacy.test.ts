@@ -18,6 +18,9 @@ describe('the settings of the legacy store', () => {
 
   test.each([
     [{ key: 'played:{mid}' }, 'existence.legacy.key: '],
+    [{ key: 'played:{business}:{viewer}:{foo}' }, 'existence.legacy.key: {foo} stands for nothing: write {viewer}, {business} or {number}'],
+    [{ key: '{}:{number}:{viewer}' }, '{} stands for nothing'],
+    [{ key: '{{viewer}}:{bussiness}' }, '{bussiness} stands for nothing'],
     [{ key: 'played:{viewer}' }, 'existence.legacy.key "played:{viewer}" is the same for all businesses'],
     [{ businesses: ['vidoe'] }, 'existence.legacy.businesses: "vidoe" is not configured: use video, article, comic'],
     [{ score: 'days' }, 'existence.legacy.score: '],
@@ -31,6 +34,10 @@ describe('the settings of the legacy store', () => {
   test('a key without the business is right for one business', () => {
     const { existence, businesses } = configOf({ key: 'p:{viewer}', businesses: ['article'] })
     expect(existence.legacy && legacyBusinesses(existence.legacy, businesses).map(({ number }) => number)).toEqual([2])
+  })
+
+  test.each(['{{viewer}}:{number}', '{{feed}}:{business}:{viewer}', 'p:{u:{viewer}}:{business}'])('a key may have braces of its own: %s', (key) => {
+    expect(configOf({ key }).existence.legacy?.key).toBe(key)
   })
 
   test('may come from the environment, and its certificates are looked at', () => {

@@ -56,6 +56,7 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     expect(open().keyOf('$&{viewer}', 1)).toBe('played:video:$&{viewer}')
     expect(open({ key: '{{viewer}}:{number}:{viewer}' }).keyOf('7', 2)).toBe('{7}:2:7')
     expect(open().keyOf('7', 9)).toBe('played:9:7')
+    expect(open({ key: '{{feed}}:{u:{viewer}}:{business}' }).keyOf('7', 1)).toBe('{feed}:{u:7}:video')
   })
 
   test('answers what is in a set, what is not, and whether there is one', async () => {
