@@ -5,8 +5,10 @@ import { isTidemarkError } from '../core/errors.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import { MARK_MONTH, decodeMark } from '../core/migration-mark.ts'
 import { measureFilter } from '../core/seen-filter.ts'
-import { beginningOf } from '../core/time-ring.ts'
-import type { StoredFilter } from '../stores/seen-records.ts'
+import { monthText } from '../core/time-ring.ts'
+import type { QuarantinedFilter, StoredFilter } from '../stores/seen-records.ts'
+
+const ASIDE_MAX = 100
 
 export async function inspectSeen(
   { hot, records }: Pick<SeenStores, 'hot' | 'records'>,
@@ -21,11 +23,19 @@ export async function inspectSeen(
     if (issued.length + staged.length > 0) print(`${name}: ${issued.length} served lately, ${staged.length} played and not yet folded`)
   })
   const [filters = []] = await records.listFilters([viewer])
+  const aside = await records.listQuarantined(ASIDE_MAX, viewer)
   for (const { month, filter, version } of filters) {
     if (month === MARK_MONTH) print(`moved from the legacy store: ${[...decodeMark(filter).keys()].map(nameOf).join(', ') || 'not known'}`)
-    else print(`filter of ${new Date(beginningOf(month)).toISOString().slice(0, 7)}: ${wordsOf(filter)}, version ${version}`)
+    else print(`filter of ${monthText(month)}: ${wordsOf(filter)}, version ${version}`)
   }
-  if (filters.length === 0 && seen.every(({ issued, staged }) => issued.length + staged.length === 0)) print('nothing seen')
+  for (const each of aside) print(`was damaged and set aside: ${sentenceOfAside(each)}`)
+  if (filters.length === 0 && aside.length === 0 && seen.every(({ issued, staged }) => issued.length + staged.length === 0)) print('nothing seen')
+}
+
+/** What stands in its place is what could be made anew. */
+export function sentenceOfAside({ month, filter, version, reason }: QuarantinedFilter): string {
+  const what = month === MARK_MONTH ? 'what was noted of the move from the legacy store' : `filter of ${monthText(month)}`
+  return `${what}, version ${version}, ${filter.length} bytes: ${reason || 'the reason is damaged too'}`
 }
 
 function wordsOf(filter: StoredFilter['filter']): string {

@@ -7,11 +7,12 @@ import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { readTimeline } from '../subgraphs/history/timeline.ts'
 import { requireDataFolder } from './data-folder.ts'
-import { inspectSeen } from './inspect-seen.ts'
+import { inspectSeen, sentenceOfAside } from './inspect-seen.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
 const LINES_MAX = 50
+const ASIDE_MAX = 20
 
 export async function inspect(what: string, id: string | undefined, flags: Flags, print: (line: string) => void): Promise<void> {
   const config = readSettings(flags)
@@ -32,6 +33,11 @@ async function inspectStores(stores: OpenStores, print: (line: string) => void):
   print(`dirty marks     ${await stores.hot.countDirty()}`)
   print(`flush messages  ${await stores.log.lag()} not yet persisted`)
   print(`play messages   ${await stores.seen.log.lag()} not yet staged`)
+  const count = await stores.seen.records.countQuarantined()
+  print(`filters         ${count} were damaged, and are kept as they were`)
+  const aside = await stores.seen.records.listQuarantined(ASIDE_MAX)
+  for (const each of aside) print(`  viewer ${each.viewer}: ${sentenceOfAside(each)}`)
+  if (count > aside.length) print(`  … and ${count - aside.length} more`)
 }
 
 async function inspectViewer(

@@ -53,8 +53,10 @@ export interface SeenRecords {
    * is stored now. True if it was set aside.
    */
   quarantineFilter(key: FilterKey, version: number, reason: string, rebuilt?: Buffer): Promise<boolean>
-  /** Up to `limit` that were set aside, in any order. */
-  listQuarantined(limit: number): Promise<QuarantinedFilter[]>
+  /** Up to `limit` that were set aside and are not purged yet, in any order; of one viewer, if one is given. */
+  listQuarantined(limit: number, viewer?: ViewerId): Promise<QuarantinedFilter[]>
+  /** How many were set aside and are not purged yet. */
+  countQuarantined(): Promise<number>
   /**
    * Removes up to `limit` filters that expired at or before this moment, and what was set aside of them. Returns how many
    * went; 0 = done. What was purged begins again at version 1: months expire long after the last play that is let in.

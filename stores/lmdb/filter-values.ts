@@ -42,7 +42,7 @@ export function readFilterKey(key: Buffer): FilterKey {
   return { viewer: unpackId(key, 0), month: key.readUInt16BE(packedIdLength(key, 0)) }
 }
 
-/** All months of a viewer. */
+/** All months of a viewer, also of what was set aside. */
 export function viewerRange(viewer: string): { start: Buffer; end: Buffer } {
   const end = Buffer.concat([filterKeyBytes({ viewer, month: 0xffff }), Buffer.from([0])])
   return { start: filterKeyBytes({ viewer, month: 0 }), end }

@@ -57,7 +57,8 @@ export function openLmdbSeenRecords(environment: Environment): SeenRecords {
     putFilters: (writes) => calling(() => environment.write(() => writes.map((write) => putOne(tables, write)))),
     quarantineFilter: (key, version, reason, rebuilt) =>
       calling(() => environment.write(() => setAside(tables, key, version, reason, rebuilt))),
-    listQuarantined: (limit) => reading(() => listAside(tables, limit)),
+    listQuarantined: (limit, viewer) => reading(() => listAside(tables, limit, viewer)),
+    countQuarantined: () => reading(() => tables.quarantined.getKeysCount()),
     purgeExpired: (expiredBefore, limit) =>
       calling(() => environment.writeToFree(() => purgeSome(tables, expiredBefore, Math.min(limit, PURGED_PER_WRITE)))),
     measureFilters: () => calling(() => measure(environment, tables)),
@@ -111,9 +112,10 @@ function setAside(tables: SeenTables, { viewer, month }: FilterKey, version: num
   return true
 }
 
-function listAside(tables: SeenTables, limit: number): QuarantinedFilter[] {
+function listAside(tables: SeenTables, limit: number, viewer: string | undefined): QuarantinedFilter[] {
   if (limit <= 0) return []
-  return [...tables.quarantined.getRange({ limit })].map(({ key, value }) => decodeQuarantined(key, value))
+  const range = viewer === undefined ? {} : viewerRange(viewer)
+  return [...tables.quarantined.getRange({ ...range, limit })].map(({ key, value }) => decodeQuarantined(key, value))
 }
 
 function purgeSome(tables: SeenTables, expiredBefore: number, limit: number): number {

@@ -22,6 +22,7 @@ import type { MysqlFigures } from './record-store.ts'
 import { idOf } from './rows.ts'
 import {
   MEASURE_FILTERS,
+  COUNT_QUARANTINED,
   copyToQuarantine,
   deleteExpiredOf,
   lockFilters,
@@ -132,8 +133,8 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
       })
     },
 
-    async listQuarantined(limit) {
-      const { rows } = await database.send(selectQuarantined(Math.max(0, limit)))
+    async listQuarantined(limit, whose) {
+      const { rows } = await database.send(selectQuarantined(Math.max(0, limit), whose === undefined ? undefined : idLiteral(whose)))
       return rows.map((row) => ({
         viewer: idOf(row[0]),
         month: Number(row[1]),
@@ -141,6 +142,11 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
         reason: String(row[3]),
         filter: row[4] as Buffer,
       }))
+    },
+
+    async countQuarantined() {
+      const { rows } = await database.send(COUNT_QUARANTINED)
+      return Number(rows[0]?.[0])
     },
 
     async purgeExpired(expiredBefore, limit) {

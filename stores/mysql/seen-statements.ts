@@ -53,9 +53,12 @@ export function setFilterAside(viewer: string, month: string, rebuilt: { bytes: 
   return `UPDATE seen_filters SET version = version + 1, bytes = ${rebuilt.bytes}, filter = ${rebuilt.filter} WHERE viewer = ${viewer} AND month = ${month}`
 }
 
-/** Columns: viewer, month, version, reason, filter. */
-export function selectQuarantined(limit: number): string {
-  return `SELECT viewer, month, version, reason, filter FROM seen_quarantine ORDER BY viewer, month, version LIMIT ${numberLiteral(limit)}`
+export const COUNT_QUARANTINED = 'SELECT COUNT(*) FROM seen_quarantine'
+
+/** Of all, or of one viewer. Columns: viewer, month, version, reason, filter. */
+export function selectQuarantined(limit: number, viewer?: string): string {
+  const whose = viewer === undefined ? '' : `WHERE viewer = ${viewer} `
+  return `SELECT viewer, month, version, reason, filter FROM seen_quarantine ${whose}ORDER BY viewer, month, version LIMIT ${numberLiteral(limit)}`
 }
 
 /** In the order of the index: so two purges take their locks in one order, and nothing else is read. */
@@ -87,6 +90,8 @@ export function sampleSeenStatements(): string[] {
     setFilterAside(one, '680'),
     setFilterAside(one, '680', { bytes: '2', filter: `x'f001'` }),
     selectQuarantined(10),
+    selectQuarantined(10, one),
+    COUNT_QUARANTINED,
     MEASURE_FILTERS,
     deleteExpiredOf('seen_filters', 1_900_000_000_000, 100),
     deleteExpiredOf('seen_quarantine', 1_900_000_000_000, 100),

@@ -8,6 +8,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { makeConfig } from '../../core/config.ts'
+import { addToFilter } from '../../core/seen-filter.ts'
+import { hashSeen } from '../../core/seen-hash.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { openLmdbSeenRecords } from '../../stores/lmdb/seen-records.ts'
+import type { FilterKey } from '../../stores/seen-records.ts'
 import { readInteractions } from '../../cli/interactions.ts'
 import { sampleReports, type SampleOptions } from '../../cli/sample.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
@@ -210,6 +216,25 @@ describe('inspect', () => {
     expect(out).toContain('video: 2 served lately, 1 played and not yet folded')
     expect((await run('inspect', 'viewer', 'nobody', '--data', join(folder, 'data'))).out).toContain('nothing seen')
     expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/play messages +0 not yet staged/)
+  })
+
+  test('says whose filters were set aside, of which months and why', async () => {
+    const environment = openEnvironment(join(folder, 'data'), { regions: makeConfig([]).stores.regions, sizeMaxGb: 1 })
+    const records = openLmdbSeenRecords(environment)
+    const [lost, anew] = [681, 682].map((month) => ({ viewer: 'damaged', month })) as [FilterKey, FilterKey]
+    const filter = addToFilter(undefined, hashSeen(1, ['1']), { rate: 0.01 })
+    await records.putFilters([lost, anew].map((key) => ({ ...key, filter, expected: 0, expiresAt: Date.now() * 2 })))
+    await records.quarantineFilter(lost, 1, 'its sum is wrong')
+    await records.quarantineFilter(anew, 1, 'it is no filter', filter)
+    await environment.close()
+    const { out } = await run('inspect', 'viewer', 'damaged', '--data', join(folder, 'data'))
+    expect(out).toContain(`was damaged and set aside: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
+    expect(out).toContain(`was damaged and set aside: filter of 2026-11, version 1, ${filter.length} bytes: it is no filter`)
+    expect(out).toContain('filter of 2026-11: 1 records')
+    expect(out).not.toMatch(/^filter of 2026-10/m)
+    const stores = (await run('inspect', 'stores', '--data', join(folder, 'data'))).out
+    expect(stores).toMatch(/filters +2 were damaged, and are kept as they were/)
+    expect(stores).toContain(`  viewer damaged: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
   })
 
   test('a folder that does not exist is refused and not made', async () => {

@@ -109,6 +109,21 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await store().listQuarantined(0)).toEqual([])
   })
 
+  it('what was set aside is listed of one viewer, and counted', async () => {
+    // Ids whose bytes begin alike are others' all the same.
+    const named = freshNamedViewer()
+    const [viewer, ...others] = [named, `${named}x`, `${named}xx`, freshViewer()] as [string, ...string[]]
+    const before = await store().countQuarantined()
+    const keys = [filterKey(viewer, 0), filterKey(viewer), filterKey(viewer, MONTH + 1), ...others.map((other) => filterKey(other))]
+    await store().putFilters(keys.map((key) => filterWrite(key.viewer, someBytes(10), { month: key.month })))
+    for (const key of keys) await store().quarantineFilter(key, 1, 'broken')
+    const listed = await second().listQuarantined(10, viewer)
+    expect(listed.map(({ viewer: of, month }) => [of, month]).toSorted()).toEqual([0, MONTH, MONTH + 1].map((month) => [viewer, month]))
+    expect(await store().listQuarantined(2, viewer)).toHaveLength(2)
+    expect(await store().listQuarantined(10, freshViewer())).toEqual([])
+    expect(await second().countQuarantined()).toBe(before + 6)
+  })
+
   it('a reason of any length is kept as far as it fits', async () => {
     const [long, empty] = [freshViewer(), freshViewer()]
     await store().putFilters([long, empty].map((viewer) => filterWrite(viewer, someBytes(10))))

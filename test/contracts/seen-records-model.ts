@@ -97,13 +97,15 @@ export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce
     putFilters: (writes) => run('putFilters', [writes], () => writes.map(put)),
     quarantineFilter: (key, version, reason, rebuilt) =>
       run('quarantineFilter', [key, version, reason, rebuilt], () => quarantine(key, version, reason, rebuilt)),
-    listQuarantined: (limit) =>
-      run('listQuarantined', [limit], () =>
+    listQuarantined: (limit, whose) =>
+      run('listQuarantined', [limit, whose], () =>
         state.quarantined
+          .filter(({ viewer }) => whose === undefined || viewer === whose)
           .toSorted((a, b) => compareIds(a.viewer, b.viewer))
           .slice(0, Math.max(0, limit))
           .map(({ viewer, month, filter, version, reason }) => ({ viewer, month, filter, version, reason })),
       ),
+    countQuarantined: () => run('countQuarantined', [], () => state.quarantined.length),
     purgeExpired: (expiredBefore, limit) => run('purgeExpired', [expiredBefore, limit], () => purge(expiredBefore, limit)),
     measureFilters: () => run('measureFilters', [], measure),
     check: () => run('check', [], () => undefined),

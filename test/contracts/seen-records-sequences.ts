@@ -60,8 +60,10 @@ export function seenModelContract({ store, second }: SeenRecordsSubject): void {
           expect(await store().getFilters(keys)).toEqual(await model.getFilters(keys))
         }
         expect(await second().listFilters(own)).toEqual(await model.listFilters(own))
-        const aside = (await store().listQuarantined(100_000)).filter(({ viewer }) => own.includes(viewer))
+        const all = await store().listQuarantined(100_000)
+        const aside = all.filter(({ viewer }) => own.includes(viewer))
         expect(new Set(aside)).toEqual(new Set(await model.listQuarantined(100)))
+        expect(await second().countQuarantined()).toBe(all.length)
         await purgeAll(store(), base + 20, 1_000)
       }),
       { numRuns: 40 },

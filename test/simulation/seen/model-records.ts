@@ -76,7 +76,8 @@ export function openSimulatedSeenRecords(
       await once('putFilters', [key], () => model.putFilters([write]))
       return isAside
     },
-    listQuarantined: (limit) => once('listQuarantined', [limit], () => model.listQuarantined(limit)),
+    listQuarantined: (limit, whose) => once('listQuarantined', [limit, whose], () => model.listQuarantined(limit, whose)),
+    countQuarantined: () => once('countQuarantined', [], () => model.countQuarantined()),
     purgeExpired: (before, limit) =>
       once('purgeExpired', [before], () => {
         const held = [...state.filters.values()]
