@@ -3,7 +3,7 @@ import type { Businesses } from '../core/businesses.ts'
 import type { ViewerId } from '../core/domain.ts'
 import { isTidemarkError } from '../core/errors.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
-import { MARK_MONTH, decodeMark } from '../core/migration-mark.ts'
+import { LISTED, MARK_MONTH, decodeMark, isMark, listedBusiness, lostPlaysOf } from '../core/migration-mark.ts'
 import { measureFilter } from '../core/seen-filter.ts'
 import { monthText } from '../core/time-ring.ts'
 import type { QuarantinedFilter, StoredFilter } from '../stores/seen-records.ts'
@@ -11,25 +11,44 @@ import type { QuarantinedFilter, StoredFilter } from '../stores/seen-records.ts'
 const ASIDE_MAX = 100
 
 export async function inspectSeen(
-  { hot, records }: Pick<SeenStores, 'hot' | 'records'>,
+  stores: Pick<SeenStores, 'hot' | 'records'>,
   viewer: ViewerId,
   businesses: Businesses,
   print: (line: string) => void,
 ): Promise<void> {
+  const lines = await linesOf(stores, viewer, businesses)
+  for (const line of lines.length === 0 ? ['nothing seen'] : lines) print(line)
+}
+
+async function linesOf({ hot, records }: Pick<SeenStores, 'hot' | 'records'>, viewer: ViewerId, businesses: Businesses): Promise<string[]> {
   const nameOf = (number: number): string => businesses.byNumber(number)?.name ?? String(number)
-  const seen = await hot.getSeenMany(businesses.numbers.map((business) => ({ viewer, business })))
+  const lines: string[] = []
+  const [listed, ...seen] = await hot.getSeenMany([LISTED, ...businesses.numbers].map((business) => ({ viewer, business })))
   seen.forEach(({ issued, staged }, at) => {
     const name = nameOf(businesses.numbers[at] as number)
-    if (issued.length + staged.length > 0) print(`${name}: ${issued.length} served lately, ${staged.length} played and not yet folded`)
+    if (issued.length + staged.length > 0) lines.push(`${name}: ${issued.length} served lately, ${staged.length} played and not yet folded`)
   })
+  const moving = (listed?.staged ?? []).map((listing) => nameOf(listedBusiness(listing)))
+  if (moving.length > 0)
+    lines.push(`listed, to be moved from the legacy store by the job when the hour of his listing is over: ${moving.toSorted().join(', ')}`)
   const [filters = []] = await records.listFilters([viewer])
-  const aside = await records.listQuarantined(ASIDE_MAX, viewer)
   for (const { month, filter, version } of filters) {
-    if (month === MARK_MONTH) print(`moved from the legacy store: ${[...decodeMark(filter).keys()].map(nameOf).join(', ') || 'not known'}`)
-    else print(`filter of ${monthText(month)}: ${wordsOf(filter)}, version ${version}`)
+    if (month === MARK_MONTH) lines.push(...linesOfMark(filter, nameOf))
+    else lines.push(`filter of ${monthText(month)}: ${wordsOf(filter)}, version ${version}`)
   }
-  for (const each of aside) print(`was damaged and set aside: ${sentenceOfAside(each)}`)
-  if (filters.length === 0 && aside.length === 0 && seen.every(({ issued, staged }) => issued.length + staged.length === 0)) print('nothing seen')
+  const aside = await records.listQuarantined(ASIDE_MAX, viewer)
+  return [...lines, ...aside.map((each) => `was damaged and set aside: ${sentenceOfAside(each)}`)]
+}
+
+/** An empty mark says nothing of a viewer: one whose filter is made anew gets it, whether he was ever listed or not. */
+function linesOfMark(bytes: Buffer, nameOf: (business: number) => string): string[] {
+  if (!isMark(bytes)) return ['what was noted of his move from the legacy store is damaged: he counts as one who was not moved']
+  const moved = Array.from(decodeMark(bytes), ([business, { plays }]) => `${nameOf(business)} (${plays} plays)`)
+  const again = Array.from(lostPlaysOf(bytes), ([business, plays]) => `${nameOf(business)} (${plays} plays before)`)
+  return [
+    ...(moved.length > 0 ? [`moved from the legacy store: ${moved.join(', ')}`] : []),
+    ...(again.length > 0 ? [`to be moved from the legacy store once more, since a filter was damaged: ${again.join(', ')}`] : []),
+  ]
 }
 
 /** What stands in its place is what could be made anew. */

@@ -10,8 +10,9 @@ import { systemClock } from '../core/clock.ts'
 import { makeConfig, type Config } from '../core/config.ts'
 import { legacyBusinesses, type LEGACY_SCORES } from '../core/config-legacy.ts'
 import { ringOf } from '../core/config-existence.ts'
-import type { BusinessNumber } from '../core/domain.ts'
+import type { BusinessNumber, ViewerId } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
+import { restOf } from '../core/time-ring.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { liveness } from '../subgraphs/feed-existence/legacy.ts'
@@ -25,7 +26,7 @@ import { verifyViewer } from './migration-verify.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { secretText } from './secret-text.ts'
 import { readSettings, type Flags } from './settings.ts'
-import { inBatches, readViewers } from './viewers-file.ts'
+import { inBatches, readViewers, type ViewerLine } from './viewers-file.ts'
 
 export type MigrateFlags = Flags & {
   users: string
@@ -59,11 +60,14 @@ type Run = {
   print: (line: string) => void
   /** Sentences that were printed: none is printed twice, whichever step finds the same. */
   told: Set<string>
+  /** From when on the job folds in all who were listed, ms since the epoch; undefined while nobody was. */
+  restsAt?: number
 }
 
 const BATCH = 500
 const NAMED_MAX = 20
 const ASK_EVERY_MS = 1_000
+const MINUTE_MS = 60_000
 
 /** Resolves to false if something is wrong with a viewer, is missing, or is not migrated. */
 export async function migratePlayed(flags: MigrateFlags, print: (line: string) => void): Promise<boolean> {
@@ -182,7 +186,16 @@ async function list(run: Run): Promise<boolean> {
   print(
     `${counts.viewers} viewers: ${counts.listed} ${what} (${counts.without} of them have no set), ${counts.before} migrated before, ${mistakes.count()} mistakes`,
   )
+  if (!isDry && counts.listed > 0) {
+    run.restsAt = restOf(systemClock.now(), config.existence.settleMs)
+    print(`the job folds them in from ${timeText(run.restsAt)} on, when the hour they are listed in is over`)
+  }
   return mistakes.count() === 0
+}
+
+/** Such as 15:01 UTC: never too early. */
+function timeText(time: number): string {
+  return `${new Date(Math.ceil(time / MINUTE_MS) * MINUTE_MS).toISOString().slice(11, 16)} UTC`
 }
 
 async function waited(run: Run): Promise<boolean> {
@@ -205,10 +218,13 @@ async function waited(run: Run): Promise<boolean> {
  */
 async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progress: (text: string) => void): Promise<void> {
   const { flags, stores, legacy, businesses } = run
-  let [done, plays] = [0, 0]
+  let [all, done, plays] = [0, 0, 0]
+  for await (const lines of inBatches(readViewers(flags.users), BATCH)) all += viewersOf(lines).length
+  const when = (): string =>
+    run.restsAt === undefined || systemClock.now() >= run.restsAt ? '' : `; those listed now follow from ${timeText(run.restsAt)} on`
   let movedAt = performance.now()
   for await (const lines of inBatches(readViewers(flags.users), BATCH)) {
-    let left = [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
+    let left = viewersOf(lines)
     for (let look = 0; left.length > 0; look++) {
       const marks = await marksOf(stores.seen.records, left)
       const isDone = marks.map((mark) => businesses.every((each) => mark.has(each)))
@@ -217,7 +233,7 @@ async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progr
       left = left.filter((_, at) => isDone[at] !== true)
       // Those of the first look may have been moved long ago.
       if (look > 0 && isDone.includes(true)) movedAt = performance.now()
-      progress(`${done} viewers migrated, ${plays} plays`)
+      progress(`${done} of ${all} viewers migrated, ${plays} plays${when()}`)
       if (left.length === 0) break
       // Who was not listed, because something else stands at his key, is not waited for.
       const keys = left.flatMap((viewer) => businesses.map((business) => ({ viewer, business })))
@@ -234,6 +250,11 @@ async function waitForAll(run: Run, waiting: Mistakes, mistakes: Mistakes, progr
       await sleep(ASK_EVERY_MS)
     }
   }
+}
+
+/** Each once. */
+function viewersOf(lines: readonly ViewerLine[]): ViewerId[] {
+  return [...new Set(lines.flatMap(({ viewer }) => viewer ?? []))]
 }
 
 /** `advice`: for viewers who are not migrated. */

@@ -21,7 +21,8 @@ import { ATTEMPTS_MAX, outrun } from './filter-changes.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from './varint.ts'
 
 export const MARK_MONTH: Month = 0
-const LISTED: BusinessNumber = 0
+/** What a viewer has staged of this business are the businesses that he is to be moved of. */
+export const LISTED: BusinessNumber = 0
 const MAGIC = 0x4d
 const FORMAT = 2
 const CHECKED_FROM = 6

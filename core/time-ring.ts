@@ -17,6 +17,11 @@ export function slotOf(now: number, slots: number): number {
   return Math.floor(now / HOUR_MS) % slots
 }
 
+/** When the slot that is written to at this moment is at rest: from then on jobs fold it. */
+export function restOf(now: number, settleMs: number): number {
+  return (Math.floor(now / HOUR_MS) + 1) * HOUR_MS + settleMs
+}
+
 /** The slots the job of this moment works on: the one before, and the one before that (its repetition). */
 export function dueSlots(now: number, slots: number): number[] {
   const current = slotOf(now, slots)

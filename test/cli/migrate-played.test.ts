@@ -41,14 +41,19 @@ afterAll(async () => {
 })
 beforeEach(async () => void (await redis?.clear()))
 
-const argumentsOf = (flags: readonly string[], settings = join(folder, 'tidemark.yaml')): string[] => {
+const argumentsOf = (flags: readonly string[], settings = join(folder, 'tidemark.yaml'), command = ['migrate-played']): string[] => {
   const own = ['--data', join(folder, 'data'), '--config', settings]
-  return [COMMAND, 'migrate-played', ...own, ...flags]
+  return [COMMAND, ...command, ...own, ...flags]
 }
 
-function run(flags: readonly string[], settings?: string): Promise<{ status: number; out: string; error: string }> {
+type Ended = { status: number; out: string; error: string }
+
+const run = (flags: readonly string[], settings?: string): Promise<Ended> => runArguments(argumentsOf(flags, settings))
+const inspect = (viewer: string): Promise<Ended> => runArguments(argumentsOf([], undefined, ['inspect', 'viewer', viewer]))
+
+function runArguments(args: readonly string[]): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, argumentsOf(flags, settings), { cwd: files, timeout: 120_000 }, (failure, out, error) =>
+    execFile(process.execPath, args, { cwd: files, timeout: 120_000 }, (failure, out, error) =>
       resolve({ status: failure === null ? 0 : Number(failure.code), out, error }),
     )
   })
@@ -200,8 +205,16 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
   test('who is never folded in is waited for so long, and named', async () => {
     const [moved, stuck] = freshViewers(2) as [string, string]
     for (const viewer of [moved, stuck]) await redis.fill(viewer, { a: Date.now() })
-    const users = write('stuck.txt', `${moved}\n${stuck}\n`)
-    expect(await run(['--users', users, '--no-wait'])).toMatchObject({ status: 0 })
+    const users = write('stuck.txt', `${moved}\n${stuck}\n${moved}\n`)
+    const listed = await run(['--users', users, '--no-wait'])
+    expect([listed.status, listed.out]).toEqual([0, expect.stringMatching(/^the job folds them in from \d\d:\d\d UTC on/m)])
+    const { out: inspected } = await inspect(stuck)
+    expect(inspected).toContain('listed, to be moved from the legacy store by the job when the hour of his listing is over: video')
+    expect(inspected).not.toContain('nothing seen')
+    // While the others look: it says every ten seconds how far they are.
+    const waiter = spawn(process.execPath, argumentsOf(['--users', users]))
+    let waiting = ''
+    waiter.stderr.on('data', (some: Buffer) => void (waiting += String(some)))
     // Nobody but him has a second play, for which he is folded before the hour is over.
     await play(moved, ['p', 'q'])
     const wait = (flags: readonly string[]) => run(['--users', users, '--patience', '0', ...flags])
@@ -211,6 +224,10 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect([status, out]).toEqual([1, expect.stringContaining(`viewer "${stuck}" is listed still`)])
     expect(out).toContain('1 viewers are not migrated, and for 0 minutes nobody was')
     expect(out).not.toContain(`viewer "${moved}"`)
+    expect((await inspect(moved)).out).toMatch(/^moved from the legacy store: video \([1-3] plays\)$/m)
+    await until('it says how many of how many are moved', () => /in: 1 of 2 viewers migrated, [1-3] plays/.test(waiting))
+    waiter.kill('SIGKILL')
+    await once(waiter, 'exit')
   })
 
   test('each mistake is one sentence with a code', async () => {
@@ -234,7 +251,10 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
       [['--users', users, '--business', 'comic'], 'CONFIG_INVALID: business "comic" is not one of existence.legacy.businesses'],
       [['--users', users, '--resume', write('other.json', '{"users":"a.txt","businesses":[1],"line":5}')], 'is of another migration'],
       [['--users', users, '--resume', write('torn.json', '{"users"')], 'does not say how far a migration came'],
-      [['--users', users, '--resume', join('nowhere', 'place.json')], 'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT'],
+      [
+        ['--users', users, '--resume', join('nowhere', 'place.json')],
+        'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT',
+      ],
       [['--users', users, '--resume', ''], 'CONFIG_INVALID: --resume names no file'],
     ]
     writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))

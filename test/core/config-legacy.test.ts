@@ -36,9 +36,12 @@ describe('the settings of the legacy store', () => {
     expect(existence.legacy && legacyBusinesses(existence.legacy, businesses).map(({ number }) => number)).toEqual([2])
   })
 
-  test.each(['{{viewer}}:{number}', '{{feed}}:{business}:{viewer}', 'p:{u:{viewer}}:{business}'])('a key may have braces of its own: %s', (key) => {
-    expect(configOf({ key }).existence.legacy?.key).toBe(key)
-  })
+  test.each(['{{viewer}}:{number}', '{{feed}}:{business}:{viewer}', 'p:{u:{viewer}}:{business}'])(
+    'a key may have braces of its own: %s',
+    (key) => {
+      expect(configOf({ key }).existence.legacy?.key).toBe(key)
+    },
+  )
 
   test('may come from the environment, and its certificates are looked at', () => {
     const source = fromEnvironment({

@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { inspectSeen } from '../../cli/inspect-seen.ts'
+import { makeBusinesses } from '../../core/businesses.ts'
+import { makeConfig } from '../../core/config.ts'
+import { MARK_MONTH, emptyMark, encodeMark, listingOf } from '../../core/migration-mark.ts'
+import type { SeenStore } from '../../stores/seen-store.ts'
+import type { SeenRecords } from '../../stores/seen-records.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
+import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
+
+const NOW = Date.UTC(2026, 10, 5)
+const businesses = makeBusinesses(makeConfig([]).businesses)
+const MOVED = new Map([[1, { plays: 12, outside: 3, invalid: 0 }]])
+
+let hot: SeenStore
+let records: SeenRecords
+beforeEach(() => {
+  hot = makeSeenStoreModel(100, { slots: 6, shards: 100 })
+  records = openModelSeenRecords(makeSeenRecordsState())
+})
+
+async function linesOf(viewer: string): Promise<string[]> {
+  const lines: string[] = []
+  await inspectSeen({ hot, records }, viewer, businesses, (line) => lines.push(line))
+  return lines
+}
+
+const mark = (viewer: string, filter: Buffer) =>
+  records.putFilters([{ viewer, month: MARK_MONTH, filter, expected: 0, expiresAt: NOW * 2 }])
+const makeAnew = (viewer: string) => emptyMark(records, viewer, async () => {}, { writesFirst: true, expiresAt: NOW * 2 })
+
+describe('what is said of a viewer and the legacy store', () => {
+  test('one who is listed is not called one who has seen nothing', async () => {
+    await hot.stagePlays([listingOf('7', 2, NOW), listingOf('7', 1, NOW)], { now: NOW, slot: 3 })
+    expect(await linesOf('7')).toEqual([
+      'listed, to be moved from the legacy store by the job when the hour of his listing is over: article, video',
+    ])
+  })
+
+  test('one who was moved has the businesses and how many plays these were', async () => {
+    await mark('7', encodeMark(MOVED))
+    expect(await linesOf('7')).toEqual(['moved from the legacy store: video (12 plays)'])
+  })
+
+  test('of one who was never listed and whose filter was made anew, nothing is said of it', async () => {
+    await makeAnew('7')
+    expect(await records.listFilters(['7'])).toMatchObject([[{ month: MARK_MONTH }]])
+    expect(await linesOf('7')).toEqual(['nothing seen'])
+  })
+
+  test('one who was moved and whose filter was made anew is moved once more', async () => {
+    await mark('7', encodeMark(MOVED))
+    await makeAnew('7')
+    expect(await linesOf('7')).toEqual(['to be moved from the legacy store once more, since a filter was damaged: video (12 plays before)'])
+  })
+
+  test('a mark that cannot be read is called damaged', async () => {
+    await mark('7', Buffer.from('zz'))
+    expect(await linesOf('7')).toEqual(['what was noted of his move from the legacy store is damaged: he counts as one who was not moved'])
+  })
+})
