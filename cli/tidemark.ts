@@ -36,7 +36,7 @@ program
 program
   .command('subgraph')
   .description('Serve one subgraph alone, on Apollo Server, for a supergraph of your own')
-  .argument('<name>', 'history')
+  .argument('<name>', 'history, thumbup or feed-existence')
   .option('--port <number>', 'port to listen on (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
@@ -56,7 +56,7 @@ program
 program
   .command('job')
   .description('Persist only, on Redis, Kafka and MySQL; any number of them share the work')
-  .argument('<name>', 'history or thumbup')
+  .argument('<name>', 'history, thumbup or feed-existence')
   .option('--port <number>', 'port of health checks and metrics (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')

@@ -15,6 +15,7 @@ import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { openLmdbSeenRecords } from '../../stores/lmdb/seen-records.ts'
 import type { FilterKey } from '../../stores/seen-records.ts'
 import { readInteractions } from '../../cli/interactions.ts'
+import { NAMES } from '../../cli/subgraphs.ts'
 import { sampleReports, type SampleOptions } from '../../cli/sample.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 
@@ -246,6 +247,13 @@ describe('inspect', () => {
   test('what it does not know it says', async () => {
     expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
     expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
+  })
+})
+
+describe('help', () => {
+  test.each([['job'], ['subgraph']])('of %s names all that it takes', async (command) => {
+    const { out } = await run(command, '--help')
+    for (const name of NAMES) expect(out).toMatch(new RegExp(`name .*\\b${name}\\b`))
   })
 })
 
