@@ -1,7 +1,9 @@
-/** What the stores hold of what a viewer has seen, as `tidemark inspect viewer` prints it: past every cache. */
+/** What the stores hold of what a viewer has seen, as `tidemark inspect viewer` prints it, and writes filters into files: past every cache. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Businesses } from '../core/businesses.ts'
 import type { ViewerId } from '../core/domain.ts'
-import { isTidemarkError } from '../core/errors.ts'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import { LISTED, MARK_MONTH, decodeMark, isMark, listedBusiness, lostPlaysOf } from '../core/migration-mark.ts'
 import { measureFilter } from '../core/seen-filter.ts'
@@ -38,6 +40,29 @@ async function linesOf({ hot, records }: Pick<SeenStores, 'hot' | 'records'>, vi
   }
   const aside = await records.listQuarantined(ASIDE_MAX, viewer)
   return [...lines, ...aside.map((each) => `was damaged and set aside: ${sentenceOfAside(each)}`)]
+}
+
+/** Each as it is stored, so that others can read it. Throws CONFIG_INVALID where they cannot be written. */
+export async function writeFilters(
+  { records }: Pick<SeenStores, 'records'>,
+  viewer: ViewerId,
+  folder: string,
+  print: (line: string) => void,
+): Promise<void> {
+  const [stored = []] = await records.listFilters([viewer])
+  const filters = stored.filter(({ month }) => month !== MARK_MONTH)
+  if (filters.length === 0) print('there is no filter to write')
+  for (const { month, filter } of filters) {
+    const path = join(folder, `${monthText(month)}.filter`)
+    try {
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(path, filter)
+    } catch (error) {
+      const message = `--filters ${folder} cannot be written to (${(error as Error).message}): name another folder`
+      throw new TidemarkError('CONFIG_INVALID', message, { cause: error })
+    }
+    print(`wrote ${path}`)
+  }
 }
 
 /** An empty mark says nothing of a viewer: one whose filter is made anew gets it, whether he was ever listed or not. */

@@ -7,22 +7,30 @@ import { regionOf } from '../core/regions.ts'
 import { openStores, type OpenStores } from '../stores/open.ts'
 import { readTimeline } from '../subgraphs/history/timeline.ts'
 import { requireDataFolder } from './data-folder.ts'
-import { inspectSeen, sentenceOfAside } from './inspect-seen.ts'
+import { inspectSeen, sentenceOfAside, writeFilters } from './inspect-seen.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
 const LINES_MAX = 50
 const ASIDE_MAX = 20
 
-export async function inspect(what: string, id: string | undefined, flags: Flags, print: (line: string) => void): Promise<void> {
+export type InspectFlags = Flags & {
+  /** A folder. */
+  filters?: string
+}
+
+export async function inspect(what: string, id: string | undefined, flags: InspectFlags, print: (line: string) => void): Promise<void> {
   const config = readSettings(flags)
   if (what !== 'viewer' && what !== 'stores') throw new TidemarkError('CONFIG_INVALID', `inspect knows no "${what}": say viewer or stores`)
   if (what === 'viewer') checkId(id ?? '', 'the id of the viewer')
+  else if (flags.filters !== undefined)
+    throw new TidemarkError('CONFIG_INVALID', '--filters writes those of one viewer: say inspect viewer ID')
   requireDataFolder(config)
   const stores = await openStores(config, systemClock, makeLog())
   try {
     if (what === 'stores') await inspectStores(stores, print)
     else await inspectViewer(stores, id as string, config, print)
+    if (flags.filters !== undefined) await writeFilters(stores.seen, id as string, flags.filters, print)
   } finally {
     await stores.close()
   }

@@ -182,6 +182,7 @@ program
   .description("Show what the stores hold: 'inspect viewer ID' or 'inspect stores'")
   .argument('<what>', 'viewer or stores')
   .argument('[id]', "the viewer's id")
+  .option('--filters <folder>', "writes the filters of the viewer's months there, such as 2026-11.filter; examples/read-filter reads them")
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (what: string, id: string | undefined, flags) => (await import('./inspect.ts')).inspect(what, id, flags, console.log))

@@ -4,7 +4,8 @@
     read_filter.py FILE BUSINESS [ID ...]        ids as arguments, or from standard input, each ended by a newline
 
 BUSINESS is the business's number. One line for each id: the id, a tab, "seen" (probably) or "unseen" (certainly).
-Exit status 1, and a sentence on standard error, if the file is damaged or of a version that this reader does not know.
+Exit status 1, and a sentence on standard error, if the file is damaged or of a version that this reader does not know, if
+BUSINESS is no number from 1 to 65535, or an ID is none (1 to 64 bytes of UTF-8).
 
 It is written from the two descriptions of the format alone, core/seen-filter.ts and core/seen-hash.ts, and needs nothing
 but Python 3.
@@ -113,17 +114,44 @@ def is_in(sets, business, oid):
     return any(hashed >> (64 - width) in values for width, values in sets)
 
 
+def business_of(text):
+    if not (text.isascii() and text.isdigit() and len(text) <= 5 and 1 <= int(text) <= 65535):
+        raise ValueError(f'"{text}" is no number of a business: give one from 1 to 65535')
+    return int(text)
+
+
+def ids_of(arguments):
+    if arguments:
+        return arguments
+    lines = sys.stdin.buffer.read().decode(errors="surrogateescape").split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def check_id(oid):
+    try:
+        length = len(oid.encode())
+    except UnicodeEncodeError:
+        raise ValueError(f"the id {ascii(oid)} is not UTF-8") from None
+    if not 1 <= length <= 64:
+        raise ValueError(f'the id "{oid[:64]}" has {length} bytes: an id has 1 to 64')
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit("usage: read_filter.py FILE BUSINESS [ID ...]")
-    with open(sys.argv[1], "rb") as file:
-        data = file.read()
     try:
+        with open(sys.argv[1], "rb") as file:
+            data = file.read()
+        business = business_of(sys.argv[2])
         _, _, sets = read_filter(data)
+        oids = ids_of(sys.argv[3:])
+        for oid in oids:
+            check_id(oid)
+    except OSError as error:
+        sys.exit(f"{sys.argv[1]} cannot be read: {error.strerror}")
     except ValueError as error:
         sys.exit(str(error))
-    oids = sys.argv[3:] or sys.stdin.buffer.read().decode().split("\n")[:-1]
-    lines = (f"{oid}\t{'seen' if is_in(sets, int(sys.argv[2]), oid) else 'unseen'}\n" for oid in oids)
+    lines = (f"{oid}\t{'seen' if is_in(sets, business, oid) else 'unseen'}\n" for oid in oids)
     sys.stdout.buffer.write("".join(lines).encode())
 
 

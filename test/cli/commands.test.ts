@@ -1,7 +1,7 @@
 /** The commands beside `start`, run as a user runs them. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -233,6 +233,10 @@ describe('inspect', () => {
     expect(out).toContain(`was damaged and set aside: filter of 2026-11, version 1, ${filter.length} bytes: it is no filter`)
     expect(out).toContain('filter of 2026-11: 1 records')
     expect(out).not.toMatch(/^filter of 2026-10/m)
+    const written = await run('inspect', 'viewer', 'damaged', '--data', join(folder, 'data'), '--filters', join('out', 'filters'))
+    expect(written.out).toContain(`wrote ${join('out', 'filters', '2026-11.filter')}`)
+    expect(readdirSync(join(files, 'out', 'filters'))).toEqual(['2026-11.filter'])
+    expect(readFileSync(join(files, 'out', 'filters', '2026-11.filter')).equals(filter)).toBe(true)
     const stores = (await run('inspect', 'stores', '--data', join(folder, 'data'))).out
     expect(stores).toMatch(/filters +2 were damaged, and are kept as they were/)
     expect(stores).toContain(`  viewer damaged: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
@@ -247,6 +251,7 @@ describe('inspect', () => {
   test('what it does not know it says', async () => {
     expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
     expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
+    expect((await run('inspect', 'stores', '--filters', '.')).error).toMatch(/CONFIG_INVALID: --filters writes those of one viewer/)
   })
 })
 

@@ -22,15 +22,16 @@ const OTHERS = [...Array.from({ length: 3_000 }, (_, i) => String(50_000_000 + i
 afterAll(() => rmSync(FOLDER, { recursive: true }))
 
 function python(
-  blob: Uint8Array,
-  business: number,
-  ids: readonly string[],
+  /** Undefined: there is no file. */
+  blob: Uint8Array | undefined,
+  business: number | string,
+  ids: readonly (string | Buffer)[],
 ): { status: number | null; answers: string[]; complaint: string } {
-  const file = join(FOLDER, 'filter')
-  writeFileSync(file, blob)
+  const place = join(FOLDER, blob === undefined ? 'nowhere' : 'filter')
+  if (blob !== undefined) writeFileSync(place, blob)
   // Its own coding of standard streams depends on the machine's locale, and must not matter.
-  const { status, stdout, stderr, error } = spawnSync('python3', [READER, file, String(business)], {
-    input: ids.map((id) => `${id}\n`).join(''),
+  const { status, stdout, stderr, error } = spawnSync('python3', [READER, place, String(business)], {
+    input: Buffer.concat(ids.flatMap((id) => [Buffer.from(id), Buffer.from('\n')])),
     encoding: 'utf8',
     env: { ...process.env, LC_ALL: 'C' },
   })
@@ -86,5 +87,19 @@ describe('the reader in Python', () => {
       expect(complaint).toMatch(/^(this is no filter|the filter is damaged)/)
       expect(status).toBe(1)
     }
+  })
+
+  it.each([
+    ['no file', undefined, 3, ['1'], 'nowhere cannot be read: No such file or directory'],
+    ['a name of a business', grown(0), 'video', ['1'], '"video" is no number of a business'],
+    ['a business below 1', grown(0), -1, ['1'], '"-1" is no number of a business'],
+    ['a business beyond all', grown(0), 999_999_999_999, ['1'], '"999999999999" is no number of a business'],
+    ['an empty id', grown(0), 3, ['1', ''], 'the id "" has 0 bytes'],
+    ['an id that is too long', grown(0), 3, ['ü'.repeat(33)], 'has 66 bytes: an id has 1 to 64'],
+    ['an id that is not UTF-8', grown(0), 3, [Buffer.of(0xff, 0xfe)], 'is not UTF-8'],
+  ] as const)('refuses %s with a sentence', (_, blob, business, ids, sentence) => {
+    const { status, answers, complaint } = python(blob, business, ids)
+    expect([status, answers, complaint]).toEqual([1, [], expect.stringContaining(sentence)])
+    expect(complaint).not.toContain('Traceback')
   })
 })
