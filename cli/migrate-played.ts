@@ -71,6 +71,7 @@ const MINUTE_MS = 60_000
 
 /** Resolves to false if something is wrong with a viewer, is missing, or is not migrated. */
 export async function migratePlayed(flags: MigrateFlags, print: (line: string) => void): Promise<boolean> {
+  checkFlags(flags)
   const config = settingsOf(flags)
   const businesses = businessesOf(config, flags)
   requireDataFolder(config)
@@ -95,6 +96,17 @@ export async function migratePlayed(flags: MigrateFlags, print: (line: string) =
 }
 
 const NO_LEGACY = `existence.legacy is not set, so services and jobs do not know the store that viewers come from: write "existence: { legacy: { urls: ['redis://host:6379'] } }" into tidemark.yaml (or TIDEMARK_LEGACY_URL), restart them, and then list viewers`
+
+/** Flags of which one would be passed over in silence. */
+function checkFlags({ dryRun, verify, verifyOnly, repair }: MigrateFlags): void {
+  if (dryRun === true && verifyOnly === true)
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      '--verify-only looks without a --dry-run, and changes nothing unless you add --repair: leave one of them out',
+    )
+  if (repair === true && verify !== true && verifyOnly !== true)
+    throw new TidemarkError('CONFIG_INVALID', '--repair records again what a look finds missing: add --verify or --verify-only')
+}
 
 /** What services and jobs know, with what a flag says of it; a flag that says another thing than they know is a mistake. */
 function settingsOf(flags: MigrateFlags): Config {

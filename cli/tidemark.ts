@@ -109,7 +109,7 @@ program
   .description('Check that a running deployment keeps its promises, by its address; ends with status 1 if it breaks one')
   .argument('<url>', 'the API, such as http://127.0.0.1:4000')
   .option('--second <address>', 'the API of another process of the deployment: what one acknowledges the other must read')
-  .option('--job <address>', 'a process that runs the job, if the API does not: its metrics say what the write-back has left')
+  .option('--job <address>', 'a process of "job history", if the API does not run it: its metrics say what the write-back has left')
   .option('--secret <@file>', 'the key of HS256 tokens (auth.secret), or TIDEMARK_JWT_SECRET: signs tokens for viewers of its own')
   .option('--private-key <file>', 'the private key, in PEM form, whose public key is auth.publicKey: does the same')
   .option('--issuer <text>', 'the issuer these tokens name (auth.issuer)')

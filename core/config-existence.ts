@@ -68,7 +68,7 @@ export const existenceSchema = z
       .boolean()
       .optional()
       .describe(
-        "Whether a resume point that the hot timeline has no more is looked for only where the viewer's filters say that he played the subject; absent: as fromHistory. Filters know what was played since they are kept, in the months that they are read for.",
+        "Whether a resume point that the hot timeline has no more is looked for only where the viewer's filters say that he played the subject; absent: as fromHistory, without which it is not possible. Filters know what was played since they are kept, in the months that they are read for.",
       ),
     rewards: z
       .array(z.enum(['play', 'issue']))
@@ -109,6 +109,11 @@ export function ringOf({ existence, stores }: { existence: ExistenceConfig; stor
 export function existenceMistakes(existence: ExistenceConfig, regions: number): string[] {
   const mistakes: string[] = []
   const { shards, issuedCap, issuedMinAgeMs, issuedHardCap, issuedTtlMs, stagedMax, stagedHardMax } = existence
+  if (guardsResume(existence) && !existence.fromHistory) {
+    mistakes.push(
+      'existence.guardsResume needs existence.fromHistory, or resume points are missing of all that history alone knows: leave guardsResume out, or set fromHistory to true',
+    )
+  }
   if (shards !== undefined && shards % regions !== 0) {
     mistakes.push(
       `existence.shards (${shards}) must be a multiple of stores.regions (${regions}), so that each shard belongs to one region: leave it out, or give ${Math.max(1, Math.round(shards / regions)) * regions}`,

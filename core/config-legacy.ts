@@ -11,7 +11,7 @@ export const legacySchema = z
   .object({
     urls: z
       .array(z.string().regex(/^rediss?:\/\//, 'write redis://host:port, or rediss:// for TLS'))
-      .min(1)
+      .min(1, 'name one address at least, or leave existence.legacy out')
       .describe('TIDEMARK_LEGACY_URL, separated by commas. Redis 6.2 or later, or Valkey; of a Cluster: some of its nodes.'),
     cluster: z.boolean().optional().describe('True for a Redis Cluster; absent: whether more than one address is given.'),
     username: z.string().optional().describe('TIDEMARK_LEGACY_USERNAME.'),

@@ -34,7 +34,8 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
     const value = valueAt(merged, path)
     const name = nameOf(path, merged) || 'the configuration'
     if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
-    return [`${name}: ${shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
+    const isTooShort = issue.code === 'too_small' && issue.type === 'array'
+    return [`${name}: ${isTooShort ? '' : shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
   })
 }
 
@@ -55,7 +56,9 @@ function adviceOf(issue: ZodIssue): string {
       return `give ${WANTED[issue.expected] ?? issue.expected}`
     case 'too_small':
       if (issue.type === 'string' && issue.minimum === 1) return 'give a text that is not empty'
-      return isWritten(issue.message) ? issue.message : `give ${issue.type === 'number' ? '' : 'something of '}at least ${issue.minimum}`
+      if (isWritten(issue.message)) return issue.message
+      if (issue.type === 'array') return `the list is too short: give ${issue.minimum} or more`
+      return `give ${issue.type === 'number' ? '' : 'something of '}at least ${issue.minimum}`
     case 'too_big':
       return `give at most ${issue.maximum}${issue.type === 'string' ? ' characters' : ''}`
     case 'invalid_enum_value':

@@ -192,7 +192,7 @@ async function waitUntilQuiet(url: string, job: string, maxMs: number): Promise<
       await wait(Math.max(0, until - Date.now()))
       return {
         kind: 'unknown',
-        why: `${new URL('/metrics', job).href} does not tell what the write-back has left: give the address of a job with --job`,
+        why: `${new URL('/metrics', job).href} does not tell what the write-back has left: give the address of a process of "job history" with --job`,
       }
     }
     if (dirty === 0 && lag === 0) return { kind: 'drained' }

@@ -102,6 +102,13 @@ describe('a service that keeps its promises', () => {
     expect(data).toEqual({ viewerHistory: { edges: [{ node: { oid: 'mine' } }] }, historySettings: { paused: false } })
   })
 
+  test('says whose metrics tell what the write-back has left', async () => {
+    const audited = await makeAudit(optionsOf({ job: 'http://127.0.0.1:1', waitMs: 1 }))
+    const why = expect.stringContaining('give the address of a process of "job history" with --job')
+    expect(await audited.quiet()).toEqual({ kind: 'unknown', why })
+    expect(await audited.cleanUp()).toBe(0)
+  })
+
   test('keeps nothing of the audit in any history', async () => {
     const audited = await makeAudit(optionsOf())
     const viewer = await audited.ownViewer()

@@ -255,17 +255,24 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
         ['--users', users, '--resume', join('nowhere', 'place.json')],
         'CONFIG_INVALID: --resume nowhere/place.json cannot be written (ENOENT',
       ],
+      [['--users', users, '--verify-only', '--dry-run'], 'CONFIG_INVALID: --verify-only looks without a --dry-run'],
+      [['--users', users, '--repair'], 'CONFIG_INVALID: --repair records again what a look finds missing: add --verify or --verify-only'],
       [['--users', users, '--resume', ''], 'CONFIG_INVALID: --resume names no file'],
     ]
     writeFileSync(join(files, 'torn.gz'), gzipSync('7\n8\n'.repeat(10_000)).subarray(0, 30))
     mistakes.push([['--users', 'torn.gz'], 'CONFIG_INVALID: torn.gz cannot be read'])
-    for (const [flags, sentence, settings] of mistakes) {
-      const { status, error } = await run([...flags, '--no-wait'], settings)
-      expect(error, flags.join(' ')).toContain(sentence)
-      expect(error).not.toContain('    at ')
-      expect(status).toBe(1)
-    }
-    // Nothing was done before the mistake was found.
-    expect(await run(['--users', users, '--dry-run'])).toMatchObject({ status: 0 })
+    const halves = [0, 1].map((half) => mistakes.filter((_, at) => at % 2 === half))
+    await Promise.all(
+      halves.map(async (half) => {
+        for (const [flags, sentence, settings] of half) {
+          const { status, error } = await run([...flags, '--no-wait'], settings)
+          expect(error, flags.join(' ')).toContain(sentence)
+          expect(error).not.toContain('    at ')
+          expect(status).toBe(1)
+        }
+      }),
+    )
+    // Nobody was listed before a mistake was found.
+    expect((await inspect('7')).out).toContain('nothing seen')
   })
 })

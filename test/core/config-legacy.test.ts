@@ -24,6 +24,8 @@ describe('the settings of the legacy store', () => {
     [{ key: 'played:{viewer}' }, 'existence.legacy.key "played:{viewer}" is the same for all businesses'],
     [{ businesses: ['vidoe'] }, 'existence.legacy.businesses: "vidoe" is not configured: use video, article, comic'],
     [{ score: 'days' }, 'existence.legacy.score: '],
+    [{ urls: [] }, 'existence.legacy.urls: name one address at least, or leave existence.legacy out (set in test)'],
+    [{ businesses: [] }, 'existence.legacy.businesses: the list is too short: give 1 or more (set in test)'],
     [{ urls: ['old:6379'] }, 'existence.legacy.urls.0: '],
     [{ membersPerSecond: 0 }, 'existence.legacy.membersPerSecond: '],
     [{ speed: 1 }, 'existence.legacy.speed is not a setting'],

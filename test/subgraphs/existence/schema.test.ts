@@ -85,6 +85,11 @@ describe('the schema of feed existence', () => {
     expect(() => set({ existence: { issuedCap: 50, issuedHardCap: 49 } })).toThrow('or the cap is never reached')
     expect(() => set({ existence: { issuedTtlMs: 3_600_000, issuedMinAgeMs: 3_600_001 } })).toThrow('is forgotten before it may be')
     expect(() => set({ existence: { issuedTtlMs: 3_599_999 } })).toThrow('existence.issuedTtlMs')
+    expect(() => set({ existence: { fromHistory: false, guardsResume: true } })).toThrow(
+      'existence.guardsResume needs existence.fromHistory',
+    )
+    for (const existence of [{ fromHistory: false }, { fromHistory: false, guardsResume: false }, { guardsResume: true }])
+      expect(() => set({ existence })).not.toThrow()
     expect(() => set({ existence: { stagedMax: 50, stagedHardMax: 49 } })).toThrow('or viewers are refused before they are folded')
     expect(() => set({ businesses: [{ number: 1, name: 'video', entity: 'Unseen' }] })).toThrow("a type of Tidemark's own")
   })
