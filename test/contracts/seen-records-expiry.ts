@@ -118,7 +118,9 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     await store().putFilters(keys.map((key) => filterWrite(key.viewer, someBytes(10), { month: key.month })))
     for (const key of keys) await store().quarantineFilter(key, 1, 'broken')
     const listed = await second().listQuarantined(10, viewer)
-    expect(listed.map(({ viewer: of, month }) => [of, month]).toSorted()).toEqual([0, MONTH, MONTH + 1].map((month) => [viewer, month]))
+    expect(new Set(listed.map(({ viewer: of, month }) => `${of}: ${month}`))).toEqual(
+      new Set([0, MONTH, MONTH + 1].map((month) => `${viewer}: ${month}`)),
+    )
     expect(await store().listQuarantined(2, viewer)).toHaveLength(2)
     expect(await store().listQuarantined(10, freshViewer())).toEqual([])
     expect(await second().countQuarantined()).toBe(before + 6)
