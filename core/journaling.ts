@@ -9,6 +9,10 @@
  * and told, and an operator may put it back (`tidemark journal`).
  *
  * What needs the record store, and finds it down, stays and holds up nothing: what replays applies it as a late one.
+ *
+ * The hot store answers a moment before it has what waits. So whoever reads asks first whether it may lack something of the
+ * viewer's (`mayLack`), and says that he is without it: 1. He asks, and nothing waits. 2. Then all that was acknowledged here
+ * before is in the hot store. 3. He reads it there. The other way round something could be applied in between, and missed.
  */
 import type { Breaker } from './breaker.ts'
 import type { Clock, Timer } from './clock.ts'
@@ -53,6 +57,8 @@ export type JournalFigures = {
 export type Journaling = {
   /** Do this viewer's writes go into the journal? The hot store is down, or an earlier write of his waits there. */
   mustJournal(viewer: ViewerId): boolean
+  /** Is something of this viewer's in this process's journal that the hot store does not have, to be asked before that is read? */
+  mayLack(viewer: ViewerId): boolean
   /** The switch as the newest waiting write sets it; undefined = none waits. */
   pausedBy(viewer: ViewerId): boolean | undefined
   /** Durable when it resolves, whole or not at all. */
@@ -97,6 +103,10 @@ export function makeJournaling(
   const waiting = new Map<ViewerId, Waiting>()
   /** Entries of this process that nobody waits for any more, though they are still there. */
   const uncounted = new Set<number>()
+  /** Of whom entries stay that nobody waits for: what needs the record store, and what an earlier process left. By number. */
+  const staying = new Map<ViewerId, Set<number>>()
+  /** Until what an earlier process left has been looked through, it may be anybody's. */
+  let isLeftKnown = own.leftUntil === 0
   const held = new Map<ViewerId, Held>()
   let mode: 'open' | 'ending' | 'ended' = 'open'
   let lookTimer: Timer | undefined
@@ -208,7 +218,9 @@ export function makeJournaling(
       if (last === undefined) break
       after = last.number
       if (!(await replayEntries(run, entries))) isEmptied = false
+      if (journal === own && after >= own.leftUntil) isLeftKnown = true
     }
+    if (journal === own) isLeftKnown = true
     // Whoever was tried and is not stopped is not held any longer.
     for (const viewer of heldBefore.keys()) if (!run.stopped.has(viewer)) heldBefore.delete(viewer)
     if (run.failure !== undefined) onError(run.failure)
@@ -235,7 +247,9 @@ export function makeJournaling(
     for (const each of entries) {
       const fate = fates.get(each.number)
       if (typeof fate === 'object') await park(run.journal, each, fate.refused)
-      if (fate !== undefined && run.journal === own) letGo(each, fate === 'applied')
+      if (run.journal !== own) continue
+      noteStaying(each, fate)
+      if (fate !== undefined) letGo(each, fate === 'applied')
     }
     return entries.every(({ number }) => {
       const fate = fates.get(number)
@@ -263,6 +277,17 @@ export function makeJournaling(
     run.stopped.add(viewer)
     const delayMs = Math.min(retryMaxMs, 2 * (run.held.get(viewer)?.delayMs ?? retryMinMs / 2))
     run.held.set(viewer, { delayMs, until: clock.now() + delayMs })
+  }
+
+  /** Before its viewer is let go, so that he is never taken for one of whom nothing is left. */
+  function noteStaying(each: Journaled, fate: Fate | undefined): void {
+    if (!('entry' in each) || each.entry.kind === 'base') return
+    const viewer = viewerOf(each.entry)
+    const numbers = staying.get(viewer)
+    if (fate === 'later' || (fate === undefined && each.number <= own.leftUntil)) {
+      if (numbers === undefined) staying.set(viewer, new Set([each.number]))
+      else numbers.add(each.number)
+    } else if (numbers?.delete(each.number) === true && numbers.size === 0) staying.delete(viewer)
   }
 
   /** Its viewer need not wait for it any longer, whether it was applied or stays. */
@@ -295,6 +320,7 @@ export function makeJournaling(
   breakers.recordStore.onClose(onBack)
   return {
     mustJournal: (viewer) => breakers.hotStore.isOpenFor(viewer) || waiting.has(viewer),
+    mayLack: (viewer) => !isLeftKnown || waiting.has(viewer) || staying.has(viewer),
     pausedBy: (viewer) => waiting.get(viewer)?.paused,
     append,
     start: look,

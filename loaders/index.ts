@@ -4,7 +4,7 @@
  * goes to the store once (`shared-lookup.ts`).
  */
 import DataLoader from 'dataloader'
-import type { Degraded } from '../core/degraded.ts'
+import { noteLack, type Degraded, type MayLack } from '../core/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
@@ -36,6 +36,7 @@ export function makeLoaders(
   hot: HotStore,
   records: RecordStore,
   mayHavePlayed?: MayHavePlayed,
+  mayLack?: MayLack,
 ): (degraded?: Degraded, lasting?: boolean) => Loaders {
   // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
   const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
@@ -50,6 +51,8 @@ export function makeLoaders(
   }
 
   async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
+    // Before the lookup, and of each request by itself: it is shared with those of others.
+    if (degraded !== undefined) noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
     const found = await progress(keys)
     return found.map((each) => {
       if (!(each instanceof Incomplete)) return each

@@ -5,8 +5,8 @@
  */
 import DataLoader from 'dataloader'
 import { apartIfDamaged, type DamagedMarks } from '../core/damaged-marks.ts'
-import type { Degraded } from '../core/degraded.ts'
-import type { BusinessNumber, MarkKey, Subject, SubjectCounts, ViewerId } from '../core/domain.ts'
+import { noteLack, type Degraded, type MayLack } from '../core/degraded.ts'
+import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
 import { apartIfPartIsOut } from '../core/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
@@ -34,8 +34,7 @@ export type ThumbupSources = MarkSources & {
   records: Pick<MarkRecords, 'getMarkMany'>
   counts: CountReads
   owners: OwnerReads
-  /** Does the hot store, though it answers, lack marks of this viewer? */
-  mayLack(viewer: ViewerId): boolean
+  mayLack: MayLack
 }
 
 /** What a shared lookup found, and without which stores: each request that gets it notes them. */
@@ -67,13 +66,12 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     keys: readonly MarkKey[],
     degraded: Degraded | undefined,
   ): Promise<(ShownMark | null | DamagedMarks)[]> {
+    // Before the lookup, and of each request by itself: what waits of one viewer is no lack of another's answer.
+    noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
     if (degraded === undefined) {
       return apartIfPartIsOut(keys, (some) => apartIfDamaged(some, (readable) => getMarkMany(sources, readable)))
     }
-    const all = await marksOf(sources)(keys)
-    // Most keys of a request are one viewer's.
-    if (keys.some(({ viewer }, at) => viewer !== keys[at - 1]?.viewer && sources.mayLack(viewer))) degraded.add('hotStore')
-    return all.map((found) => {
+    return (await marksOf(sources)(keys)).map((found) => {
       if (found instanceof Error) return found
       for (const store of found.without) degraded.add(store)
       return found.mark

@@ -5,7 +5,7 @@ import type { AggregatorFigures } from '../../core/aggregator.ts'
 import { makeBusinesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
-import type { Degraded, StoreName } from '../../core/degraded.ts'
+import { noteLack, type Degraded, type StoreName } from '../../core/degraded.ts'
 import type { GuardOptions, GuardedStores } from '../../core/guarded-stores.ts'
 import type { RecordPlays } from '../../core/persist.ts'
 import { makeLoaders, type Loaders } from '../../loaders/index.ts'
@@ -75,7 +75,7 @@ export function makeHistorySubgraph(
   const { hot, log, records } = stores
   const { history } = config
   const businesses = makeBusinesses(config.businesses)
-  const { guarded, service, aggregator, flusher, journaling, persist, drain } = makeWritePath(
+  const { guarded, service, mayLack, aggregator, flusher, journaling, persist, drain } = makeWritePath(
     clock,
     businesses,
     { ...stores, journals, recordPlays: help.recordPlays },
@@ -94,8 +94,10 @@ export function makeHistorySubgraph(
   )
   outages.follow(guarded)
   const resolvers = makeHistoryResolvers(businesses, service, {
-    timeline: (viewer, numbers, before, first, degraded) =>
-      readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded),
+    async timeline(viewer, numbers, before, first, degraded) {
+      noteLack([viewer], mayLack, degraded)
+      return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
+    },
     changes: (viewer, since, degraded) => openChangeStream(service, guarded.hot, businesses, clock, viewer, since, degraded),
     isLogDown: guarded.breakers.log.isOpen,
   })
@@ -106,7 +108,7 @@ export function makeHistorySubgraph(
     sdl,
     schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers }]),
     service,
-    makeLoaders: makeLoaders(guarded.hot, guarded.records, help.mayHavePlayed),
+    makeLoaders: makeLoaders(guarded.hot, guarded.records, help.mayHavePlayed, mayLack),
     startJob: () =>
       startHistoryJob(
         clock,

@@ -8,7 +8,7 @@ import type { Aggregator } from '../../core/aggregator.ts'
 import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { noteLack, saysDown, type Degraded } from '../../core/degraded.ts'
 import type { ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { settingsKey } from '../../core/progress-key.ts'
@@ -142,8 +142,11 @@ export function makeHistoryService(
       return settings
     },
     async settings(viewer, degraded) {
+      const pausedBy = writes.pausedBy(viewer.id)
+      noteLack([viewer.id], writes.mayLack, degraded)
       try {
-        return await hot.getSettings(viewer.id)
+        const settings = await hot.getSettings(viewer.id)
+        return { ...settings, paused: pausedBy ?? settings.paused }
       } catch (error) {
         if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
         degraded.add('hotStore')
@@ -152,7 +155,7 @@ export function makeHistoryService(
           degraded.add('recordStore')
           throw error
         })
-        return { ...settings, paused: writes.pausedBy(viewer.id) ?? settings.paused }
+        return { ...settings, paused: pausedBy ?? settings.paused }
       }
     },
     follow: (viewer, listener, onGap) => hot.followProgress(viewer.id, listener, onGap),

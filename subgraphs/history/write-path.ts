@@ -6,6 +6,7 @@
 import { makeAggregator, type Aggregator, type AggregatorOptions } from '../../core/aggregator.ts'
 import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
+import type { MayLack } from '../../core/degraded.ts'
 import type { ProgressKey } from '../../core/domain.ts'
 import { guardStores, type GuardOptions, type GuardedStores, type Stores } from '../../core/guarded-stores.ts'
 import { persistKeys, type PersistReport, type RecordPlays } from '../../core/persist.ts'
@@ -40,6 +41,8 @@ export type WritePath = {
   flusher: Flusher
   journaling: Journaling | undefined
   service: HistoryService
+  /** Does something of this viewer's wait in the journal that the hot store does not have? To be asked before a read. */
+  mayLack: MayLack
   /** Persists these keys from store to store, guarded by nothing. */
   persist(keys: readonly ProgressKey[]): Promise<PersistReport>
   /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
@@ -77,6 +80,7 @@ export function makeWritePath(
     flusher,
     journaling,
     service,
+    mayLack: writes.mayLack,
     persist,
     async drain() {
       await journaling?.stop()

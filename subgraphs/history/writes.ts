@@ -7,7 +7,7 @@
  * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
  */
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { saysDown, type Degraded, type MayLack } from '../../core/degraded.ts'
 import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../core/part-outage.ts'
 import { lookUpInRecords } from '../../loaders/progress.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
@@ -35,6 +35,8 @@ export type HistoryWrites = {
     now: number,
     degraded: Degraded | undefined,
   ): Promise<{ settings: ViewerSettings; journaled: boolean }>
+  /** Does something of this viewer's wait that the hot store does not have? To be asked before a read. */
+  mayLack: MayLack
   /** The switch as a write that waits sets it; undefined = none waits. */
   pausedBy(viewer: ViewerId): boolean | undefined
 }
@@ -46,6 +48,7 @@ export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCa
     delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
     clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
     setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
+    mayLack: () => false,
     pausedBy: () => undefined,
   }
 }
@@ -143,6 +146,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
       const done = await tryOrJournal(viewer, entry, degraded, () => direct.setPaused(viewer, paused, now, degraded))
       return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
     },
+    mayLack: journaling.mayLack,
     pausedBy: journaling.pausedBy,
   }
 }

@@ -21,7 +21,8 @@ type Stores = Pick<Pipeline, 'guarded' | 'fills' | 'writes'>
  */
 export async function areOneMore({ guarded, fills, writes }: Stores, asked: readonly MarkWrite[], degraded: Degraded): Promise<boolean[]> {
   // First: what has left the journal when this is asked, is seen by what follows.
-  const waits = asked.map(({ viewer }) => writes.mustWait(viewer))
+  const waits = asked.map(({ viewer }) => writes.mayLack(viewer))
+  if (waits.includes(true)) degraded.add('hotStore')
   const sources = { hot: guarded.hot, records: guarded.records, fills }
   const marks = await apartIfPartIsOut(asked, (some) => getMarkMany(sources, some, degraded))
   const isOneMore = asked.map(({ mark }, place) => {

@@ -115,7 +115,7 @@ export function makeThumbupSubgraph(
     return {
       pipeline,
       refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
-      likers: makeLikersRead(clock, { ...guarded, fills, counts }),
+      likers: makeLikersRead(clock, { ...guarded, fills, counts, mayLack: pipeline.writes.mayLack }),
       name: tenant?.name,
       notices: { ...ours, failed: outages.failed },
     }
@@ -129,16 +129,10 @@ export function makeThumbupSubgraph(
   )
   const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
   const resolvers = makeThumbupResolvers(businesses, service, {
-    likers(business, asked, degraded) {
-      const { likers, pipeline } = partOf(business)
-      // Everybody sees himself in them as he stands.
-      if (asked.some(({ viewer }) => viewer !== undefined && pipeline.writes.mustWait(viewer))) degraded?.add('hotStore')
-      return likers(asked, degraded)
-    },
+    likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
     likes(viewer, business, before, first, degraded) {
       const { guarded, fills, writes } = partOf(business).pipeline
-      if (writes.mustWait(viewer)) degraded?.add('hotStore')
-      return readLikes({ ...guarded, fills }, viewer, business, before, first, degraded)
+      return readLikes({ ...guarded, fills, mayLack: writes.mayLack }, viewer, business, before, first, degraded)
     },
     countsChanged(subjects, degraded) {
       const { guarded, counts } = partOf(subjects[0]?.business ?? 0).pipeline
@@ -151,7 +145,7 @@ export function makeThumbupSubgraph(
   const sources = new Map(
     all.map((part) => {
       const { guarded, fills, counts, owners, writes } = part.pipeline
-      return [part, { ...guarded, fills, counts, owners, mayLack: writes.mustWait }]
+      return [part, { ...guarded, fills, counts, owners, mayLack: writes.mayLack }]
     }),
   )
 

@@ -15,7 +15,7 @@
  *
  * With the count cache down pages come from the record store; with both down, the last list this process saw; or null.
  */
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { noteLack, saysDown, type Degraded, type MayLack } from '../../core/degraded.ts'
 import type { MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
 import { compareMarkPlaces } from '../../core/places.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -35,6 +35,7 @@ export type LikersSources = {
   cache: Pick<CountCache, 'getLikers' | 'putLikers'>
   records: Pick<MarkRecords, 'listLikers' | 'getCountsMany' | 'getMarkMany'>
   counts: Pick<CountReads, 'getMany'>
+  mayLack?: MayLack
 }
 
 /** A page that is asked for: at most `first` likers strictly after `before`, as this viewer is to see them. */
@@ -55,7 +56,7 @@ const BYTES_PER_LIKER = 100
 type Own = MarkEntry | null | undefined
 type Load = { running: Promise<CachedLikers>; next: Promise<CachedLikers> | undefined }
 
-export function makeLikersRead(clock: Clock, { hot, fills, cache, records, counts }: LikersSources): LikersRead {
+export function makeLikersRead(clock: Clock, { hot, fills, cache, records, counts, mayLack }: LikersSources): LikersRead {
   const marks = { hot, fills, records }
   const loads = new Map<string, Load>()
   const lastKnown = makeSieveCache<Loaded<CachedLikers>>(clock, LAST_KNOWN)
@@ -136,6 +137,7 @@ export function makeLikersRead(clock: Clock, { hot, fills, cache, records, count
     const owns: Own[] = asked.map(() => undefined)
     const keys = asked.flatMap(({ subject, viewer }, at) => (viewer === undefined ? [] : [{ at, viewer, ...subject }]))
     if (keys.length === 0) return owns
+    noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
     const without: Degraded = new Set()
     const shown = await getMarkMany(marks, keys, without)
     for (const store of without) degraded?.add(store)

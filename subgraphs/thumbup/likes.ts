@@ -10,7 +10,7 @@
  * With the hot store down the page is what the record store has. With the record store down it ends at the floor, and says
  * that there is more. Both only for callers with a collector; for others it rejects.
  */
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { noteLack, saysDown, type Degraded, type MayLack } from '../../core/degraded.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../core/domain.ts'
 import type { Fills } from '../../core/mark-fills.ts'
 import { placeAtOrBefore } from '../../core/mark-places.ts'
@@ -24,6 +24,7 @@ export type LikesSources = {
   hot: Pick<MarkStore, 'listLikes' | 'readDirtyMarks'>
   records: Pick<MarkRecords, 'listMarks' | 'getMarkMany'>
   fills: Pick<Fills, 'bring'>
+  mayLack?: MayLack
 }
 
 /** At most `first` likes strictly after `before`, newest first; null if no store answers. */
@@ -35,6 +36,7 @@ export async function readLikes(
   first: number,
   degraded?: Degraded,
 ): Promise<MarkPage | null> {
+  noteLack([viewer], sources.mayLack, degraded)
   try {
     return await readBoth(sources, viewer, business, before, first, degraded)
   } catch (error) {

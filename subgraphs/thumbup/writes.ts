@@ -5,8 +5,8 @@
  * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
  * waits in this process's journal, his next go behind it; other viewers' go straight.
  */
-import { saysDown, saysFull, type Degraded } from '../../core/degraded.ts'
-import type { BusinessNumber, Mark, MarkKey, ViewerId } from '../../core/domain.ts'
+import { saysDown, saysFull, type Degraded, type MayLack } from '../../core/degraded.ts'
+import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import type { Journaling, Replay } from '../../core/journaling.ts'
 import type { Fills } from '../../core/mark-fills.ts'
 import { putMarks, type DecidedMark } from '../../core/mark-putting.ts'
@@ -19,8 +19,11 @@ export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
 export type MarkWrites = {
   /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or there is none. */
   put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
-  /** Do this viewer's marks go into the journal? Then one of his may wait there that no store has yet. */
-  mustWait(viewer: ViewerId): boolean
+  /**
+   * May one of this viewer's wait in a journal that the hot store does not have? To be asked before a read. While it takes no
+   * writes, though it answers, that may be the journal of any process.
+   */
+  mayLack: MayLack
 }
 
 export type MarkWriteStores = {
@@ -30,7 +33,10 @@ export type MarkWriteStores = {
   capOf(business: BusinessNumber): number
 }
 
-export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journaling, 'mustJournal' | 'append'> | undefined): MarkWrites {
+export function makeMarkWrites(
+  stores: MarkWriteStores,
+  journaling: Pick<Journaling, 'mustJournal' | 'mayLack' | 'append'> | undefined,
+): MarkWrites {
   const { hot, records, fills, capOf } = stores
 
   /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
@@ -55,7 +61,7 @@ export function makeMarkWrites(stores: MarkWriteStores, journaling: Pick<Journal
   }
 
   return {
-    mustWait: (viewer) => journaling?.mustJournal(viewer) === true,
+    mayLack: (viewer) => journaling !== undefined && (journaling.mustJournal(viewer) || journaling.mayLack(viewer)),
     async put(writes, now, degraded) {
       const mustWait = new Set(journaling === undefined ? [] : writes.filter(({ viewer }) => journaling.mustJournal(viewer)))
       if (mustWait.size === 0) return putDirectly(writes, now, degraded)

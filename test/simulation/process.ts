@@ -3,7 +3,7 @@
  * history subgraph wires them, journals included, over ports that lead through the scheduler.
  */
 import type { Businesses } from '../../core/businesses.ts'
-import type { Degraded } from '../../core/degraded.ts'
+import { noteLack, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, ProgressKey, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
@@ -70,7 +70,7 @@ export function startProcess(
     }),
   )
   const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
-  const { guarded, service, persist, drain } = makeWritePath(clock, businesses, { hot, log, records, journals }, options, onError)
+  const { guarded, service, mayLack, persist, drain } = makeWritePath(clock, businesses, { hot, log, records, journals }, options, onError)
   const job = role.persists
     ? startUntilJoined(clock, () => startHistoryJob(clock, hot, log, records, persist, options, onError), onError)
     : undefined
@@ -79,9 +79,18 @@ export function startProcess(
     ...role,
     life,
     service,
-    readTimeline: (viewer, numbers, before, first, degraded) =>
-      readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded),
-    getProgressMany: (keys, degraded) => getProgressMany(guarded.hot, guarded.records, keys, degraded),
+    async readTimeline(viewer, numbers, before, first, degraded) {
+      noteLack([viewer], mayLack, degraded)
+      return readTimeline(guarded.hot, guarded.records, viewer, numbers, before, first, degraded)
+    },
+    async getProgressMany(keys, degraded) {
+      noteLack(
+        keys.map(({ viewer }) => viewer),
+        mayLack,
+        degraded,
+      )
+      return getProgressMany(guarded.hot, guarded.records, keys, degraded)
+    },
     member: () => member,
     async stop() {
       await drain()

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Degraded } from '../../core/degraded.ts'
 import type { ProgressChange } from '../../core/domain.ts'
@@ -114,6 +115,37 @@ describe('with the hot store down', () => {
     expect(shown('1')).toBeUndefined()
     expect(stores.state.lookUp({ viewer: 'other', business: 1, oid: '1' }).record).toBeDefined()
     expect(served.history.figures().journal.journaled - journaledBefore).toBeLessThanOrEqual(1)
+  })
+
+  it('and back, who has something waiting is told so by his lookups, pages and settings until it is applied, and nobody else is', async () => {
+    await send(report('1', { position: 10_000 }))
+    stores.set('hot', 'down')
+    await send(report('1', { position: 60_000 }))
+    await served.history.service.setPaused(viewer, true, degraded)
+    let isFull = true
+    stores.refuse((call) => (isFull && call === 'hot.putProgress' ? 'STORE_FULL' : undefined))
+    stores.set('hot', 'up')
+    await until('it is known to be back', () => !served.history.figures().outages.hotStore.isDown)
+    const ask = async (id: string, fields: string) => {
+      const without: Degraded = new Set()
+      const contextValue = { viewer: { id, scopes: [] }, degraded: without, loaders: served.history.makeLoaders(without) }
+      const { data, errors } = await graphql({ schema: served.history.schema, source: `{ ${fields} }`, contextValue })
+      expect(errors).toBeUndefined()
+      return { data: JSON.stringify(data), degraded: [...without] }
+    }
+    const fields = ['progress(business: "video", ids: ["1"]) { position }', 'viewerHistory(first: 3) { edges { node { position } } }']
+    const all = [...fields, 'historySettings { paused }']
+    for (const each of all) {
+      const [his, others] = await Promise.all([ask('7', each), ask('8', each)])
+      expect([his.degraded, others.degraded]).toEqual([['hotStore'], []])
+    }
+    expect((await ask('7', 'historySettings { paused }')).data).toContain('true')
+    isFull = false
+    for (const each of all) {
+      let answer = await ask('7', each)
+      await until('nothing is lacking', async () => (answer = await ask('7', each)).degraded.length === 0)
+      expect(answer.data).toMatch(/60000|true/)
+    }
   })
 
   it('pages, lookups and settings come from the record store, without what was cleared or deleted', async () => {

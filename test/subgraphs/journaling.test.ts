@@ -104,6 +104,7 @@ describe('journaling', () => {
     const appending = journaling.append(put('7', 1, 'a'))
     expect(journaling.mustJournal('7')).toBe(true)
     expect(journaling.mustJournal('8')).toBe(false)
+    expect(['7', '8'].map(journaling.mayLack)).toEqual([true, false])
     await appending
     expect(journaling.mustJournal('7')).toBe(true)
     answers(() => undefined)
@@ -189,6 +190,36 @@ describe('journaling', () => {
     await until('the left one is gone', async () => (await served.count()).waiting === 1)
     expect(served.asked).toEqual(['7@1', '7@2 INTERNAL'])
     expect(served.journaling.mustJournal('7')).toBe(true)
+  })
+
+  it('of whom something waits for the record store the hot store lacks it, although his next go straight', async () => {
+    const served = await begin()
+    served.answers(({ kind }) => (kind === 'clear' ? 'later' : undefined))
+    await served.journaling.append(clear('7', 1))
+    await served.journaling.append(put('7', 2, 'a'))
+    await until('his next go straight', () => !served.journaling.mustJournal('7'))
+    expect(['7', '8'].map(served.journaling.mayLack)).toEqual([true, false])
+    served.answers(() => undefined)
+    await served.breakers.recordStore
+      .run(() => Promise.reject(new TidemarkError('RECORD_STORE_UNAVAILABLE', 'down')))
+      .catch(() => undefined)
+    await until('nothing is lacking', () => !served.journaling.mayLack('7'))
+    expect((await served.count()).waiting).toBe(0)
+  })
+
+  it('what an earlier process left may be anybody’s until it is looked through, and his whose it is until it is applied', async () => {
+    const before = await open(folder.path)
+    await before.journals.own.append([put('7', 1, 'a'), put('8', 2, 'b')])
+    await before.journals.close()
+    const served = await begin()
+    served.answers(({ now }) => (now === 1 ? 'INTERNAL' : undefined))
+    expect(['7', '8', '9'].map(served.journaling.mayLack)).toEqual([true, true, true])
+    served.journaling.start()
+    await until('it is looked through', () => !served.journaling.mayLack('9'))
+    expect(['7', '8'].map(served.journaling.mayLack)).toEqual([true, false])
+    served.answers(() => undefined)
+    await until('it is applied', () => !served.journaling.mayLack('7'))
+    expect((await served.count()).waiting).toBe(0)
   })
 
   it('what is refused because of what it says is set aside at once, and its viewer goes on', async () => {

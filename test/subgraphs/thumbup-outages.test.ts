@@ -91,6 +91,30 @@ describe('with a store down, thumbup', () => {
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
   })
 
+  test('the hot tier is back: until his marks are applied a viewer is told that they are not, and nobody else is', async () => {
+    await mark('7', 'a', 'LIKE')
+    await settled()
+    stores.set('redis', 'down')
+    expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', degraded: ['hotStore'] })
+    const applying = Promise.withResolvers<void>()
+    stores.before('hot.putMarks', () => applying.promise)
+    stores.set('redis', 'up')
+    await until('it is known to be back', () => !served.subgraph.figures().outages.hotStore.isDown)
+    const reads = async () => {
+      // Together, since lookups of several requests leave as one.
+      const [his, others, list] = await Promise.all([read('7', 'a'), read('9', 'a'), served.ask(LIKES, viewerOf('7'))])
+      return [his.degraded, others.degraded, list.degraded]
+    }
+    const before = await reads().finally(applying.resolve)
+    expect(before).toEqual([['hotStore'], [], ['hotStore']])
+    await until('nothing is lacking', async () => {
+      const { subjects, degraded } = await read('7', 'a')
+      if (degraded.length === 0) expect(subjects[0].viewerMark).toBe('NONE')
+      return degraded.length === 0
+    })
+    expect(await reads()).toEqual([[], [], []])
+  })
+
   test('the hot tier: who undoes, changes or gives a mark meanwhile sees its effect on the counts in the answer', async () => {
     for (const id of ['a', 'b', 'c']) await mark('7', id, 'LIKE')
     await mark('8', 'a', 'LIKE')

@@ -196,6 +196,8 @@ export function makeMarkChecker() {
       truth.asked.add(askedText(record))
       truths.change(truth, record)
     },
+    /** Has a put brought it into the hot store? Of what the server gave its time nobody can say. */
+    hasLanded: ({ key, mark, markedAt }: SentMark): boolean => markedAt === undefined || landed.has(writeText({ ...key, mark, markedAt })),
     fail,
     failure: () => failure,
     checkShown,

@@ -7,6 +7,7 @@ import type { BusinessConfig } from '../../../core/config.ts'
 import type { Degraded } from '../../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, Subject, ViewerId } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
+import { keyText } from '../../../core/progress-key.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { SCOPE_MARKS_WRITE_ANY, SCOPE_SUBJECTS_REGISTER, type Viewer } from '../../../core/viewer.ts'
 import type { MarkInput } from '../../../subgraphs/thumbup/inputs.ts'
@@ -52,6 +53,7 @@ export function makeMarkClients(
   const { businesses } = options
   const { truths } = checker
   let isQuiet = false
+  const acknowledged = new WeakMap<MarkProcess, SentMark[]>()
   const clients: Client[] = options.viewers.flatMap((viewer) =>
     Array.from({ length: options.devices }, (_, device): Client => {
       const scopes = device === 0 ? [SCOPE_MARKS_WRITE_ANY, SCOPE_SUBJECTS_REGISTER] : []
@@ -97,7 +99,19 @@ export function makeMarkClients(
     const degraded: Degraded = new Set()
     const answers = await process.service.mark(client.viewer, inputs, degraded)
     checker.checkAnswers(client.viewer.id, sent, answers)
+    acknowledged.set(process, [...owedBy(process), ...sent.filter((_, index) => answers[index]?.outcome === 'ACCEPTED')])
     return answers.map((each) => (each.outcome === 'REJECTED' ? each.code : `${each.outcome} ${each.mark}`)).join(', ') + without(degraded)
+  }
+
+  /** What this process has acknowledged and no put has brought into the hot store yet. */
+  function owedBy(process: MarkProcess): SentMark[] {
+    return (acknowledged.get(process) ?? []).filter((each) => !checker.hasLanded(each))
+  }
+
+  function failIfOwed([owed]: readonly SentMark[], what: string): void {
+    if (owed === undefined) return
+    const name = `${nameOf(owed.key)} ${owed.mark} at ${owed.markedAt}`
+    checker.fail(`shown: ${what} does not say that it is without ${name}, which waits in the journal of its process`, owed.key.viewer)
   }
 
   async function lookUp(client: Client, process: MarkProcess): Promise<string> {
@@ -110,12 +124,14 @@ export function makeMarkClients(
 
   async function lookUpKeys(keys: readonly MarkKey[], process: MarkProcess, what: string): Promise<string> {
     const since = truths.tick()
+    const owed = owedBy(process).filter(({ key }) => keys.some((each) => keyText(each) === keyText(key)))
     const degraded: Degraded = new Set()
     const found = await process.getMarks(keys, degraded)
     if (degraded.size > 0) {
       if (isQuiet) checker.fail(`after quiet a lookup is still answered${without(degraded)}`, undefined)
       return `what there is${without(degraded)}`
     }
+    failIfOwed(owed, what)
     keys.forEach((key, index) => checker.checkShown(key, found[index]?.mark ?? 'null', since, what))
     return keys.map((key, index) => `${key.business}:${key.oid} ${found[index]?.mark}`).join(', ')
   }
@@ -141,6 +157,7 @@ export function makeMarkClients(
     const { business, first, before } = browsing
     const viewer = client.viewer.id
     const since = truths.tick()
+    const owed = owedBy(process).filter(({ key }) => key.viewer === viewer && key.business === business)
     const degraded: Degraded = new Set()
     const page = await process.likes(viewer, business, before, first, degraded)
     if (degraded.size > 0 || page === null) {
@@ -148,6 +165,7 @@ export function makeMarkClients(
       if (isQuiet) checker.fail(`after quiet a page is still read${without(degraded)}`, viewer)
       return `what there is${without(degraded)}`
     }
+    failIfOwed(owed, `viewer ${viewer}'s page of likes in ${business}`)
     checker.checkLikes(viewer, business, before, first, page, since)
     // The device did not wait for this one any more, and has the page from another call.
     if (client.browsing !== browsing || browsing.before !== before) return 'too late'

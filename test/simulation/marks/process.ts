@@ -3,7 +3,7 @@
  * reads and the job, wired as the subgraph wires them, over ports that lead through the scheduler.
  */
 import type { BusinessConfig } from '../../../core/config.ts'
-import type { Degraded } from '../../../core/degraded.ts'
+import { noteLack, type Degraded } from '../../../core/degraded.ts'
 import type { BusinessNumber, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
 import type { OwnerKey } from '../../../loaders/owner-likes.ts'
@@ -84,8 +84,9 @@ export function startMarkProcess(
   const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
   const pipeline = makePipeline(clock, random, { hot, cache, log, records, events, journals }, options, onError)
   const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS, options.thumbup)
-  const { guarded, fills, counts } = pipeline
-  const sources = { ...guarded, fills }
+  const { guarded, fills, counts, writes } = pipeline
+  const { mayLack } = writes
+  const sources = { ...guarded, fills, mayLack }
   const job = role.persists ? startUntilJoined(clock, () => pipeline.startJob(), onError) : undefined
 
   function withQuestionsNoted(all: MarkRecords): MarkRecords {
@@ -100,12 +101,19 @@ export function startMarkProcess(
     }
   }
 
-  const readLikers = makeLikersRead(clock, { ...guarded, fills, counts })
+  const readLikers = makeLikersRead(clock, { ...guarded, fills, counts, mayLack })
   return {
     ...role,
     life,
     service,
-    getMarks: (keys, degraded) => getMarkMany(sources, keys, degraded),
+    async getMarks(keys, degraded) {
+      noteLack(
+        keys.map(({ viewer }) => viewer),
+        mayLack,
+        degraded,
+      )
+      return getMarkMany(sources, keys, degraded)
+    },
     getCounts: (subjects, degraded) => counts.getMany(subjects, degraded),
     getOwnerLikes: async (owners, degraded) => (await pipeline.owners.getMany(owners, degraded)).map((sum) => sum?.likes ?? null),
     likes: (viewer, business, before, first, degraded) => readLikes(sources, viewer, business, before, first, degraded),
