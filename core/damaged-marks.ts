@@ -3,7 +3,7 @@
  * says whose: everybody else of the same call is persisted and answered without him. A leaf but for errors.
  */
 import type { BusinessNumber, ViewerId } from './domain.ts'
-import { TidemarkError, isTidemarkError } from './errors.ts'
+import { TidemarkError, saysDamaged } from './errors.ts'
 import { inTwo } from './part-outage.ts'
 
 type Owner = { viewer: ViewerId; business: BusinessNumber }
@@ -24,9 +24,26 @@ export class DamagedMarks extends TidemarkError {
   }
 }
 
-/** True for what a block's reader says of one that is damaged. */
-export function saysDamaged(error: unknown): boolean {
-  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+/** For who reads blocks of many viewers: all of them are looked at, and then whoever has damaged ones is told in one error. */
+export function gatherDamage() {
+  const owners: Owner[] = []
+  let first: unknown
+  return {
+    /** Undefined if a block of this owner is damaged. */
+    read<T>({ viewer, business }: Owner, task: () => T): T | undefined {
+      try {
+        return task()
+      } catch (error) {
+        if (!saysDamaged(error)) throw error
+        first ??= error
+        owners.push({ viewer, business })
+        return undefined
+      }
+    },
+    throwIfAny(): void {
+      if (owners.length > 0) throw new DamagedMarks(owners, first)
+    },
+  }
 }
 
 /**

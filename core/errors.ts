@@ -131,3 +131,8 @@ export const REMOTE_ERROR_CODES: readonly string[] = [
 export function isTidemarkError(error: unknown): error is TidemarkError {
   return error instanceof TidemarkError
 }
+
+/** True for what a reader says of stored bytes that are not as they were written. */
+export function saysDamaged(error: unknown): error is TidemarkError {
+  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
+}

@@ -22,7 +22,6 @@
  * then load his again. So they are opened one viewer after the other, each answered when his are, and the loop has its turn
  * in between.
  */
-import { setImmediate } from 'node:timers/promises'
 import type { SeenRecords } from '../stores/seen-records.ts'
 import type { Clock } from './clock.ts'
 import type { Month, ViewerId } from './domain.ts'
@@ -31,6 +30,7 @@ import { MARK_MONTH, NOT_MIGRATED, decodeMark, type MigrationMark } from './migr
 import { openFilter, type Probe } from './seen-filter.ts'
 import { makeSieveCache } from './sieve-cache.ts'
 import { monthOf, monthsRead } from './time-ring.ts'
+import { makePortions, makeTurns } from './turns.ts'
 
 /** A filter, opened. */
 export type MonthFilter = { month: Month; probe: Probe }
@@ -85,7 +85,7 @@ const BYTES_PER_ENTRY = 512
 const UNREADABLE_MS = 60_000
 /** For how long an entry is used of whom the hot store has no count: it may have lost one. */
 const UNCOUNTED_MS = 60_000
-/** So much of what is stored is opened in one turn of the loop, a millisecond or two; and a filter more. */
+/** So much of what is stored is opened in one turn of the loop, a millisecond or two; a larger filter has one of its own. */
 const TURN_BYTES = 128 * 1024
 /** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
 const NO_COUNT = -1
@@ -103,7 +103,7 @@ export function makeFilterCache(
   let loads = 0
   let outages = 0
   let lastOpened: Promise<unknown> = Promise.resolve()
-  let bytesOfTurn = 0
+  const turnFor = makePortions(makeTurns(), TURN_BYTES)
 
   function isOfNow(held: Entry, folds: number): boolean {
     if (held.folds !== folds || held.outages !== outages) return false
@@ -147,11 +147,8 @@ export function makeFilterCache(
     const filters: MonthFilter[] = []
     let unreadable = 0
     for (const { month, filter } of stored) {
-      if (bytesOfTurn >= TURN_BYTES) {
-        bytesOfTurn = 0
-        await setImmediate()
-      }
-      bytesOfTurn += filter.length
+      const turn = turnFor(filter.length)
+      if (turn !== undefined) await turn
       try {
         filters.push({ month, probe: openFilter(filter) })
       } catch {

@@ -7,8 +7,8 @@
  */
 import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/seen-records.ts'
 import type { Month } from './domain.ts'
-import { saysDown } from './degraded.ts'
-import { TidemarkError, isTidemarkError } from './errors.ts'
+import { saysDown, saysFull } from './degraded.ts'
+import { TidemarkError, saysDamaged } from './errors.ts'
 
 export type FilterChanges<K extends FilterKey> = {
   /** The filter with what comes to it; the same bytes if it has that already. */
@@ -69,7 +69,7 @@ export async function changeFilters<K extends FilterKey>(
         else writes.push({ key, write: { viewer, month, filter, expected: version, expiresAt: expiryOf(month) } })
       } catch (error) {
         try {
-          if (!isDamage(error)) throw error
+          if (!saysDamaged(error)) throw error
           if (await renew(key, version, error)) report.renewed++
           again.push(key)
         } catch (failure) {
@@ -93,13 +93,9 @@ export async function changeFilters<K extends FilterKey>(
   }
 }
 
-export function isDamage(error: unknown): error is TidemarkError {
-  return isTidemarkError(error) && error.code === 'DATA_DAMAGED'
-}
-
 /** Is it of no use to try others, because a store is down? */
 export function endsRound(error: unknown): boolean {
-  return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
+  return saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)
 }
 
 /** `what` was written by others each time. */

@@ -20,8 +20,8 @@
 import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } from '../stores/seen-records.ts'
 import type { SeenStore, StagedPlay } from '../stores/seen-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from './domain.ts'
-import { TidemarkError } from './errors.ts'
-import { changeFilters, endsRound, isDamage } from './filter-changes.ts'
+import { TidemarkError, saysDamaged } from './errors.ts'
+import { changeFilters, endsRound } from './filter-changes.ts'
 import { saysDown } from './degraded.ts'
 import { emptyMark, isListing, listedBusiness, type MigrationMark } from './migration-mark.ts'
 import { addToFilter, openFilter } from './seen-filter.ts'
@@ -211,7 +211,7 @@ export function makeFold(
         openFilter(stored.filter)
         return false
       } catch (error) {
-        if (!isDamage(error)) throw error
+        if (!saysDamaged(error)) throw error
         return await renew(key, stored.version, error)
       }
     },

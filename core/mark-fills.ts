@@ -8,9 +8,10 @@
  *
  * A hot store that is full takes no rows, and that is nobody's error: what it lacks is read where the rows are.
  */
-import { DamagedMarks, saysDamaged } from './damaged-marks.ts'
+import { DamagedMarks } from './damaged-marks.ts'
 import { saysFull } from './degraded.ts'
 import type { BusinessNumber, ViewerId } from './domain.ts'
+import { saysDamaged } from './errors.ts'
 import type { MarkRecords } from '../stores/mark-records.ts'
 import type { MarkStore } from '../stores/mark-store.ts'
 

@@ -1,7 +1,6 @@
 /** The tables of marks, and what is read of them key by key. All of it inside a transaction or a read of the environment. */
-import { DamagedMarks, saysDamaged } from '../../core/damaged-marks.ts'
+import { gatherDamage } from '../../core/damaged-marks.ts'
 import type { BusinessNumber, MarkKey, OwnerSum, Subject, ViewerId } from '../../core/domain.ts'
-import type { ArchivedMark } from '../../core/mark-block.ts'
 import { findInBlocks } from '../../core/mark-blocks.ts'
 import type { Bytes, Environment } from './environment.ts'
 import { BLOCK, ROW, kindRange, makeMarkShelf, otherKey, plainMarkKey, type MarkShelf } from './mark-keys.ts'
@@ -70,34 +69,18 @@ export function findMarks(tables: MarkTables, keys: readonly MarkKey[]): (FoundM
       own.oids.push(oid)
     }
   }
-  const damaged: { owner: MarkKey; error: unknown }[] = []
+  const damage = gatherDamage()
   for (const { owner, shelf, places, oids } of missing.values()) {
     const blocks = [...tables.likes.getRange(kindRange(shelf, BLOCK))].map(({ value }) => value)
     if (blocks.length === 0) continue
-    for (const [at, entry] of readBlocks(blocks, oids, (error) => damaged.push({ owner, error })).entries()) {
+    for (const [at, entry] of damage.read(owner, () => findInBlocks(blocks, oids))?.entries() ?? []) {
       if (entry === undefined) continue
       const record = { mark: entry.mark, markedAt: entry.markedAt, version: 0 }
       found[places[at] as number] = { record, covers: entry.mark, isRecent: false }
     }
   }
-  const [first] = damaged
-  if (first !== undefined) {
-    throw new DamagedMarks(
-      damaged.map(({ owner: { viewer, business } }) => ({ viewer, business })),
-      first.error,
-    )
-  }
+  damage.throwIfAny()
   return found
-}
-
-function readBlocks(blocks: readonly Buffer[], oids: readonly string[], onDamage: (error: unknown) => void): (ArchivedMark | undefined)[] {
-  try {
-    return findInBlocks(blocks, oids)
-  } catch (error) {
-    if (!saysDamaged(error)) throw error
-    onDamage(error)
-    return []
-  }
 }
 
 export function readCounts(tables: MarkTables, { business, oid }: Subject): HeldCounts {

@@ -1,5 +1,5 @@
 /** Lookups in the archive: what it has of these keys, whether or not a row covers it. */
-import { DamagedMarks, saysDamaged } from '../../core/damaged-marks.ts'
+import { gatherDamage } from '../../core/damaged-marks.ts'
 import type { MarkKey, MarkRecord } from '../../core/domain.ts'
 import { findInBlocks } from '../../core/mark-blocks.ts'
 import type { Session } from './database.ts'
@@ -26,7 +26,7 @@ export async function findArchived(session: Session, keys: readonly MarkKey[]): 
     else known.places.push(place)
   })
   const all = [...viewers.values()]
-  const damaged: { place: number; error: unknown }[] = []
+  const damage = gatherDamage()
   for (let start = 0; start < all.length; start += KEYS_MAX) {
     const chunk = all.slice(start, start + KEYS_MAX)
     const blocks = new Map<number, Buffer[]>()
@@ -37,24 +37,12 @@ export async function findArchived(session: Session, keys: readonly MarkKey[]): 
     }
     for (const [i, ofViewer] of blocks) {
       const { places } = chunk[i] as { places: number[] }
-      try {
-        const entries = findInBlocks(
-          ofViewer,
-          places.map((place) => (keys[place] as MarkKey).oid),
-        )
-        entries.forEach((entry, at) => entry && (found[places[at] as number] = archivedRecord(entry)))
-      } catch (error) {
-        if (!saysDamaged(error)) throw error
-        damaged.push({ place: places[0] as number, error })
-      }
+      const owner = keys[places[0] as number] as MarkKey
+      const oids = places.map((place) => (keys[place] as MarkKey).oid)
+      const entries = damage.read(owner, () => findInBlocks(ofViewer, oids))
+      entries?.forEach((entry, at) => entry && (found[places[at] as number] = archivedRecord(entry)))
     }
   }
-  const [first] = damaged
-  if (first !== undefined) {
-    throw new DamagedMarks(
-      damaged.map(({ place }) => keys[place] as MarkKey).map(({ viewer, business }) => ({ viewer, business })),
-      first.error,
-    )
-  }
+  damage.throwIfAny()
   return found
 }

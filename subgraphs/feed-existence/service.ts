@@ -6,10 +6,9 @@
 import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { ExistenceConfig } from '../../core/config-existence.ts'
-import { saysDown, type Degraded } from '../../core/degraded.ts'
+import { saysDown, saysFull, type Degraded } from '../../core/degraded.ts'
 import { claimedDay, dayOf } from '../../core/day-token.ts'
 import type { Month, Play, ViewerId } from '../../core/domain.ts'
-import { isTidemarkError } from '../../core/errors.ts'
 import { checkIds } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
 import { rewardOf } from '../../core/rewards.ts'
@@ -100,7 +99,7 @@ export function makeExistenceService(
   }
 
   /** One that is full takes nothing either. */
-  const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || (isTidemarkError(error) && error.code === 'STORE_FULL')
+  const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || saysFull(error)
 
   /** What does not depend on the hot store goes on without it. */
   async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded | undefined): Promise<T> {
