@@ -17,7 +17,7 @@ COPY schema ./schema
 COPY cli ./cli
 
 # Journals, and the embedded stores of `tidemark start`.
-RUN mkdir /data && chown node:node /data
+RUN mkdir -m 700 /data && chown node:node /data
 VOLUME /data
 USER node
 # Production: tokens only. In development anybody who reaches the port could claim to be any viewer.

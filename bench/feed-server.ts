@@ -40,7 +40,7 @@ function ceilingAnswer(): Answer {
 
 function feedEngine(): Engine {
   const subgraphs = feedSubgraphs().map(({ name, schema }) => ({ name, transport: localTransport(schema) }))
-  return makeEngine(feedSupergraph(), subgraphs, { compiledMax: 100, tokensMax: 5_000 })
+  return makeEngine(feedSupergraph(), subgraphs, { tokensMax: 5_000 })
 }
 
 function engineAnswer(engine: Engine): Answer {

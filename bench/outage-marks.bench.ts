@@ -1,11 +1,11 @@
 /**
- * What do clients who like and look up notice of each disaster? Redis, both Redis, Kafka, MariaDB, Redis and MariaDB, and the
- * job are down for 30 s (3 to 7 with --quick) under load: every call must be answered without error, the database must not
- * get more queries than its limit, and afterwards every mark must be in its place, and counted once.
+ * How do clients notice each disaster? Redis, both Redis, Kafka, MariaDB, Redis and MariaDB, and the job are down for 30 s (3 to 7 with
+ * --quick) under load. Every call must be answered without error, and concurrent reads must not exceed the gateway's connections.
+ * Afterwards every mark must be stored and counted once.
  *
  *     npm run bench -- outage-marks [--quick] [--json]
  */
-import { DISASTERS, describeDisaster, runDisaster, startStage } from './chaos-marks/disasters.ts'
+import { DISASTERS, READS_AT_ONCE_MAX, describeDisaster, runDisaster, startStage } from './chaos-marks/disasters.ts'
 import type { BenchOptions, Measure } from './report.ts'
 
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
@@ -36,7 +36,13 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
                 metric: `${title}: database statements meanwhile`,
                 value: figures.queriesMeanwhile,
                 unit: '/s',
-                ...(disaster.servers.includes('redis') ? { target: figures.queriesAllowed, atMost: true } : {}),
+              },
+              {
+                metric: `${title}: reads of the record store at once`,
+                value: figures.readsAtOnce,
+                unit: '',
+                target: READS_AT_ONCE_MAX,
+                atMost: true,
               },
             ]),
         { metric: `${title}: lost, stale, counted wrongly, or never told`, value: bad.length, unit: '', target: 0, atMost: true },

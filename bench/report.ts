@@ -17,6 +17,10 @@ export type BenchOptions = {
   quick: boolean
   /** Recorded interactions to replay, if any are named. */
   file?: string | undefined
+  /** A part of the titles of the attacks to run, for `abuse`. */
+  only?: string | undefined
+  /** Folders of other checkouts to compare with, for `plays-at-once`. */
+  against?: string[] | undefined
   /** The binary of Hive Router, for the benchmark that compares with it. */
   hiveRouter?: string | undefined
   /** RedisBloom's module, for the benchmark that compares with it. */

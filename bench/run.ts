@@ -1,7 +1,8 @@
 /**
  * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
- * recorded interactions, for the benchmarks that replay some; `--hive-router PATH` and `--bloom-module PATH` the binaries to compare with.
+ * recorded interactions, for the benchmarks that replay some; `--only PART` picks attacks of `abuse`; `--hive-router PATH` and
+ * `--bloom-module PATH` are the binaries to compare with.
  *
  * Its memory is bounded as that of every process of ours is (cli/heap.ts; the young generation by the script in package.json).
  */
@@ -25,6 +26,8 @@ const { values, positionals } = parsedOr(complain, () =>
       quick: { type: 'boolean' },
       json: { type: 'boolean' },
       file: { type: 'string' },
+      only: { type: 'string' },
+      against: { type: 'string', multiple: true },
       'hive-router': { type: 'string' },
       'bloom-module': { type: 'string' },
       help: { type: 'boolean' },
@@ -43,8 +46,8 @@ if (values.help) {
   makeAllYoung()
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const { quick = false, file, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
-  const results = (await bench({ quick, file, hiveRouter, bloomModule, progress })).map(resultOf)
+  const { quick = false, file, only, against, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
+  const results = (await bench({ quick, file, only, against, hiveRouter, bloomModule, progress })).map(resultOf)
   if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
   else console.log(tableOf(results))
   if (results.some((each) => !each.ok)) process.exitCode = 1

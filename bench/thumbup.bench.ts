@@ -33,8 +33,7 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   const manifests = makeManifestFolder()
   const manifest = manifests.write('page.json', apollo({ name: 'Page', type: 'query', body: PAGE_QUERY }))
   progress('starting Redis, Kafka, MariaDB, a gateway and a job')
-  // Filling thousands of viewers at once is what the limit is there to spread over time; here it would only make answers degraded.
-  const settings = { thumbup: { ...thumbup, recordReadsPerSecondMax: 1_000_000 }, persisted: { manifests: [manifest] } }
+  const settings = { thumbup, persisted: { manifests: [manifest] } }
   const deployment = await startDeployment({ jobs: 0, markJobs: 1, settings })
   try {
     progress(`${dataset.viewers.length} viewers, ${dataset.subjects.length} subjects`)

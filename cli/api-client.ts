@@ -31,7 +31,7 @@ export async function callApi<Data>(url: string, query: string, variables: Recor
   return (await call<Data>(url, query, variables, identity)).data
 }
 
-/** As `callApi`, but until nothing is missing in the answer: reads that the service spares its database are had a little later. */
+/** Same as `callApi`, but repeats the call until the answer is complete: a busy or failed store may recover soon. */
 export async function callForWhole<Data>(
   url: string,
   query: string,
@@ -46,7 +46,7 @@ export async function callForWhole<Data>(
       const missing = degraded.join(', ')
       throw new TidemarkError(
         'BAD_REQUEST',
-        `${url} answers without ${missing} for ${WHOLE_WITHIN_MS / 1_000} s: see whether all stores run, or raise thumbup.recordReadsPerSecondMax`,
+        `${url} answers without ${missing} for ${WHOLE_WITHIN_MS / 1_000} s: see whether all stores run and keep up`,
       )
     }
     await sleep(waitMs)

@@ -1,9 +1,12 @@
 /** `tidemark check`: may this graph be served? For people, or with --json for programs. */
+import type { GraphQLSchema } from 'graphql'
+import type { Config } from '../core/config.ts'
 import { makeJudge } from '../gateway/cost.ts'
-import { checkSupergraph, type CheckReport } from '../gateway/supergraph/check.ts'
+import { checkSupergraph, lacksOf, type CheckReport } from '../gateway/supergraph/check.ts'
 import { readKnownOperations } from '../gateway/supergraph/known-operations.ts'
 import { lintSubgraphs, type Warning } from '../gateway/supergraph/lint.ts'
-import { loadGraph, loadOlderApi, readGraphSettings } from './graph-files.ts'
+import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
+import { loadApi, loadGraph, readGraphSettings } from './graph-files.ts'
 import type { Flags } from './settings.ts'
 
 export type CheckFlags = Flags & { against?: string; operations?: string; lint?: boolean; json?: boolean }
@@ -13,7 +16,7 @@ export async function check(flags: CheckFlags, print: (text: string) => void): P
   const config = readGraphSettings(flags)
   const { loaded, subgraphs } = await loadGraph(config)
   if (flags.lint === true) {
-    const warnings = lintSubgraphs(subgraphs)
+    const warnings = [...lintSubgraphs(subgraphs), ...lacksOf(loaded)]
     print(flags.json === true ? JSON.stringify({ ok: true, warnings }) : describeWarnings(warnings).join('\n'))
     return true
   }
@@ -31,6 +34,12 @@ export async function check(flags: CheckFlags, print: (text: string) => void): P
   return report.ok
 }
 
+/** The schema of a running service, by its address, or of a file. */
+async function loadOlderApi(named: string, config: Config): Promise<GraphQLSchema> {
+  const isAddress = /^https?:\/\//.test(named)
+  return isAddress ? fetchApiSchema(named, { timeoutMs: config.supergraph.fetchTimeoutMs }) : loadApi(named, '--against', () => config)
+}
+
 function describe(report: CheckReport, knowsOperations: boolean): string[] {
   return [
     `The graph composes: ${report.subgraphs.map(({ name, url }) => `${name} (${url ?? 'in the process'})`).join(', ')}; ${report.hash}`,
@@ -44,7 +53,7 @@ function describe(report: CheckReport, knowsOperations: boolean): string[] {
 }
 
 function describeChanges(changes: NonNullable<CheckReport['changes']>, knowsOperations: boolean): string[] {
-  if (changes.length === 0) return ['Nothing that clients could notice has changed.']
+  if (changes.length === 0) return ['Nothing that breaks clients has changed.']
   return [
     'Changes:',
     ...changes.map(({ severity, sentence, usedBy }) => {

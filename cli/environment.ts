@@ -4,7 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import type { ConfigSource } from '../core/config.ts'
-import { TidemarkError } from '../core/errors.ts'
+import type { UnreadSetting } from '../core/config-mistakes.ts'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 
 type Variable = { key: string; read: (text: string, name: string) => unknown }
@@ -48,16 +49,31 @@ const VARIABLES: Readonly<Record<string, Variable>> = {
 /** Variables that are no settings of the service. */
 const OTHERS = ['TIDEMARK_CONFIG', 'TIDEMARK_SERVICES_PORTS']
 
-/** A variable that is empty counts as absent. */
+/** An empty variable counts as absent. A variable of blanks alone is a mistake: it was meant to have a value. */
 export function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
   const values: Record<string, unknown> = {}
+  const mistakes: UnreadSetting[] = []
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
     const text = environment[name]
-    const value = text === undefined || text === '' ? undefined : read(text, name)
-    if (value !== undefined) setAt(values, key.split('.'), value)
+    if (text === undefined || text === '') continue
+    if (text.trim() === '') {
+      mistakes.push({ path: key, sentence: blank(name) })
+      continue
+    }
+    try {
+      const value = read(text, name)
+      if (value !== undefined) setAt(values, key.split('.'), value)
+    } catch (error) {
+      if (!isTidemarkError(error)) throw error
+      mistakes.push({ path: key, sentence: error.message })
+    }
   }
   const places = Object.fromEntries(Object.entries(VARIABLES).map(([name, { key }]) => [key, name]))
-  return { name: 'the environment', values, places }
+  return { name: 'the environment', values, places, mistakes }
+}
+
+export function blank(name: string): string {
+  return `${name} has only blanks: give it a value, or unset it`
 }
 
 /** A sentence per variable that looks like ours and is not. */

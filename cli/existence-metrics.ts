@@ -3,6 +3,7 @@ import { Gauge, type Registry } from '@prometheus-io/client'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import type { ExistenceSubgraph, LegacyFigures } from '../subgraphs/feed-existence/index.ts'
 import type { ExistenceJob } from '../subgraphs/feed-existence/job.ts'
+import { addRecordReadMetrics } from './record-read-metrics.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
 /** Figures of the process that serves. */
@@ -27,6 +28,7 @@ export function addExistenceMetrics(registry: Registry, { figures }: ExistenceSu
   addGauges(registry, {
     tidemark_plays_waiting: ['Plays this process acknowledged that the hot store has not taken yet.', () => figures().staging.waiting],
   })
+  addRecordReadMetrics(registry, 'tidemark_existence', 'filters', () => [figures().recordReads])
   new Gauge({
     name: 'tidemark_existence_store_down',
     help: '1 while feed existence does without this store; of the hot store also while it is full.',
@@ -44,10 +46,15 @@ export function addHistoryHelpMetrics(registry: Registry, { figures }: Existence
     tidemark_resume_misses_total: ['Subjects that history missed in truncated timelines.', () => figures().resumes.missed],
     tidemark_resume_reads_total: ['Of these, those that the record store was asked for.', () => figures().resumes.probable],
     tidemark_history_plays_total: [
-      'Plays that came from what history persisted, repetitions included.',
+      'Plays that persist steps of history staged, repetitions included.',
       () => figures().fromHistory.recorded,
     ],
-    tidemark_history_plays_logged_total: ['Of these, those that went to the log.', () => figures().fromHistory.logged],
+    tidemark_history_plays_at_once_total: ['Plays staged before their report was acknowledged.', () => figures().fromHistory.atOnce],
+    tidemark_history_plays_postponed_total: [
+      'Plays that could not be staged before their acknowledgement and were left to the persist step.',
+      () => figures().fromHistory.postponed,
+    ],
+    tidemark_history_plays_logged_total: ['Of the plays of persist steps, those that went to the log.', () => figures().fromHistory.logged],
   })
 }
 

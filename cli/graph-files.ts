@@ -1,31 +1,35 @@
-/** What `tidemark compose` and `tidemark check` work on: the supergraph that the settings name, without starting anything. */
-import { existsSync, readFileSync } from 'node:fs'
+/** Loads the graph for `tidemark compose`, `check` and `persist`: the graph that the settings name, without starting anything. */
+import { readFileSync } from 'node:fs'
 import { buildSchema, type GraphQLSchema } from 'graphql'
 import type { Config } from '../core/config.ts'
 import { TidemarkError } from '../core/errors.ts'
 import type { SubgraphSdl } from '../gateway/compose.ts'
 import { makePlanner } from '../gateway/planner.ts'
 import { gather } from '../gateway/supergraph/gather.ts'
-import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
 import { loadSupergraph, type LoadedSupergraph } from '../gateway/supergraph/load.ts'
-import { historySdl } from '../subgraphs/history/schema.ts'
+import { isComposed } from '../gateway/supergraph/source.ts'
+import { ourSubgraphs } from '../subgraphs/catalog.ts'
 import { environment, readSettings, type Flags } from './settings.ts'
 
 /** `--config` may name either file: rover has the supergraph.yaml there. */
 export function readGraphSettings(flags: Flags): Config {
   const { config, ...rest } = flags
-  return config !== undefined && namesSubgraphs(config)
+  return config !== undefined && namesSubgraphs(readIfThere(config))
     ? readSettings({ ...rest, supergraph: flags.supergraph ?? config })
     : readSettings(flags)
 }
 
-function namesSubgraphs(path: string): boolean {
-  if (!existsSync(path)) return false
-  return /^\s*\{?\s*["']?subgraphs["']?\s*:|^\s*enum\s+join__Graph\b/m.test(readFileSync(path, 'utf8'))
+function readIfThere(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // readSettings reads the file again and reports the mistake.
+    return ''
+  }
 }
 
-function ourSubgraphs(config: Config): SubgraphSdl[] {
-  return [{ name: 'history', sdl: historySdl(config.businesses) }]
+function namesSubgraphs(text: string): boolean {
+  return /^\s*\{?\s*["']?subgraphs["']?\s*:/m.test(text) || isComposed(text)
 }
 
 /** `subgraphs` is empty if the supergraph came composed. Rejects with CONFIG_INVALID. */
@@ -36,23 +40,35 @@ export async function loadGraph(config: Config): Promise<{ loaded: LoadedSupergr
   return { loaded: loadSupergraph(gathered, ours), subgraphs }
 }
 
-/** An address that answers introspection, a supergraph, a supergraph.yaml, or the schema of an API. Rejects with CONFIG_INVALID. */
-export async function loadOlderApi(named: string, config: Config): Promise<GraphQLSchema> {
-  if (/^https?:\/\//.test(named)) return fetchApiSchema(named, { timeoutMs: config.supergraph.fetchTimeoutMs })
-  if (!existsSync(named)) throw new TidemarkError('CONFIG_INVALID', `${named} does not exist: correct --against`)
-  if (namesSubgraphs(named)) {
-    const { loaded } = await loadGraph({ ...config, server: { ...config.server, supergraph: named } })
-    return makePlanner(loaded.sdl).schema
-  }
+/**
+ * Returns the client schema of a graph in a file: a composed supergraph, a supergraph.yaml, a tidemark.yaml, or the SDL of an API. `flag`
+ * is the option that named the file. A supergraph.yaml is composed with Tidemark's subgraphs under `settings`. Rejects with CONFIG_INVALID.
+ */
+export async function loadApi(path: string, flag: string, settings: () => Config): Promise<GraphQLSchema> {
+  const text = readNamed(path, flag)
+  // The file is taken as it is: only a graph that will be served must fit the settings.
+  if (isComposed(text)) return makePlanner(text).schema
+  if (namesSubgraphs(text)) return apiOf({ ...settings(), server: { ...settings().server, supergraph: path } })
+  if (/\.(?:ya?ml|json)$/.test(path)) return apiOf(readSettings({ config: path }))
   try {
-    return buildSchema(readFileSync(named, 'utf8'))
+    // Directives of Federation, or of a partner, need no definition here.
+    return buildSchema(text, { assumeValidSDL: true })
   } catch (cause) {
-    throw new TidemarkError(
-      'CONFIG_INVALID',
-      `${named} is no schema (${(cause as Error).message}): give a supergraph, an API's SDL or an address`,
-      {
-        cause,
-      },
-    )
+    const forms = "a supergraph, a supergraph.yaml, a tidemark.yaml or an API's SDL"
+    throw new TidemarkError('CONFIG_INVALID', `${flag} ${path} is not a schema (${(cause as Error).message}): give ${forms}`, { cause })
+  }
+}
+
+async function apiOf(config: Config): Promise<GraphQLSchema> {
+  return makePlanner((await loadGraph(config)).loaded.sdl).schema
+}
+
+function readNamed(path: string, flag: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be read (${message})`
+    throw new TidemarkError('CONFIG_INVALID', `${path} ${reason}: correct ${flag}`, { cause })
   }
 }

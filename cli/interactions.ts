@@ -6,6 +6,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { TidemarkError } from '../core/errors.ts'
+import { inexactIdMistake } from '../core/keys.ts'
 
 /** What one row says; JSONL rows may carry more than the first three. */
 export type Interaction = {
@@ -76,12 +77,19 @@ function parseJsonLine(line: string, place: string): Interaction {
     ['business', 'position', 'duration', 'device'].flatMap((name) => (row[name] === undefined ? [] : [[name, row[name]]])),
   )
   return checked(
-    { ...extra, viewer: asText(pick(COLUMNS.viewer)), oid: asText(pick(COLUMNS.oid)), viewedAt: Number(pick(COLUMNS.time)) },
+    {
+      ...extra,
+      viewer: asText(pick(COLUMNS.viewer), `${place}: the viewer`),
+      oid: asText(pick(COLUMNS.oid), `${place}: the subject`),
+      viewedAt: Number(pick(COLUMNS.time)),
+    },
     place,
   )
 }
 
-function asText(value: unknown): string | undefined {
+function asText(value: unknown, what: string): string | undefined {
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new TidemarkError('CONFIG_INVALID', inexactIdMistake(value as number, what))
   return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
 }
 

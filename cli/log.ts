@@ -1,12 +1,13 @@
 /**
- * The log of a process: one JSON object a line, on standard error, without what identifies viewers or opens doors.
+ * The log of a process: one JSON object per line, on standard error, without viewer ids and secrets.
  *
- * - An error that explains itself (ours, a driver's, the network's) is its sentence and code; only what nobody expected comes
- *   with its stack. Nothing else of an error is written: drivers hang onto theirs what they were sent, with all keys and values.
- * - Sentences that name a viewer are written without him: `viewer "…"`. What a tool prints for an operator has him.
- * - What is said again within ten seconds, its reason but for the figures, is held back and counted. When the ten seconds are over, the newest of
- *   it is said, with `repeated`: for how many that line stands. So nothing goes uncounted, also if nothing more of the kind ever
- *   happens. An outage says the same thing at each request, and what happens beside it must stay visible.
+ * - An error of a known kind (Tidemark's, a driver's, the network's) is logged as its message and code. Only unexpected errors have a stack.
+ *   Other fields of an error are dropped: drivers attach the keys and values that they sent.
+ * - Messages that name a viewer are logged as `viewer "…"`. Tools that print for an operator keep the id.
+ * - A message that repeats within ten seconds, equal but for its figures, is held back and counted. After the ten seconds the newest one is
+ *   logged, with `repeated`: the number of messages that the line stands for. Every message is counted, even if no further one follows.
+ *   An outage causes the same message at each request, and other events must stay visible.
+ * - A message has at most 20 distinct reasons at a time. Further reasons count as one, since clients may vary the words.
  */
 import { pino, type DestinationStream, type Level, type Logger } from 'pino'
 import { systemClock, type Clock, type Timer } from '../core/clock.ts'
@@ -14,6 +15,7 @@ import { isTidemarkError } from '../core/errors.ts'
 
 const REPEAT_MS = 10_000
 const KINDS_MAX = 1_000
+const KINDS_PER_MESSAGE_MAX = 20
 const WARN = 40
 
 export type LogOptions = {
@@ -41,7 +43,9 @@ export function makeLog(options: LogOptions = {}): Logger {
           if (levelNumber < WARN || typeof fields !== 'object' || fields === null) return method.apply(this, args)
           const { err, business, what, reason } = fields as Record<string, unknown>
           const kind = [message, business, withoutFigures(what), withoutFigures(reason), sentenceOf(err)].join(' ')
-          return repeats.say(kind, (repeated) => method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message]))
+          return repeats.say(message ?? '', kind, (repeated) =>
+            method.apply(this, [repeated === 0 ? fields : { ...fields, repeated }, message]),
+          )
         },
       },
     },
@@ -60,13 +64,20 @@ function atExit(end: () => void): void {
 }
 
 type Line = (repeated: number) => void
-type Kind = { heldBack: number; newest: Line; timer: Timer; until: number }
+type Kind = { message: string; heldBack: number; newest: Line; timer: Timer; until: number }
 
 /** `end` says at once what is held back, when the process ends. */
 function makeRepeats(clock: Clock) {
   const kinds = new Map<string, Kind>()
+  /** Kinds per message. */
+  const perMessage = new Map<string, number>()
 
-  function begin(text: string, line: Line): void {
+  function isRoomFor(message: string): boolean {
+    return (perMessage.get(message) ?? 0) < KINDS_PER_MESSAGE_MAX
+  }
+
+  function begin(text: string, line: Line, message: string): void {
+    perMessage.set(message, (perMessage.get(message) ?? 0) + 1)
     if (kinds.size >= KINDS_MAX) {
       // The oldest goes first: a Map keeps the order in which keys came.
       const [oldest] = kinds.keys()
@@ -74,33 +85,39 @@ function makeRepeats(clock: Clock) {
     }
     const timer = clock.after(REPEAT_MS, () => {
       // As long as it goes on, it is one line in ten seconds.
-      if (close(text)) begin(text, line)
+      if (close(text)) begin(text, line, message)
     })
-    kinds.set(text, { heldBack: 0, newest: line, timer, until: clock.now() + REPEAT_MS })
+    kinds.set(text, { message, heldBack: 0, newest: line, timer, until: clock.now() + REPEAT_MS })
   }
 
   /** True if something was held back. */
   function close(text: string): boolean {
     const kind = kinds.get(text)
     kinds.delete(text)
-    kind?.timer.cancel()
-    if (kind === undefined || kind.heldBack === 0) return false
+    if (kind === undefined) return false
+    kind.timer.cancel()
+    const left = (perMessage.get(kind.message) ?? 1) - 1
+    if (left === 0) perMessage.delete(kind.message)
+    else perMessage.set(kind.message, left)
+    if (kind.heldBack === 0) return false
     kind.newest(kind.heldBack)
     return true
   }
 
   return {
-    say(text: string, line: Line): void {
+    say(message: string, ofKind: string, line: Line): void {
+      // Clients can vary reasons. Further reasons count as one kind, so that each is not a line of its own.
+      const text = kinds.has(ofKind) || isRoomFor(message) ? ofKind : `${message}: others`
       const kind = kinds.get(text)
       if (kind === undefined) {
-        begin(text, line)
+        begin(text, line, message)
         line(0)
         return
       }
       kind.heldBack++
       kind.newest = line
       // Its timer is late: this process is busy.
-      if (clock.now() >= kind.until && close(text)) begin(text, line)
+      if (clock.now() >= kind.until && close(text)) begin(text, line, message)
     },
     end(): void {
       for (const text of [...kinds.keys()]) close(text)

@@ -8,6 +8,7 @@ import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { PipelineFigures } from '../subgraphs/thumbup/pipeline.ts'
 import type { ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import type { ThumbupJob } from '../subgraphs/thumbup/job.ts'
+import { addRecordReadMetrics } from './record-read-metrics.ts'
 import { addCounters, addGauges, unknown } from './write-back-metrics.ts'
 
 /** What is asked of a set of stores: those that are no other set's too. `business`: whose they are; '' = all that have none. */
@@ -61,12 +62,11 @@ export function addMarkMetrics(registry: Registry, { figures }: ThumbupSubgraph,
     tidemark_count_lookups_local_total: ['Counts of hot subjects served by the process itself.', () => sum((of) => of.counts.local.cached)],
     tidemark_count_lookups_total: ['Counts that were asked for.', () => sum((of) => lookupsOf(of.counts.local))],
     tidemark_count_lookups_records_total: ['Counts read from the record store.', () => sum((of) => of.counts.fromRecords)],
-    tidemark_marks_record_queries_total: ['Queries that reads may have cost the record store.', () => sum((of) => of.recordReads.queries)],
-    tidemark_marks_record_reads_refused_total: [
-      'Reads that were not made because the record store has had enough of them (thumbup.recordReadsPerSecondMax).',
-      () => sum((of) => of.recordReads.refused),
-    ],
     tidemark_count_lookups_last_known_total: ['Counts answered by the last known value.', () => sum((of) => of.counts.lastKnown)],
+  })
+  addRecordReadMetrics(registry, 'tidemark_marks', 'marks', () => {
+    const all = figures()
+    return [all, ...Object.values(all.tenants)].map(({ recordReads }) => recordReads)
   })
   new Gauge({
     name: 'tidemark_marks_store_down',

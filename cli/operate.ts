@@ -1,6 +1,7 @@
 /** `tidemark migrate` and `tidemark doctor`. */
 import { systemClock } from '../core/clock.ts'
-import { examineStores, migrateStores, printSchema } from '../stores/operate.ts'
+import { examineStores } from '../stores/examine.ts'
+import { migrateStores, printSchema } from '../stores/operate.ts'
 import { makeLog } from './log.ts'
 import { readSettings, type Flags } from './settings.ts'
 
@@ -16,14 +17,21 @@ export async function migrate(
   }
   const { done, refused } = await migrateStores(readSettings(flags), systemClock, makeLog())
   for (const sentence of done) print(sentence)
+  if (done.length === 0 && refused.length === 0) print(NOTHING_TO_DO)
   for (const { code, message } of refused) complain(`${code}: ${message}`)
   return refused.length === 0
 }
+
+const NOTHING_TO_DO =
+  'nothing to do: these settings name no servers, and the embedded stores need no preparation; set stores.redis, kafka and mysql for the distributed shape'
 
 /** Resolves to false if something is wrong. */
 export async function doctor(flags: Flags, print: (line: string) => void): Promise<boolean> {
   // What a driver complains of on the way is what the findings say in a sentence.
   const findings = await examineStores(readSettings(flags), systemClock, makeLog({ level: 'fatal' }))
-  for (const { store, level, sentence } of findings) print(`${level.padEnd(8)}  ${store.padEnd(11)}  ${sentence}`)
+  for (const { store, level, name, sentence } of findings) {
+    print(`${level.padEnd(8)}  ${store.padEnd(11)}  ${sentence}${name === undefined ? '' : ` [${name}]`}`)
+  }
+  if (findings.length === 0) print(NOTHING_TO_DO)
   return findings.every(({ level }) => level !== 'wrong')
 }

@@ -5,14 +5,13 @@ import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { addHealthRoutes } from '../gateway/health.ts'
-import type { OpenStores } from '../stores/open.ts'
-import { makeReadiness } from './readiness.ts'
+import { makeReadiness, type AskedStores } from './readiness.ts'
 
 /** After `drain` the process says that it is not ready. */
 export function addOperatorRoutes(
   app: FastifyInstance,
   { businesses }: Config,
-  stores: OpenStores,
+  stores: AskedStores,
   registry: Registry,
   log: Logger,
 ): { drain(): void } {
@@ -28,7 +27,7 @@ export function addOperatorRoutes(
 
 export function serveOperators(
   config: Config,
-  stores: OpenStores,
+  stores: AskedStores,
   registry: Registry,
   log: Logger,
 ): { listen(): Promise<string>; close(): Promise<void> } {

@@ -1,15 +1,16 @@
 /**
- * `tidemark persist FOLDER`: a manifest of persisted operations out of a folder of `.graphql` files. Checked against a
- * schema if one is given: an SDL file (of the API or a supergraph), or the address of a service that tells its schema.
+ * `tidemark persist FOLDER` makes a manifest of persisted operations from a folder of `.graphql` files. It checks them against a schema, if
+ * given: a file (the SDL of an API, a supergraph, or settings that name one), or the address of a service.
  */
 import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
-import { buildSchema, type GraphQLSchema } from 'graphql'
+import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
-import { makePlanner } from '../gateway/planner.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
 import { apiUrl } from './api-client.ts'
+import { loadApi } from './graph-files.ts'
+import { readSettings } from './settings.ts'
 
 export type PersistFlags = {
   out?: string
@@ -34,8 +35,12 @@ export async function persist(folder: string, flags: PersistFlags, print: (text:
     throw new TidemarkError('CONFIG_INVALID', "--client needs --format apollo: Relay's form cannot say whose an operation is")
   const text = manifestText(operations, flags.format, flags.client)
   if (flags.out === undefined) return print(text.trimEnd())
-  mkdirSync(dirname(flags.out), { recursive: true })
-  writeFileSync(flags.out, text)
+  try {
+    mkdirSync(dirname(flags.out), { recursive: true })
+    writeFileSync(flags.out, text)
+  } catch (cause) {
+    throw new TidemarkError('CONFIG_INVALID', `${flags.out} cannot be written (${(cause as Error).message}): correct --out`, { cause })
+  }
   print(`${flags.out}: ${operations.length} operations of ${files.length} files`)
 }
 
@@ -51,17 +56,8 @@ function readSources(folder: string): SourceFile[] {
 
 async function schemaOf({ url, schema, token }: PersistFlags): Promise<GraphQLSchema | undefined> {
   if (schema !== undefined && url !== undefined) throw new TidemarkError('CONFIG_INVALID', 'give --schema or --url, not both')
-  if (schema !== undefined) return readSchema(schema)
+  if (schema !== undefined) return loadApi(schema, '--schema', () => readSettings({}))
   if (url === undefined) return undefined
   const api = apiUrl(url, '--url')
   return fetchApiSchema(api, { timeoutMs: TIMEOUT_MS, ...(token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } }) })
-}
-
-function readSchema(file: string): GraphQLSchema {
-  try {
-    const sdl = readFileSync(file, 'utf8')
-    return /@join__\w/.test(sdl) ? makePlanner(sdl).schema : buildSchema(sdl, { assumeValidSDL: true })
-  } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', `--schema ${file} cannot be read as a schema: ${(error as Error).message}`, { cause: error })
-  }
 }

@@ -22,9 +22,13 @@ const GOOD_FOR_MS = 1_000
 /** The stores that are asked. */
 export type AskedStores = Asked & {
   /** Of businesses that have their own. */
-  tenants?: ReadonlyMap<BusinessNumber, Asked>
+  tenants?: ReadonlyMap<BusinessNumber, Asked & Pick<AskedStores, 'takesWrites'>>
   /** What viewers are moved from, while they are. */
   seen?: { legacy?: { check(): Promise<void> } | undefined }
+  /** False while a store has no room for writes. Reads work, so the process stays ready. */
+  takesWrites?(): boolean
+  /** Names of findings about the servers. They do not affect readiness: all processes share the servers. */
+  warnings?(): readonly string[]
 }
 type Asked = Record<'hot' | 'log' | 'records', { check(): Promise<void> }>
 type Words = Record<StoreName, string>
@@ -57,15 +61,22 @@ async function readiness(stores: AskedStores, clock: Clock, businesses: Named): 
     Promise.all(
       businesses.flatMap(({ number, name }) => {
         const own = stores.tenants?.get(number)
-        return own === undefined ? [] : [wordsOf(own, clock).then((ofTenant) => [name, ofTenant] as const)]
+        return own === undefined ? [] : [wordsOf(own, clock).then((words) => [name, { ...words, ...writesOf(own) }] as const)]
       }),
     ),
   ])
+  const warnings = stores.warnings?.() ?? []
   return {
     ok: words.hotStore === 'ok' || words.recordStore === 'ok',
     stores: { ...words, ...(legacyStore !== undefined && { legacyStore }) },
     ...(tenants.length > 0 && { tenants: Object.fromEntries(tenants) }),
+    ...writesOf(stores),
+    ...(warnings.length > 0 && { warnings }),
   }
+}
+
+function writesOf({ takesWrites }: Pick<AskedStores, 'takesWrites'>): { writes?: false } {
+  return takesWrites?.() === false ? { writes: false } : {}
 }
 
 async function wordsOf({ hot, log, records }: Asked, clock: Clock): Promise<Words> {

@@ -1,4 +1,5 @@
 /** Subgraphs behind the gateway of this process: ours in it, partners' by their addresses; see gateway/supergraph/. */
+import cluster from 'node:cluster'
 import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
@@ -8,6 +9,10 @@ import type { Degraded } from '../core/degraded.ts'
 import { makeAddressOf } from '../gateway/addresses.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
+import { limitsInForce } from '../gateway/limits/limits-in-force.ts'
+import { openPreparingLimit } from '../gateway/limits/preparing-limit.ts'
+import { makeClientMemory } from '../gateway/memory/client-memory.ts'
+import { addMemoryMetrics } from '../gateway/memory/metrics.ts'
 import { makeRateLimits } from '../gateway/rate-limits.ts'
 import { checkPersisted } from '../gateway/persisted/fits-graph.ts'
 import { makeObserver } from '../gateway/observed.ts'
@@ -29,6 +34,20 @@ type ServedSubgraph = {
   makeLoaders(degraded: Degraded, lasting: boolean): Partial<RequestLoaders>
 }
 
+/** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */
+function lastingContext<Known extends object>(
+  known: Known,
+  makeLoaders: () => RequestLoaders,
+): Known & { readonly loaders: RequestLoaders } {
+  let loaders: RequestLoaders | undefined
+  return {
+    ...known,
+    get loaders() {
+      return (loaders ??= makeLoaders())
+    },
+  }
+}
+
 export type Serving = GatewayServer & {
   /** Looks at the supergraph now. Never rejects. */
   reload(reason: string): Promise<unknown>
@@ -45,6 +64,8 @@ export async function serve(
 ): Promise<Serving> {
   const { server } = config
   const { errorCodes: remoteErrorCodes, ...remote } = config.remote
+  const memory = makeClientMemory(server.clientMemoryBytesMax)
+  addMemoryMetrics(registry, memory)
   const supergraph = await openSupergraph(
     subgraphs,
     {
@@ -52,7 +73,7 @@ export async function serve(
       ...config.supergraph,
       environment,
       engine: {
-        compiledMax: server.compiledMax,
+        memory,
         tokensMax: server.operationTokensMax,
         listSizeAssumed: server.listSizeAssumed,
         introspection: server.introspection,
@@ -67,6 +88,7 @@ export async function serve(
           url,
           headers: makeSubgraphHeaders(config.auth.identity, name),
           traceHeaders,
+          memory,
           report({ outcome, subgraph, kind, tries, error }) {
             if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
           },
@@ -77,30 +99,30 @@ export async function serve(
       clock: systemClock,
     },
   )
+  if (cluster.worker === undefined || cluster.worker.id === 1) warnOfUnknownViewers(remoteOnesOfOurs(), config, log)
   const counting = openCountingStore(config)
-  const limits = makeRateLimits(config.limits, counting, log)
+  const limits = makeRateLimits(limitsInForce(config), counting, log)
   const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
-  const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock)
+  const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
   supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
   // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
   const gateway = makeServer(
     supergraph.engine,
-    { ...server, drainMaxMs: server.drainMaxMs / 2 },
+    { ...server, drainMaxMs: server.drainMaxMs / 2, drainDelayMs: server.drainDelayMs ?? (server.mode === 'production' ? 2_000 : 0) },
     {
       identify: makeIdentify(config.auth, server.mode, systemClock, { log }),
       limits,
+      openLimits: config.limits,
+      preparing: openPreparingLimit(config, systemClock),
       addressOf: makeAddressOf(server.trustProxy),
       operationCostMax: server.operationCostMax,
       forwardHeaders: server.forwardHeaders,
       remoteErrorCodes,
       makeContext(viewer, lasting, { forwarded }) {
         const degraded: Degraded = new Set()
-        return {
-          viewer,
-          forwarded,
-          degraded,
-          loaders: Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders,
-        }
+        const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
+        if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
+        return { viewer, forwarded, degraded, loaders: makeLoaders() }
       },
       ready: makeReadiness(stores, systemClock, config.businesses),
       log,
@@ -109,6 +131,11 @@ export async function serve(
       ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
     },
   )
+  function remoteOnesOfOurs(): string[] {
+    const names = new Set(subgraphs.map(({ name }) => name))
+    return supergraph.current().placements.flatMap(({ name, url }) => (url !== undefined && names.has(name) ? [name] : []))
+  }
+
   if (server.supergraph !== undefined) process.on('SIGHUP', () => void supergraph.reload('SIGHUP'))
   return {
     ...gateway,
@@ -120,4 +147,14 @@ export async function serve(
       await persisted.close()
     },
   }
+}
+
+/** A subgraph of Tidemark's that runs elsewhere learns the viewer from the signed header, or from a forwarded token. */
+function warnOfUnknownViewers(names: readonly string[], { auth, server }: Config, log: Logger): void {
+  const isSigned = (auth.identity?.secret ?? auth.identity?.privateKey) !== undefined
+  if (names.length === 0 || isSigned || server.forwardHeaders.includes('authorization')) return
+  log.warn(
+    { subgraphs: names },
+    'subgraphs of Tidemark run elsewhere and learn no viewer: set auth.identity in this process and in theirs (TIDEMARK_IDENTITY_SECRET)',
+  )
 }

@@ -4,12 +4,15 @@
  */
 import cluster from 'node:cluster'
 import { existsSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { parse } from 'yaml'
+import { dirname, join, resolve } from 'node:path'
+import { parseDocument } from 'yaml'
 import { makeConfig, type Config, type ConfigSource } from '../core/config.ts'
+import type { UnreadSetting } from '../core/config-mistakes.ts'
 import { TidemarkError } from '../core/errors.ts'
-import { fromEnvironment, numberOrText, strayVariables } from './environment.ts'
-import { checkTls } from './tls-settings.ts'
+import { manifestMissing } from '../gateway/persisted/manifest-files.ts'
+import { supergraphMissing } from '../gateway/supergraph/source.ts'
+import { blank, fromEnvironment, numberOrText, strayVariables } from './environment.ts'
+import { tlsMistakesOf } from './tls-settings.ts'
 
 export type Flags = {
   costMax?: string | undefined
@@ -26,17 +29,30 @@ const DEFAULT_FILE = 'tidemark.yaml'
 /** For `${env.NAME}` in a supergraph.yaml. */
 export const environment: Readonly<Record<string, string | undefined>> = process.env
 
+/** As `readSettings`, for a process that serves the graph: the files it needs must be there. */
+export function readGatewaySettings(flags: Flags): Config {
+  return readSettings(flags, process.env, sayOnce, missingFiles)
+}
+
 /** Throws CONFIG_INVALID with one sentence per mistake. `warn` is told what is only strange. */
 export function readSettings(
   flags: Flags,
   environment: NodeJS.ProcessEnv = process.env,
   warn: (sentence: string) => void = sayOnce,
+  mistakesOfFiles?: (config: Config) => readonly string[],
 ): Config {
   for (const sentence of strayVariables(environment)) warn(sentence)
-  const file = flags.config ?? environment['TIDEMARK_CONFIG']
-  const config = makeConfig([fromFile(file), fromEnvironment(environment), fromFlags(flags)])
-  checkTls(config)
-  return config
+  const named = environment['TIDEMARK_CONFIG'] === '' ? undefined : environment['TIDEMARK_CONFIG']
+  if (flags.config === undefined && named?.trim() === '') throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
+  if (flags.config?.trim() === '') throw new TidemarkError('CONFIG_INVALID', '--config names no file: name one, or leave it out')
+  return makeConfig([fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)], tlsMistakesOf, mistakesOfFiles)
+}
+
+/** Both are read again by those that use them; here they are told together with all other mistakes. */
+function missingFiles({ server: { supergraph }, persisted }: Config): string[] {
+  const isMissing = supergraph !== undefined && !existsSync(supergraph)
+  const manifests = persisted.manifests.filter((path) => !existsSync(path))
+  return [...(isMissing ? [supergraphMissing(supergraph)] : []), ...manifests.map(manifestMissing)]
 }
 
 /** Workers have the environment of their primary, which has said it. */
@@ -53,71 +69,101 @@ function fromFile(named: string | undefined): ConfigSource {
       `${named} does not exist: correct --config or TIDEMARK_CONFIG, or leave it out to run on defaults`,
     )
   }
-  const values = parseYaml(path)
+  const { values, mistakes } = parseYaml(path)
+  if (mistakes.length > 0) return { name: path, values: {}, mistakes: mistakes.map((sentence) => ({ path: '', sentence })) }
   if (values !== null && (typeof values !== 'object' || Array.isArray(values))) {
     throw new TidemarkError(
       'CONFIG_INVALID',
       `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
     )
   }
-  return { name: path, values: withSupergraphPath(withSecretTexts(values, dirname(path)), dirname(path)) }
+  const unread: UnreadSetting[] = []
+  return { name: path, values: withPaths(withSecretTexts(values, dirname(path), [], unread), dirname(path)), mistakes: unread }
 }
 
-function parseYaml(path: string): unknown {
+function parseYaml(path: string): { values: unknown; mistakes: string[] } {
+  const document = parseDocument(readText(path))
+  const mistakes = document.errors.map((error) => `${path} is not YAML: ${firstLine(error)}`)
+  return { values: mistakes.length > 0 ? undefined : document.toJS(), mistakes }
+}
+
+function readText(path: string): string {
   try {
-    return parse(readFileSync(path, 'utf8'))
+    return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', `${path} is not YAML: ${firstLine(error)}`, { cause: error })
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR') {
+      const sentence = `${path} is a folder: give --config or TIDEMARK_CONFIG the configuration file, such as ${join(path, DEFAULT_FILE)}`
+      throw new TidemarkError('CONFIG_INVALID', sentence, { cause: error })
+    }
+    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be read: ${firstLine(error)}`, { cause: error })
   }
 }
 
 /** Wherever a value is `{file: path}`, in lists too, its text; the path is relative to the configuration file. */
-function withSecretTexts(value: unknown, folder: string): unknown {
-  if (isFileReference(value)) return readSecret(resolve(folder, value.file))
-  if (Array.isArray(value)) return value.map((each) => withSecretTexts(each, folder))
+function withSecretTexts(value: unknown, folder: string, path: readonly (string | number)[], unread: UnreadSetting[]): unknown {
+  if (isFileReference(value)) {
+    try {
+      return readFileSync(resolve(folder, value.file), 'utf8').trim()
+    } catch (error) {
+      unread.push({
+        path: path.join('.'),
+        sentence: `${path.join('.')}: the secret file ${resolve(folder, value.file)} cannot be read: ${firstLine(error)}`,
+      })
+      return undefined
+    }
+  }
+  if (Array.isArray(value)) return value.map((each, at) => withSecretTexts(each, folder, [...path, at], unread))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]: [string, unknown]) => [key, withSecretTexts(each, folder)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]: [string, unknown]) => [key, withSecretTexts(each, folder, [...path, key], unread)]),
+  )
 }
 
-/** `server.supergraph` is relative to the configuration file, as the files of secrets are. */
-function withSupergraphPath(values: unknown, folder: string): unknown {
-  const { server } = (values ?? {}) as { server?: { supergraph?: unknown } | null }
-  if (typeof server?.supergraph !== 'string' || server.supergraph === '') return values
-  return { ...(values as object), server: { ...server, supergraph: resolve(folder, server.supergraph) } }
+/** `server.supergraph` and `persisted.manifests` are relative to the configuration file, as the files of secrets are. */
+function withPaths(values: unknown, folder: string): unknown {
+  const { server, persisted } = (values ?? {}) as { server?: { supergraph?: unknown } | null; persisted?: { manifests?: unknown } | null }
+  const absolute = (path: unknown): unknown => (typeof path === 'string' && path !== '' ? resolve(folder, path) : path)
+  return {
+    ...(values as object | null),
+    ...(server?.supergraph === undefined ? {} : { server: { ...server, supergraph: absolute(server.supergraph) } }),
+    ...(Array.isArray(persisted?.manifests) ? { persisted: { ...persisted, manifests: persisted.manifests.map(absolute) } } : {}),
+  }
 }
 
 function isFileReference(value: unknown): value is { file: string } {
   return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
 }
 
-function readSecret(path: string): string {
-  try {
-    return readFileSync(path, 'utf8').trim()
-  } catch (error) {
-    throw new TidemarkError('CONFIG_INVALID', `the secret file ${path} cannot be read: ${firstLine(error)}`, { cause: error })
-  }
-}
+const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
+  { name: '--port', flag: 'port', key: 'server.port' },
+  { name: '--host', flag: 'host', key: 'server.host' },
+  { name: '--workers', flag: 'workers', key: 'server.workers' },
+  { name: '--supergraph', flag: 'supergraph', key: 'server.supergraph' },
+  { name: '--cost-max', flag: 'costMax', key: 'server.operationCostMax' },
+  { name: '--data', flag: 'data', key: 'stores.data' },
+]
 
+/** As variables: an empty flag counts as absent, and a flag of blanks alone is a mistake. */
 function fromFlags(flags: Flags): ConfigSource {
+  const isBlank = (text: string | undefined): boolean => text !== undefined && text !== '' && text.trim() === ''
+  const given = (flag: keyof Flags): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
   return {
     name: 'flags',
     values: {
       server: present({
-        port: asNumber(flags.port),
-        host: flags.host,
-        workers: asNumber(flags.workers),
-        supergraph: flags.supergraph,
-        operationCostMax: asNumber(flags.costMax),
+        port: asNumber(given('port')),
+        host: given('host'),
+        workers: asNumber(given('workers')),
+        supergraph: given('supergraph'),
+        operationCostMax: asNumber(given('costMax')),
       }),
-      stores: present({ data: flags.data }),
+      stores: present({ data: given('data') }),
     },
-    places: {
-      'server.port': '--port',
-      'server.host': '--host',
-      'server.workers': '--workers',
-      'server.supergraph': '--supergraph',
-      'stores.data': '--data',
-    },
+    places: Object.fromEntries(FLAGS.map(({ name, key }) => [key, name])),
+    mistakes: FLAGS.filter(({ flag }) => isBlank(flags[flag])).map(({ name, key }) => ({
+      path: key,
+      sentence: `${name} has only blanks: give it a value, or leave it out`,
+    })),
   }
 }
 

@@ -1,60 +1,43 @@
-/** `tidemark subgraph NAME`: one subgraph alone, on Apollo Server; on the embedded stores with its job. */
+/** `tidemark subgraph NAME` runs one subgraph alone; on the embedded stores it also runs the subgraph's job. */
 import { Registry } from '@prometheus-io/client'
 import { systemClock } from '../core/clock.ts'
-import type { Degraded } from '../core/degraded.ts'
-import { TidemarkError } from '../core/errors.ts'
-import { makeJudge } from '../gateway/cost.ts'
 import { addProcessMetrics } from '../gateway/process-metrics.ts'
-import { makeIdentify } from '../gateway/viewer.ts'
 import { lockDataFolder } from '../stores/lmdb/folder-lock.ts'
 import { openStores } from '../stores/open.ts'
-import { startStandalone } from '../subgraphs/standalone.ts'
+import { warnOfOpenFolders } from './data-folder.ts'
 import { makeLog } from './log.ts'
-import { addOperatorRoutes } from './operators.ts'
+import { requireFreePort } from './port-check.ts'
 import { readSettings, type Flags } from './settings.ts'
 import { drainOnSignal } from './shutdown.ts'
+import { serveAlone } from './standalone.ts'
 import { isEmbedded } from './start.ts'
-import { checkName, drainSteps, openParts, subgraphsOf } from './subgraphs.ts'
+import { watchStores } from './store-watch.ts'
+import { checkName, drainSteps, openParts, requireServed, subgraphsOf } from './subgraphs.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
   const known = checkName(name, 'subgraph')
   const config = readSettings(flags)
-  const { host, port, mode, bodyBytesMax } = config.server
+  requireServed(known, config)
   const log = makeLog()
+  warnOfOpenFolders(config, log)
   const lock = isEmbedded(config) ? lockDataFolder(config.stores.data) : undefined
+  await requireFreePort(config.server)
   const stores = await openStores(config, systemClock, log)
   const registry = new Registry()
   addProcessMetrics(registry)
+  const watch = await watchStores(config, log, registry)
   const purpose = { serves: true, persists: isEmbedded(config), journals: true }
   const parts = await openParts([known], purpose, config, stores, registry, log)
   const [served] = subgraphsOf(parts)
-  if (served === undefined) throw new TidemarkError('CONFIG_INVALID', `no business has ${known}: set thumbup.enabled of one`)
-  let sayNotReady = () => {}
-  const identify = makeIdentify(config.auth, mode, systemClock, { subgraph: known, log })
-  const server = await startStandalone(
-    served.schema,
-    async (headers) => {
-      const degraded: Degraded = new Set()
-      return { viewer: await identify(headers), degraded, loaders: served.makeLoaders(degraded) }
-    },
-    {
-      host,
-      port,
-      bodyBytesMax,
-      production: mode === 'production',
-      judge: makeJudge(config.server),
-      addRoutes(app) {
-        sayNotReady = addOperatorRoutes(app, config, stores, registry, log).drain
-      },
-    },
-    (err) => log.error({ err }, 'internal error'),
-  )
+  if (served === undefined) throw new Error(`${known} was not opened`)
+  const server = await serveAlone(served, config, { ...stores, warnings: watch.warnings }, registry, log)
   drainOnSignal(config, log, [
-    { name: 'readiness', run: () => sayNotReady() },
-    { name: 'requests', run: () => server.stop() },
+    { name: 'requests', run: () => server.close() },
+    { name: 'store watch', run: () => watch.stop() },
     ...drainSteps(parts),
     { name: 'stores', run: () => stores.close() },
     { name: 'lock', run: () => lock?.release() },
   ])
-  console.log(`The ${known} subgraph is ready: ${server.url}`)
+  const { url } = await server.listen()
+  console.log(`The ${known} subgraph is ready: ${url}/`)
 }

@@ -1,7 +1,4 @@
-/**
- * The subgraphs of a process, put together for what it is for: each with its journals, its job, its metrics, and its steps of
- * a shutdown. `NAMES` are those that can run alone.
- */
+/** Assembles the subgraphs of a process: each with its journals, its job, its metrics, and its shutdown steps. */
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
@@ -12,23 +9,29 @@ import { TidemarkError } from '../core/errors.ts'
 import type { Journals } from '../stores/journal.ts'
 import { openMarkJournals, tenantsOf } from '../stores/open-marks.ts'
 import { openJournals, type OpenStores } from '../stores/open.ts'
+import { servedSubgraphs } from '../subgraphs/catalog.ts'
 import { makeExistenceSubgraph, type ExistenceSubgraph } from '../subgraphs/feed-existence/index.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../subgraphs/history/index.ts'
-import { hasThumbup, makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
+import { SUBGRAPH_NAMES, subgraphNamesText, type SubgraphName } from '../subgraphs/names.ts'
+import { makeThumbupSubgraph, type ThumbupSubgraph } from '../subgraphs/thumbup/index.ts'
 import { startCountFeeds } from './count-feeds.ts'
 import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, addLegacyMetrics } from './existence-metrics.ts'
 import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from './mark-metrics.ts'
 import { reporter } from './reporter.ts'
+import { addRecordReadMetrics } from './record-read-metrics.ts'
 import { addJobMetrics, addServiceMetrics } from './write-back-metrics.ts'
-
-export const NAMES = ['history', 'thumbup', 'feed-existence'] as const
-export type SubgraphName = (typeof NAMES)[number]
 
 /** Throws CONFIG_INVALID. `what`: subgraph or job. */
 export function checkName(name: string, what: string): SubgraphName {
-  const found = NAMES.find((each) => each === name)
+  const found = SUBGRAPH_NAMES.find((each) => each === name)
   if (found !== undefined) return found
-  throw new TidemarkError('CONFIG_INVALID', `there is no ${what} "${name}": say ${NAMES.join(' or ')}`)
+  throw new TidemarkError('CONFIG_INVALID', `there is no ${what} "${name}": use ${subgraphNamesText()}`)
+}
+
+/** What the configuration leaves out can run in no process of its own. Throws CONFIG_INVALID. */
+export function requireServed(name: SubgraphName, config: Config): void {
+  if (servedSubgraphs(config).includes(name)) return
+  throw new TidemarkError('CONFIG_INVALID', `no business has ${name}: set thumbup.enabled of one`)
 }
 
 export type Purpose = {
@@ -49,28 +52,27 @@ export type Part = {
   closeJournals(): Promise<void>
 }
 
-/** Those of `names` that are configured. Jobs have begun when it resolves. */
+/** The wanted subgraphs that this configuration serves. Their jobs run when it resolves. */
 export async function openParts(
-  names: readonly SubgraphName[],
+  wanted: readonly SubgraphName[],
   purpose: Purpose,
   config: Config,
   stores: OpenStores,
   registry: Registry,
   log: Logger,
 ): Promise<Part[]> {
+  const names = servedSubgraphs(config).filter((name) => wanted.includes(name))
+  const isShared = names.includes('feed-existence')
+  const helpsHistory = isShared || config.existence.fromHistory || guardsResume(config.existence)
+  let made: ExistenceSubgraph | undefined
+  const existence = () => (made ??= makeExistence(config, stores, log))
+  const open: Readonly<Record<SubgraphName, () => Promise<Part>>> = {
+    history: () => openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared),
+    thumbup: () => openThumbup(purpose, config, stores, registry, log),
+    'feed-existence': () => openExistence(purpose, existence(), stores, registry),
+  }
   const parts: Part[] = []
-  const { fromHistory } = config.existence
-  const helpsHistory = names.includes('history') && (fromHistory || guardsResume(config.existence))
-  const needsExistence = names.includes('feed-existence') || helpsHistory
-  const existence = needsExistence ? makeExistence(config, stores, log) : undefined
-  if (names.includes('history')) {
-    const isShared = names.includes('feed-existence')
-    parts.push(await openHistory(purpose, config, stores, registry, log, existence, isShared))
-  }
-  if (names.includes('thumbup') && hasThumbup(config)) parts.push(await openThumbup(purpose, config, stores, registry, log))
-  if (existence !== undefined && names.includes('feed-existence')) {
-    parts.push(await openExistence(purpose, existence, stores, registry))
-  }
+  for (const name of names) parts.push(await open[name]())
   return parts
 }
 
@@ -88,10 +90,14 @@ async function openHistory(
   const help = {
     mayHavePlayed: guardsResume(config.existence) ? existence?.mayHavePlayed : undefined,
     recordPlays: config.existence.fromHistory ? existence?.recordPlays : undefined,
+    stageWritten: config.existence.fromHistory ? existence?.stageWritten : undefined,
   }
   const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log), {}, help)
   const job = purpose.persists ? await subgraph.startJob() : undefined
-  if (purpose.serves) addServiceMetrics(registry, subgraph, journals)
+  if (purpose.serves) {
+    addServiceMetrics(registry, subgraph, journals)
+    addRecordReadMetrics(registry, 'tidemark', 'history', () => [subgraph.figures().recordReads])
+  }
   if (job !== undefined) addJobMetrics(registry, job, stores)
   if (existence !== undefined) {
     addHistoryHelpMetrics(registry, existence)

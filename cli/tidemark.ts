@@ -5,6 +5,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
 import { LEGACY_SCORES } from '../core/config-legacy.ts'
 import { CONFLICT_RULES } from '../core/merge.ts'
+import { subgraphNamesText } from '../subgraphs/names.ts'
 import { makeAllYoung } from './heap.ts'
 
 makeAllYoung()
@@ -36,7 +37,7 @@ program
 program
   .command('subgraph')
   .description('Serve one subgraph alone, on Apollo Server, for a supergraph of your own')
-  .argument('<name>', 'history, thumbup or feed-existence')
+  .argument('<name>', subgraphNamesText())
   .option('--port <number>', 'port to listen on (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
@@ -56,7 +57,7 @@ program
 program
   .command('job')
   .description('Persist only, on Redis, Kafka and MySQL; any number of them share the work')
-  .argument('<name>', 'history, thumbup or feed-existence')
+  .argument('<name>', subgraphNamesText())
   .option('--port <number>', 'port of health checks and metrics (PORT, default 4000)')
   .option('--host <address>', 'address to listen on (HOST, default 127.0.0.1)')
   .option('--data <folder>', 'folder of the journal, on a disk that outlives the process (TIDEMARK_DATA, default ./data)')
@@ -137,7 +138,7 @@ program
   .option('--out <file>', 'where to; without it, it is printed')
   .addOption(new Option('--format <form>', "Apollo's manifest, or Relay's {id: text}").choices(['apollo', 'relay']).default('apollo'))
   .option('--client <name>', 'only this client program may call the operations by their ids')
-  .option('--schema <file>', 'check the operations against this SDL, of the API or a supergraph')
+  .option('--schema <file>', 'check the operations against this: the SDL of the API, a supergraph, a supergraph.yaml or a tidemark.yaml')
   .option('--url <address>', 'check them against the schema of this running service')
   .option('--token <jwt>', 'a token for --url')
   .action(async (folder: string, flags) => (await import('./persist.ts')).persist(folder, flags, console.log))
@@ -171,7 +172,7 @@ program
   .option('--reports <number>', 'lines', wholeFrom(1, 1_000_000_000), 10_000)
   .option('--viewers <number>', 'viewers', wholeFrom(1, 100_000_000), 1_000)
   .option('--subjects <number>', 'subjects', wholeFrom(1, 10_000_000), 10_000)
-  .option('--skew <number>', 'exponent of the Zipf law', Number, 1)
+  .option('--skew <number>', 'exponent of the Zipf law', fromZero, 1)
   .option('--seed <number>', 'seed', wholeFrom(0, 2 ** 32 - 1), 1)
   .option('--from <milliseconds>', 'time of the first session, since the epoch', wholeFrom(0, 2 ** 42), 1_700_000_000_000)
   .option('--businesses <names>', 'separated by commas', (text) => text.split(','), ['video', 'article', 'comic'])
@@ -258,6 +259,12 @@ program
   .option('--data <folder>', 'folder of the journals (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (what: string, entries: string[], flags) => (await import('./journal.ts')).journal(what, entries, flags, console.log))
+
+function fromZero(text: string): number {
+  const value = Number(text)
+  if (text.trim() !== '' && value >= 0 && value <= 100) return value
+  throw new InvalidArgumentError('give a number from 0 to 100.')
+}
 
 function wholeFrom(minimum: number, maximum: number): (text: string) => number {
   return (text) => {

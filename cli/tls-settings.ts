@@ -4,7 +4,6 @@
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto'
 import type { Config } from '../core/config.ts'
-import { TidemarkError } from '../core/errors.ts'
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
@@ -13,15 +12,14 @@ type Server = { tls?: Tls | undefined }
 type Named = [setting: string, server: Server | undefined]
 type Stores = { redis?: (Server & { second?: Server | undefined }) | undefined; kafka?: Server | undefined; mysql?: Server | undefined }
 
-/** Throws CONFIG_INVALID with one sentence per mistake. */
-export function checkTls({ stores, businesses, existence: { legacy } }: Config): void {
+/** One sentence per mistake. */
+export function tlsMistakesOf({ stores, businesses, existence: { legacy } }: Config): string[] {
   const servers: Named[] = [
     ...serversOf(stores, 'stores'),
     ['existence.legacy', legacy],
     ...businesses.flatMap(({ name, thumbup }) => serversOf(thumbup.stores ?? {}, `businesses: ${name}: thumbup.stores`)),
   ]
-  const mistakes = servers.flatMap(([section, server]) => tlsMistakes(server?.tls ?? {}, `${section}.tls`))
-  if (mistakes.length > 0) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
+  return servers.flatMap(([section, server]) => tlsMistakes(server?.tls ?? {}, `${section}.tls`))
 }
 
 function serversOf({ redis, kafka, mysql }: Stores, under: string): Named[] {

@@ -2,12 +2,13 @@
  * The aggregator turns many reports into few log messages. It holds, per region, the keys written since the region's
  * last flush; a flush leaves when a region holds `keysMax` keys or its oldest is `ageMaxMs` old.
  *
- * It holds keys, never contents: the hot store has the newest content, so a key reported a hundred times leaves once.
+ * It holds keys, never contents: the hot store has the newest content, so a key reported a hundred times leaves once. A key keeps the
+ * newest day on which its play was staged.
  * It may forget everything at any moment: dirty marks are in the hot store, and the sweeper persists what no flush
  * carried. That is why a full aggregator drops keys and never makes a writer wait.
  */
 import type { Clock, Timer } from './clock.ts'
-import type { ProgressKey } from './domain.ts'
+import type { FlushedKey } from './domain.ts'
 import { keyText } from './progress-key.ts'
 
 export type AggregatorOptions = {
@@ -19,7 +20,7 @@ export type AggregatorOptions = {
   heldMax: number
 }
 
-export type RegionKeys = { region: number; keys: readonly ProgressKey[] }
+export type RegionKeys = { region: number; keys: readonly FlushedKey[] }
 
 export type AggregatorFigures = {
   /** Keys given to `add`, repetitions included. */
@@ -33,13 +34,13 @@ export type AggregatorFigures = {
 }
 
 export type Aggregator = {
-  add(region: number, key: ProgressKey): void
+  add(region: number, key: FlushedKey): void
   /** Flushes everything at once; the order of a shutdown needs it before the log closes. */
   flushAll(): void
   figures(): AggregatorFigures
 }
 
-type Held = { since: number; keys: Map<string, ProgressKey> }
+type Held = { since: number; keys: Map<string, FlushedKey> }
 
 /** `flush` takes what leaves; it must not throw, and what it cannot deliver is left to the sweeper. */
 export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKeys[]) => void, options: AggregatorOptions): Aggregator {
@@ -48,11 +49,14 @@ export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKey
   const figures: AggregatorFigures = { added: 0, flushed: 0, dropped: 0, held: 0 }
   let timer: Timer | undefined
 
-  function add(region: number, key: ProgressKey): void {
+  function add(region: number, key: FlushedKey): void {
     figures.added++
     let held = regions.get(region)
     const text = keyText(key)
-    if (held?.keys.has(text)) return
+    if (held?.keys.has(text)) {
+      if (key.stagedOn !== undefined) held.keys.set(text, key)
+      return
+    }
     if (figures.held >= options.heldMax) {
       figures.dropped++
       return

@@ -23,25 +23,105 @@ const rateSchema = z
   })
   .strict()
 
+/** A rate, or none. */
+const rateOrNone = z.union([rateSchema, z.literal('none')], {
+  errorMap: () => ({ message: 'give points (1 to 1000000000) and perSeconds (1 to 86400), or none' }),
+})
+
+const abuseSchema = z
+  .object({
+    refusals: count(1, 1_000_000).describe('Refused requests in the window at which a viewer or an address is blocked.'),
+    perSeconds: count(1, 86_400).describe('Length of the window in seconds.'),
+    blockSeconds: count(1, 604_800).describe('Seconds for which every request is refused.'),
+  })
+  .strict()
+
+/** A page of 50 subjects costs 50 to 200 points, a heartbeat 11, a batch of 500 reports 5,500. */
+export const PRODUCTION_LIMITS = {
+  viewer: { points: 30_000, perSeconds: 30 },
+  service: 'none',
+  anonymous: { points: 30_000, perSeconds: 10 },
+  abuse: { refusals: 1_000, perSeconds: 60, blockSeconds: 60 },
+} as const
+
+/** Private and local addresses: the site's own front ends, and proxies that server.trustProxy does not name. */
+const PRIVATE_ADDRESSES = [
+  ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16'],
+  ...['::1', 'fc00::/7', 'fe80::/10'],
+]
+
+const OPEN_MAX = 1_000_000_000
+
+/** A point keeps 200 bytes and a connection 20 KB: 100 MB and 200 MB if a process is full. */
+const openConnectionsSchema = z
+  .object({
+    address: count(1, OPEN_MAX).default(1_000).describe('Per address (IPv6: per /64); more than the tabs of an office.'),
+    viewer: count(1, OPEN_MAX).default(50).describe('Per viewer; more than the tabs and devices of one person.'),
+    process: count(1, OPEN_MAX).default(10_000).describe('Per process; clients without a token may have half of them.'),
+  })
+  .strict()
+  .describe('Open WebSockets and event streams. Each process counts its own.')
+
+const openCostSchema = z
+  .object({
+    address: count(1, OPEN_MAX).default(100_000).describe('Per address: 1,000 pages that follow 50 ids each.'),
+    viewer: count(1, OPEN_MAX).default(20_000).describe('Per viewer: two full WebSockets.'),
+    process: count(1, OPEN_MAX).default(500_000).describe('Per process; clients without a token may use half of it.'),
+  })
+  .strict()
+  .describe('Total cost of open subscriptions: 50 points each, and one per followed id. Each process counts its own.')
+
 export const limitsSchema = z
   .object({
-    viewer: rateSchema.optional().describe('What one viewer may spend; a service that acts for viewers is counted as itself.'),
+    openConnections: openConnectionsSchema.default({}),
+    openCost: openCostSchema.default({}),
+    viewer: rateOrNone
+      .optional()
+      .describe(
+        'Points per viewer. Default in production: 30000 in 30 s, enough for five full batches of reports at once or ten pages a second. A player with ten tabs spends 220.',
+      ),
+    service: rateOrNone
+      .optional()
+      .describe(
+        'Points per service: a token with a scope that only the site issues, such as viewer:any or existence:bulk. Default in production: none, because the site controls the load of its importers and recommenders. If viewer is set, the default is the limit of viewer.',
+      ),
     client: rateSchema
       .optional()
       .describe('What all users of one client program may spend together. Clients name themselves: for fairness, not for safety.'),
-    address: rateSchema.optional().describe('What one address may spend (of IPv6: one /64); see server.trustProxy.'),
-    abuse: z
-      .object({
-        refusals: count(1, 1_000_000).describe('Refused requests in the window from which on a viewer or an address is blocked.'),
-        perSeconds: count(1, 86_400).describe('Length of the window, in seconds.'),
-        blockSeconds: count(1, 604_800).describe('How long everything is refused, in seconds.'),
-      })
-      .strict()
+    preparing: rateOrNone
       .optional()
-      .describe('Who goes on after being refused is blocked for a time.'),
+      .describe(
+        'Points for preparing new operations, per viewer or per address without a token, in each process: 20 points per millisecond. Default in production: 40000 in 200 s, which is 2 s at once, then 1% of the time.',
+      ),
+    address: rateSchema
+      .optional()
+      .describe(
+        'Points per address (IPv6: per /64), with or without tokens; see server.trustProxy. Default: off, because an office or a rendering front end is one address.',
+      ),
+    anonymous: rateOrNone
+      .optional()
+      .describe(
+        'Points of callers without a token, per address (IPv6: per /64). Default in production: 30000 in 10 s, or none if address is set. That is 60 pages a second, more than an office or the clients behind one carrier address need.',
+      ),
+    sharedAddresses: z
+      .array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range'))
+      .default(PRIVATE_ADDRESSES)
+      .describe(
+        'Addresses shared by many callers, which anonymous does not count: rendering front ends, gateways of partners. Default: private and local addresses. It is better to send x-forwarded-for and set server.trustProxy.',
+      ),
+    abuse: z
+      .union([abuseSchema, z.literal('none')], {
+        errorMap: () => ({ message: 'give refusals, perSeconds and blockSeconds, or none' }),
+      })
+      .optional()
+      .describe(
+        'Blocks callers that continue after refusals. Default in production: 60 s after 1000 refusals in 60 s; a client that obeys Retry-After has one refusal. Callers with valid tokens are still served at a blocked anonymous address.',
+      ),
   })
   .strict()
-  .describe('Rate limits, in points of operation cost; none unless set. In Redis when stores.redis is set, else per process.')
+  .describe(
+    'Rate limits, in points of operation cost. Default in development: off. Redis counts the limits that are set, if stores.redis is set; each process counts the production defaults for itself.',
+  )
 
 export const corsSchema = z
   .object({
@@ -66,10 +146,16 @@ export const persistedSchema = z
       .record(z.string().min(1).max(64), z.enum(PERSISTED_MODES))
       .default({})
       .describe('Modes of client programs by name, each stricter than the default: clients name themselves.'),
-    manifests: z.array(z.string().min(1)).default([]).describe("Files, and folders of *.json, in Apollo's or Relay's form."),
+    manifests: z
+      .array(z.string().min(1))
+      .default([])
+      .describe("Files, and folders of *.json, in Apollo's or Relay's form. Paths are relative to the configuration file."),
     watchEveryMs: count(0, 3_600_000).default(2_000).describe('Milliseconds between two looks at the manifests. 0: read at start only.'),
-    registeredMax: count(1, 1_000_000).default(10_000).describe('Operations one process keeps that clients registered (apq, report).'),
-    report: z.string().min(1).optional().describe('The file that report mode writes unknown operations to, as a manifest.'),
+    report: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('The file that report mode writes unknown operations to, as a manifest. Its path is relative to the working folder.'),
     reportMax: count(1, 100_000).default(1_000).describe('Unknown operations recorded at most.'),
   })
   .strict()

@@ -12,7 +12,12 @@ export type ConfigSource = {
   values: unknown
   /** Where a path is set, if more can be said than the name: the variable or the flag. */
   places?: Readonly<Record<string, string>>
+  /** Settings that could not be read. Their values are absent. */
+  mistakes?: readonly UnreadSetting[]
 }
+
+/** `path` of the setting, such as "auth.secret"; empty for all settings. */
+export type UnreadSetting = { readonly path: string; readonly sentence: string }
 
 type Path = readonly (string | number)[]
 
@@ -31,11 +36,78 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
       })
     }
     const { path } = issue
+    const inner = innerIssues(issue)
+    if (inner.length > 0) return mistakesOf(inner, merged, sources)
     const value = valueAt(merged, path)
     const name = nameOf(path, merged) || 'the configuration'
     if (value === undefined) return [`${name}: it is missing: ${adviceOf(issue)}${waysToSet(path, sources)}`]
     const isTooShort = issue.code === 'too_small' && issue.type === 'array'
     return [`${name}: ${isTooShort ? '' : shown(path.join('.'), value)}${adviceOf(issue)}${origin(path, sources)}`]
+  })
+}
+
+/** Returns the issues of a mapping or list whose form is one of a union's: the members are wrong, not the form. */
+function innerIssues(issue: ZodIssue): ZodIssue[] {
+  if (issue.code !== 'invalid_union') return []
+  const isInner = (each: ZodIssue): boolean => each.code === 'unrecognized_keys' || each.path.length > issue.path.length
+  return issue.unionErrors.find(({ issues }) => issues.every(isInner))?.issues ?? []
+}
+
+/** Keeps the issues of readable settings: an unreadable setting is reported as a separate mistake. */
+export function issuesBeside(unread: readonly UnreadSetting[], issues: readonly ZodIssue[], merged: unknown): ZodIssue[] {
+  const isKnown = ({ path, code }: ZodIssue): boolean =>
+    code !== 'unrecognized_keys' &&
+    unread.some((each) =>
+      each.path === '' ? valueAt(merged, path) === undefined : isWithin(path.join('.'), each.path) || isWithin(each.path, path.join('.')),
+    )
+  return issues.filter((issue) => !isKnown(issue))
+}
+
+function isWithin(path: string, other: string): boolean {
+  return path === other || path.startsWith(`${other}.`)
+}
+
+/**
+ * Returns the values without the wrong ones. The rest can still be wrong in relation to each other, so that all mistakes are reported at
+ * once. A wrong member removes its list, and a missing value removes its section.
+ */
+export function withoutWrong(merged: unknown, issues: readonly ZodIssue[]): unknown {
+  return issues.reduce<unknown>((values, issue) => withoutPath(values, pathToDrop(values, issue)), merged)
+}
+
+function pathToDrop(values: unknown, { path, code, ...rest }: ZodIssue): Path[] {
+  if (code === 'unrecognized_keys') return (rest as { keys: string[] }).keys.map((key) => [...path, key])
+  const list = path.findIndex((part) => typeof part === 'number')
+  const whole = list < 0 ? path : path.slice(0, list)
+  return [valueAt(values, whole) === undefined ? whole.slice(0, -1) : whole]
+}
+
+function withoutPath(values: unknown, paths: readonly Path[]): unknown {
+  return paths.reduce<unknown>((result, [first, ...rest]) => {
+    if (typeof result !== 'object' || result === null || first === undefined) return first === undefined ? {} : result
+    const { [first]: value, ...others } = result as Record<string, unknown>
+    return rest.length === 0 ? others : { ...others, [first]: withoutPath(value, [rest]) }
+  }, values)
+}
+
+/**
+ * A relation that names a wrong setting may hold once the setting is corrected, so it is not reported yet. A sentence about a whole
+ * section ("auth: …") names all its settings.
+ */
+export function relationsBeside(wrong: readonly string[], relations: readonly string[]): string[] {
+  return relations.filter((sentence) => {
+    const keys = (sentence.match(/\w+(\.\w+)*/g) ?? []).map((key) => key.split('.'))
+    return !wrong.some((path) => {
+      const [section = '', ...parts] = path.split('.')
+      const isWholeSection = parts.length === 0
+      return (
+        path === '' ||
+        keys.some((key) => {
+          const ownParts = key.length > 1 ? key.slice(1) : key
+          return key.at(-1) === section || (isWholeSection ? key[0] === section : ownParts.some((part) => parts.includes(part)))
+        })
+      )
+    })
   })
 }
 

@@ -1,6 +1,7 @@
 /** Where data is kept: the embedded stores, or Redis, Kafka and MySQL. A part of config.ts. */
 import { z } from 'zod'
 import { count } from './config-values.ts'
+import { ALLOWABLE_FINDINGS } from './store-findings.ts'
 
 export const tlsSchema = z
   .object({
@@ -97,5 +98,9 @@ export const storesSchema = z
     redis: redisSchema.optional().describe('The hot store. With kafka and mysql: the distributed shape; without all three: embedded.'),
     kafka: kafkaSchema.optional().describe('The log.'),
     mysql: mysqlSchema.optional().describe('The record store.'),
+    allow: z
+      .array(z.enum(ALLOWABLE_FINDINGS))
+      .default([])
+      .describe('Names of `tidemark doctor` findings to accept: they do not stop a start in production and cause no warning.'),
   })
   .strict()

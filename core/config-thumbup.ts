@@ -62,9 +62,6 @@ export const thumbupSchema = z
       ),
     sweepEveryMs: count(1, DAY).default(15_000).describe('Milliseconds between two sweeps.'),
     publishEveryMs: count(1, DAY).default(2_000).describe('Milliseconds between two looks for events that have not reached the log.'),
-    futureMaxMs: count(0, DAY)
-      .default(5 * MINUTE)
-      .describe('How far markedAt may lie ahead of the clock of the server, in milliseconds.'),
     tombstoneMs: count(MINUTE, 3_650 * DAY)
       .default(30 * DAY)
       .describe('Milliseconds an undone mark is remembered, so that an older mark that arrives late does not come back.'),
@@ -91,11 +88,6 @@ export const thumbupSchema = z
     countsWindowMs: count(10, 600_000)
       .default(1_000)
       .describe('Milliseconds between two events of a subscription to counts: so much later, at most, it tells a change.'),
-    recordReadsPerSecondMax: count(1, 1_000_000)
-      .default(2_000)
-      .describe(
-        'Queries a second that reads of one process may cost the record store at most; with the hot store down all reads go there, and those beyond do without. Pages leave a quarter to lookups.',
-      ),
   })
   .strict()
   .transform((thumbup) => ({ ...thumbup, sweepAfterMs: thumbup.sweepAfterMs ?? Math.max(MINUTE, 2 * persistedWithinMs(thumbup)) }))

@@ -6,7 +6,7 @@
  * the key's path.
  */
 import { z } from 'zod'
-import { mistakesOf, type ConfigSource } from './config-mistakes.ts'
+import { issuesBeside, mistakesOf, relationsBeside, withoutWrong, type ConfigSource } from './config-mistakes.ts'
 import { TidemarkError } from './errors.ts'
 import { CONFLICT_RULES } from './merge.ts'
 
@@ -68,7 +68,7 @@ const configSchema = z
           ),
         subscriptionsCostMax: count(1, 100_000_000)
           .default(10_000)
-          .describe('What the subscriptions that one WebSocket has open may cost together, counted as for operationCostMax.'),
+          .describe('What the subscriptions that one WebSocket has open may cost together, counted as for limits.openCost.'),
         listSizeAssumed: count(1, 1_000)
           .default(5)
           .describe('The length of a list about which neither arguments nor @listSize say anything.'),
@@ -80,11 +80,21 @@ const configSchema = z
           .default(0)
           .describe('Proxies whose x-forwarded-for is believed: how many there are in a row, or their addresses.'),
         cors: corsSchema.optional().describe('Which web pages of other origins may call the API; absent: none.'),
+        hosts: z
+          .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
+          .default([])
+          .describe(
+            'Host names that a process in development answers, besides localhost, addresses and names without a dot. In production it answers every name.',
+          ),
         forwardHeaders: z
           .array(z.string().regex(/^[a-z0-9-]{1,64}$/, 'write header names in lower case'))
           .default([])
           .describe('Headers of the client that remote subgraphs get. Name authorization or cookie only if they must.'),
-        compiledMax: count(1, 100_000).default(1_000).describe('Compiled operations kept.'),
+        clientMemoryBytesMax: count(1_048_576, 17_179_869_184)
+          .default(67_108_864)
+          .describe(
+            'Memory budget in bytes for values that clients make a process keep: prepared operations, their variants, compiled fetches, remembered answers, registered and recorded texts. Operations of manifests are not counted.',
+          ),
         supergraph: z
           .string()
           .min(1)
@@ -98,6 +108,11 @@ const configSchema = z
             'Garbage that may pile up in the heap before it is collected, in percent of what lives there: less memory for more CPU. 0: V8 decides, up to 300.',
           ),
         drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
+        drainDelayMs: count(0, 60_000)
+          .optional()
+          .describe(
+            'Milliseconds at the start of a shutdown in which the process still accepts requests while /health/ready answers 503. At most half of drainMaxMs. Default: 2000 in production, else 0.',
+          ),
       })
       .strict()
       .default({}),
@@ -146,9 +161,6 @@ const configSchema = z
           })
           .default(90)
           .describe('Days after its last write that a record is kept, or "forever".'),
-        futureMaxMs: count(0, DAY)
-          .default(5 * MINUTE)
-          .describe('How far viewedAt may lie ahead of the clock of the server, in milliseconds.'),
         flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
         flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
         aggregatorKeysMax: count(1, 10_000_000)
@@ -186,11 +198,27 @@ export type Config = z.infer<typeof configSchema>
 export type { ConfigSource }
 export type BusinessConfig = Config['businesses'][number]
 
-/** Validates the merged sources. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines. */
-export function makeConfig(sources: readonly ConfigSource[]): Config {
+/**
+ * Validates the merged sources. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines: unreadable settings, invalid
+ * values, and relations between valid values. `moreMistakes` are checked last.
+ */
+export function makeConfig(
+  sources: readonly ConfigSource[],
+  moreMistakes: (config: Config) => readonly string[] = () => [],
+  mistakesOfFiles: (config: Config) => readonly string[] = () => [],
+): Config {
   const merged = sources.reduce<unknown>((result, source) => mergeValues(result, source.values), {})
+  const unread = sources.flatMap((source) => source.mistakes ?? [])
   const parsed = configSchema.safeParse(merged)
-  const mistakes = parsed.success ? relationMistakes(parsed.data) : mistakesOf(parsed.error.issues, merged, sources)
+  const issues = parsed.success ? [] : issuesBeside(unread, parsed.error.issues, merged)
+  const mistakes = [...unread.map(({ sentence }) => sentence), ...mistakesOf(issues, merged, sources)]
+  const possible = parsed.success ? parsed : configSchema.safeParse(withoutWrong(merged, parsed.error.issues))
+  if (possible.success) {
+    const impossible = (parsed.error?.issues ?? []).filter(({ code }) => code !== 'unrecognized_keys')
+    const wrong = [...unread.map(({ path }) => path), ...impossible.map(({ path }) => path.join('.'))]
+    mistakes.push(...relationsBeside(wrong, [...relationMistakes(possible.data), ...moreMistakes(possible.data)]))
+    mistakes.push(...mistakesOfFiles(possible.data))
+  }
   if (mistakes.length > 0 || !parsed.success) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
   return deepFreeze(parsed.data)
 }
@@ -254,8 +282,12 @@ function relationMistakes(config: Config): string[] {
   for (const name of server.forwardHeaders.filter((each) => NOT_FORWARDED.test(each))) {
     mistakes.push(`server.forwardHeaders: ${name} belongs to one connection or to the gateway itself; leave it out`)
   }
-  if (limits.abuse !== undefined && limits.viewer === undefined && limits.client === undefined && limits.address === undefined) {
-    mistakes.push('limits.abuse counts refusals of the other limits: set limits.viewer, limits.client or limits.address as well')
+  const limited = [limits.viewer, limits.service, limits.client, limits.address, limits.anonymous]
+  const isLimited = limited.some((rate) => rate !== undefined && rate !== 'none')
+  if (server.mode === 'development' && limits.abuse !== undefined && limits.abuse !== 'none' && !isLimited) {
+    mistakes.push(
+      'limits.abuse counts refusals of the other limits, which are off while server.mode is development: set limits.viewer, limits.service, limits.client, limits.address or limits.anonymous as well',
+    )
   }
   const named = [stores.redis, stores.kafka, stores.mysql].filter((each) => each !== undefined).length
   if (named !== 0 && named !== 3) {

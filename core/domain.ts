@@ -16,6 +16,12 @@ export type Subject = { business: BusinessNumber; oid: string }
 export type ProgressKey = { viewer: ViewerId; business: BusinessNumber; oid: string }
 
 /**
+ * A key that waits to be persisted. `stagedOn`: a play of the subject on this day (UTC, days since the epoch) was staged, and the
+ * hot store acknowledged it. The persist step stages it again only if the record is of another day.
+ */
+export type FlushedKey = ProgressKey & { stagedOn?: number }
+
+/**
  * What is stored for a key: two last-write-wins registers in one record.
  *
  * - `viewedAt` is the newest visit of any kind and orders the timeline.

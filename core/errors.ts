@@ -12,14 +12,18 @@ export type ErrorEntry = {
 
 export const ERRORS = {
   BUSINESS_UNKNOWN: { status: 400, retryable: false, meaning: 'The business is not configured.' },
-  ID_INVALID: { status: 400, retryable: false, meaning: 'An id is empty, longer than 64 bytes of UTF-8, or not well-formed.' },
+  ID_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'An id is empty, longer than 64 bytes of UTF-8, not well-formed, or a JSON number beyond 2^53.',
+  },
   IDS_TOO_MANY: { status: 400, retryable: false, meaning: 'More ids than one call may carry.' },
   INPUTS_TOO_MANY: { status: 400, retryable: false, meaning: 'More inputs than one batch may carry.' },
   POSITION_INVALID: { status: 400, retryable: false, meaning: 'A position or duration is negative or absurd.' },
-  VIEWED_AT_INVALID: { status: 400, retryable: false, meaning: 'viewedAt is not a time, negative, or too far in the future.' },
+  VIEWED_AT_INVALID: { status: 400, retryable: false, meaning: 'viewedAt is not a time, or not positive.' },
   DEVICE_INVALID: { status: 400, retryable: false, meaning: 'A device name is longer than 64 bytes of UTF-8.' },
   MARK_INVALID: { status: 400, retryable: false, meaning: 'A mark is none of LIKE, DISLIKE and NONE.' },
-  MARKED_AT_INVALID: { status: 400, retryable: false, meaning: 'markedAt is not a time, negative, or too far in the future.' },
+  MARKED_AT_INVALID: { status: 400, retryable: false, meaning: 'markedAt is not a time, or not positive.' },
   SOURCE_INVALID: { status: 400, retryable: false, meaning: 'A source is longer than 64 bytes of UTF-8.' },
   DISLIKES_OFF: { status: 400, retryable: false, meaning: 'The business has no dislikes.' },
   QUOTA_EXCEEDED: { status: 429, retryable: true, meaning: 'The business has used up what it may mark or store.' },
@@ -46,11 +50,22 @@ export const ERRORS = {
   OPERATION_RESOLUTION_FAILURE: { status: 400, retryable: false, meaning: 'The document has no operation of that name.' },
   OPERATION_TOO_LARGE: { status: 400, retryable: false, meaning: 'The operation is deeper, wider or longer than allowed.' },
   OPERATION_TOO_COSTLY: { status: 400, retryable: false, meaning: 'With these variables the operation costs more than allowed.' },
+  REPRESENTATION_INVALID: {
+    status: 400,
+    retryable: false,
+    meaning: 'A representation that a gateway sent is not an object, or does not name an entity of this subgraph.',
+  },
   SUBSCRIPTIONS_TOO_MANY: {
     status: 429,
     retryable: true,
-    meaning: 'The subscriptions that this WebSocket has open would cost more than allowed.',
+    meaning: 'The open subscriptions of this connection, viewer or address would cost more than allowed.',
   },
+  CONNECTIONS_TOO_MANY: {
+    status: 429,
+    retryable: true,
+    meaning: 'This viewer or address has reached its limit of open WebSockets and event streams.',
+  },
+  CAPACITY_REACHED: { status: 503, retryable: true, meaning: 'This process has reached its limit of open connections or subscriptions.' },
   PERSISTED_QUERY_NOT_FOUND: { status: 400, retryable: false, meaning: 'No operation has this id; send its text with it.' },
   PERSISTED_QUERY_NOT_SUPPORTED: { status: 400, retryable: false, meaning: 'Operations are not called by id here.' },
   PERSISTED_QUERY_NOT_IN_LIST: {

@@ -4,7 +4,7 @@
  * makes a writer wait. How long a log may take before it counts as down is the log's to say: a guarded one has a bound.
  */
 import type { RegionKeys } from './aggregator.ts'
-import type { ProgressKey, RewardEvent } from './domain.ts'
+import type { FlushedKey, RewardEvent } from './domain.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { Log } from '../stores/log.ts'
 
@@ -35,7 +35,7 @@ export type Flusher = {
 export function makeFlusher(
   hot: Pick<HotStore, 'confirmRewards'>,
   log: Pick<Log, 'appendFlushes' | 'appendRewards'>,
-  persist: (keys: readonly ProgressKey[]) => Promise<unknown>,
+  persist: (keys: readonly FlushedKey[]) => Promise<unknown>,
   options: FlusherOptions,
   onError: (error: unknown) => void,
 ): Flusher {

@@ -1,12 +1,10 @@
 /**
- * The ports of marks as the service sees them: behind a breaker each, so that a store that is down costs a request nothing
- * (`guarded-stores.ts` says more). The record store is behind two limits: so many reads at once, and so many queries a
- * second. With the hot store down every read of every viewer would go there; what exceeds the limits does without. A read
- * counts as what it costs a database at most, since it is the database that must be spared. Pages and recounts, of which an
- * operation may ask for hundreds, leave a share of the queries to lookups: who reads many lists takes nobody else's marks and
- * counts. Bringing a viewer's marks into the hot store reads a page, once, and is a lookup: his next ones cost nothing.
+ * The ports of marks as the service uses them, each behind a breaker, so that a failed store costs a request nothing (`guarded-stores.ts`
+ * says more). The latency of the record store limits the concurrent reads (`record-reads.ts`). One operation may ask for hundreds of pages
+ * and recounts. They wait in a lane of their own, so that lookups of the same tenant do not wait behind them. Loading a viewer's marks into
+ * the hot store reads a page once and counts as a lookup: the viewer's next reads do not reach the record store.
  *
- * The count cache has a breaker of its own beside the hot store's: it may be another server.
+ * The count cache has its own breaker, separate from the hot store's: it may be another server.
  */
 import type { CountCache } from '../stores/count-cache.ts'
 import type { Log } from '../stores/log.ts'
@@ -15,20 +13,13 @@ import type { MarkRecords } from '../stores/mark-records.ts'
 import type { MarkStore } from '../stores/mark-store.ts'
 import { makeBreaker, type Breaker } from './breaker.ts'
 import type { Clock } from './clock.ts'
-import type { ViewerId } from './domain.ts'
-import { TidemarkError } from './errors.ts'
+import type { BusinessNumber, ViewerId } from './domain.ts'
 import { guardLog, type GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
-import { makeRecordReads } from './record-reads.ts'
-import { makeTokenBucket } from './token-bucket.ts'
+import { makeRecordReads, type RecordRead, type RecordReads, type RecordReadsFigures } from './record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from './write-watch.ts'
 
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
-
-export type MarkGuardOptions = GuardOptions & {
-  /** Queries that reads of the record store cost a second. Default 2000. */
-  recordReadsPerSecondMax?: number
-}
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
@@ -36,8 +27,7 @@ export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
   writes: WriteWatch
   /** The record store to whoever brings a viewer's marks into the hot store. */
   fillRecords: Pick<MarkRecords, 'listMarks'>
-  /** Queries that reads of the record store were let cost, and reads that were refused for their number. */
-  recordReads(): { queries: number; refused: number }
+  recordReads(): RecordReadsFigures
   /** Asks each store once, through its breaker: one that is down opens it. Never rejects. */
   look(): Promise<void>
   /** Ends the asking; the stores stay open. */
@@ -47,7 +37,7 @@ export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
 export function guardMarkStores(
   clock: Clock,
   stores: Omit<MarkStores, 'events'>,
-  options: MarkGuardOptions,
+  options: GuardOptions,
   onError: (error: unknown) => void,
 ): GuardedMarkStores {
   const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
@@ -59,16 +49,15 @@ export function guardMarkStores(
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onError)
-  const reads = { queries: 0, refused: 0 }
-  const guardedRecords = guardRecords(clock, records, breakers.recordStore, options, reads)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
   return {
     hot: guardHot(hot, breakers.hotStore, writes),
     cache: guardCache(cache, breakers.countCache),
     log: guardLog(log, breakers.log),
-    ...guardedRecords,
+    ...guardRecords(records, breakers.recordStore, reads),
     breakers,
     writes,
-    recordReads: () => ({ ...reads }),
+    recordReads: reads.figures,
     async look() {
       await Promise.allSettled([
         breakers.hotStore.run([], () => hot.check()),
@@ -123,72 +112,52 @@ function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
     getOwnerSums: (owners) => run(() => cache.getOwnerSums(owners)),
     putOwnerSums: (sums) => put(() => cache.putOwnerSums(sums)),
     // Following has connections of its own: that they fail says nothing about reads.
-    followCounts(subjects, listener, onGap) {
-      const follow = () => cache.followCounts(subjects, listener, onGap)
-      return isOpen() ? run(follow) : follow()
+    followCounts(listener, onGap) {
+      const following = cache.followCounts(listener, onGap)
+      return {
+        ...following,
+        async add(subjects) {
+          const added = following.add(subjects)
+          // A caller does not wait for a store that is down. The store adds the subjects as soon as it is back.
+          added.catch(() => undefined)
+          await (isOpen() ? run(() => added) : added)
+        },
+      }
     },
   }
 }
 
-/**
- * What reads cost a database at most, in queries: a lookup asks for rows and for the archive, per lot of keys; a page that
- * reaches into the archive, and a recount, is read again as of one moment, in a transaction.
- */
-const LOOKUP = 2
-const LOT = 128
-const PAGE = 8
-const RECOUNT = 6
-const PLAIN = 1
-
-/** Of the queries of a second, what pages and recounts leave to lookups. */
-const LOOKUP_SHARE = 0.25
-
-function guardRecords(
-  clock: Clock,
-  records: MarkRecords,
-  breaker: Breaker,
-  options: MarkGuardOptions,
-  figures: { queries: number; refused: number },
-): Pick<GuardedMarkStores, 'records' | 'fillRecords'> {
-  const { recordReadsPerSecondMax = 2_000 } = options
-  const readAtOnce = makeRecordReads(breaker, options)
-  const bucket = makeTokenBucket(clock, recordReadsPerSecondMax)
-  const keptForLookups = Math.floor(recordReadsPerSecondMax * LOOKUP_SHARE)
-  async function read<T>(queries: number, task: () => Promise<T>, mustKeep = 0): Promise<T> {
-    // One that is known to be down takes nothing from the bucket.
-    if (!breaker.isOpen()) {
-      // However small the limit is, a full bucket is enough for any read.
-      const taken = Math.min(queries, recordReadsPerSecondMax)
-      if (!bucket.take(taken, Math.min(mustKeep, recordReadsPerSecondMax - taken))) {
-        figures.refused++
-        throw new TidemarkError(
-          'RECORD_STORE_UNAVAILABLE',
-          `reads have cost the record store what they may of its ${recordReadsPerSecondMax} queries this second: try again`,
-        )
-      }
-      figures.queries += queries
-    }
-    return readAtOnce(task)
-  }
-  const readPage = <T>(queries: number, task: () => Promise<T>): Promise<T> => read(queries, task, keptForLookups)
+function guardRecords(records: MarkRecords, breaker: Breaker, { run }: RecordReads): Pick<GuardedMarkStores, 'records' | 'fillRecords'> {
+  const of = (kind: string, items: readonly { business: BusinessNumber }[]): RecordRead => ({ kind, size: items.length, of: items })
+  const page = (kind: string, business: BusinessNumber, limit: number): RecordRead => ({
+    kind,
+    size: limit,
+    of: [{ business }],
+    isPage: true,
+  })
   const guarded: MarkRecords = {
     ...records,
-    getMarkMany: (keys) => read(LOOKUP * Math.ceil(keys.length / LOT), () => records.getMarkMany(keys)),
-    listMarks: (viewer, business, marks, before, count) => readPage(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
-    listLikers: (subject, before, count) => readPage(PAGE, () => records.listLikers(subject, before, count)),
-    getCountsMany: (subjects) => read(Math.ceil(subjects.length / LOT), () => records.getCountsMany(subjects)),
-    getOwnerSums: (owners) => read(PLAIN, () => records.getOwnerSums(owners)),
-    listSubjects: (business, after, count) => read(PLAIN, () => records.listSubjects(business, after, count)),
-    listMarkedSubjects: (business, after, count) => readPage(PLAIN, () => records.listMarkedSubjects(business, after, count)),
-    recount: (subjects) => readPage(RECOUNT, () => records.recount(subjects)),
-    recountOwners: (owners) => readPage(RECOUNT, () => records.recountOwners(owners)),
-    getOwners: (subjects) => read(PLAIN, () => records.getOwners(subjects)),
+    getMarkMany: (keys) => run(of('getMarkMany', keys), () => records.getMarkMany(keys)),
+    listMarks: (viewer, business, marks, before, limit) =>
+      run(page('listMarks', business, limit), () => records.listMarks(viewer, business, marks, before, limit)),
+    listLikers: (subject, before, limit) =>
+      run(page('listLikers', subject.business, limit), () => records.listLikers(subject, before, limit)),
+    getCountsMany: (subjects) => run(of('getCountsMany', subjects), () => records.getCountsMany(subjects)),
+    getOwnerSums: (owners) => run(of('getOwnerSums', owners), () => records.getOwnerSums(owners)),
+    listSubjects: (business, after, limit) =>
+      run(page('listSubjects', business, limit), () => records.listSubjects(business, after, limit)),
+    listMarkedSubjects: (business, after, limit) =>
+      run(page('listMarkedSubjects', business, limit), () => records.listMarkedSubjects(business, after, limit)),
+    recount: (subjects) => run({ ...of('recount', subjects), isPage: true }, () => records.recount(subjects)),
+    recountOwners: (owners) => run({ ...of('recountOwners', owners), isPage: true }, () => records.recountOwners(owners)),
+    getOwners: (subjects) => run(of('getOwners', subjects), () => records.getOwners(subjects)),
     registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)),
   }
   return {
     records: guarded,
     fillRecords: {
-      listMarks: (viewer, business, marks, before, count) => read(PAGE, () => records.listMarks(viewer, business, marks, before, count)),
+      listMarks: (viewer, business, marks, before, limit) =>
+        run({ ...page('fill', business, limit), isPage: false }, () => records.listMarks(viewer, business, marks, before, limit)),
     },
   }
 }

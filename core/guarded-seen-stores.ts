@@ -12,7 +12,7 @@ import type { ViewerId } from './domain.ts'
 import type { GuardOptions } from './guarded-stores.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { apartIfPartIsOut } from './part-outage.ts'
-import { makeRecordReads } from './record-reads.ts'
+import { makeRecordReads, type RecordReads, type RecordReadsFigures } from './record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from './write-watch.ts'
 
 /** `legacy`: while viewers are moved from it. */
@@ -20,6 +20,7 @@ export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; l
 
 export type GuardedSeenStores = SeenStores & {
   breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  recordReads(): RecordReadsFigures
   /** Does the hot store, which answers, also take what is written? */
   writes: WriteWatch
   /** Ends the asking; the stores stay open. */
@@ -40,11 +41,13 @@ export function guardSeenStores(
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onRefused)
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen, 'filters')
   return {
     hot: guardHot(hot, breakers.hotStore, writes),
     log: { ...log, appendPlays: (plays) => breakers.log.run(() => log.appendPlays(plays)) },
-    records: guardRecords(records, breakers.recordStore, options),
+    records: guardRecords(records, reads),
     breakers,
+    recordReads: reads.figures,
     writes,
     stop() {
       writes.stop()
@@ -87,7 +90,7 @@ function guardHot(hot: SeenStore, { run }: PartBreaker, writes: WriteWatch): See
   }
 }
 
-function guardRecords(records: SeenRecords, breaker: Breaker, options: GuardOptions): SeenRecords {
-  const read = makeRecordReads(breaker, options, 'filters')
-  return { ...records, getFilters: (keys) => read(() => records.getFilters(keys)) }
+/** Filters cover all businesses together. */
+function guardRecords(records: SeenRecords, { run }: RecordReads): SeenRecords {
+  return { ...records, getFilters: (keys) => run({ kind: 'getFilters', size: keys.length }, () => records.getFilters(keys)) }
 }

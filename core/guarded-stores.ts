@@ -1,13 +1,12 @@
 /**
- * The three ports as the service sees them: behind a breaker each, so that a store that is down costs a request nothing.
- * The record store is behind a limit as well: with the hot store down every read of every viewer would go there, and it
- * was never meant to take them. Jobs use the ports as they are: they may wait, and they retry without limit.
+ * The three ports as the service uses them, each behind a breaker, so that a failed store costs a request nothing. A limit that follows its
+ * latency protects the record store as well (`record-reads.ts`): with the hot store down, every read of every viewer would go there, and it
+ * is not sized for that. Jobs use the ports without breakers: they may wait, and they retry without limit.
  *
- * The hot store's breaker falls into one per part of the store (`part-breaker.ts`): what a Cluster lost of its regions
- * concerns nobody else.
+ * The hot store's breaker has one part per part of the store (`part-breaker.ts`): lost regions of a Cluster do not affect the others.
  *
- * What a viewer waits for is bounded here only where the adapter is patient for good reasons of its own: a record store
- * may take its time for a large upsert and a log for a new leader. Hot stores bound their calls themselves.
+ * The time that a viewer waits is bounded here only for adapters that are patient on purpose: a record store may need time for a large
+ * upsert, and a log for a new leader. Hot stores bound their calls themselves.
  */
 import type { HotStore } from '../stores/hot-store.ts'
 import type { Log } from '../stores/log.ts'
@@ -17,7 +16,7 @@ import type { Clock } from './clock.ts'
 import type { ViewerId } from './domain.ts'
 import { makePartBreaker, type PartBreaker } from './part-breaker.ts'
 import { apartIfPartIsOut } from './part-outage.ts'
-import { makeRecordReads, type RecordReadsOptions } from './record-reads.ts'
+import { makeRecordReads, type RecordReads, type RecordReadsFigures, type RecordReadsOptions } from './record-reads.ts'
 
 export type Stores = { hot: HotStore; log: Log; records: RecordStore }
 
@@ -32,6 +31,7 @@ export type GuardOptions = RecordReadsOptions & {
 
 export type GuardedStores = Stores & {
   breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  recordReads(): RecordReadsFigures
   /** Ends the asking; the stores stay open. */
   stop(): void
 }
@@ -44,11 +44,13 @@ export function guardStores(clock: Clock, stores: Stores, options: GuardOptions,
     log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
     recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
+  const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
   return {
     hot: guardHot(hot, breakers.hotStore),
     log: guardLog(log, breakers.log),
-    records: guardRecords(records, breakers.recordStore, options),
+    records: guardRecords(records, reads),
     breakers,
+    recordReads: reads.figures,
     stop() {
       for (const breaker of Object.values(breakers)) breaker.stop()
     },
@@ -94,12 +96,14 @@ export function guardLog(log: Log, { run }: Breaker): Log {
   }
 }
 
-function guardRecords(records: RecordStore, breaker: Breaker, options: GuardOptions): RecordStore {
-  const read = makeRecordReads(breaker, options)
+function guardRecords(records: RecordStore, { run }: RecordReads): RecordStore {
   return {
     ...records,
-    getProgressMany: (keys) => read(() => records.getProgressMany(keys)),
-    getSettingsMany: (viewers) => read(() => records.getSettingsMany(viewers)),
-    listProgress: (viewer, businesses, before, limit) => read(() => records.listProgress(viewer, businesses, before, limit)),
+    getProgressMany: (keys) => run({ kind: 'getProgressMany', size: keys.length, of: keys }, () => records.getProgressMany(keys)),
+    getSettingsMany: (viewers) => run({ kind: 'getSettingsMany', size: viewers.length }, () => records.getSettingsMany(viewers)),
+    listProgress(viewer, businesses, before, limit) {
+      const read = { kind: 'listProgress', size: limit, of: businesses.map((business) => ({ business })), isPage: true }
+      return run(read, () => records.listProgress(viewer, businesses, before, limit))
+    },
   }
 }

@@ -24,18 +24,16 @@ export function checkFirst(first: number): void {
 }
 
 /** What is wrong with a moment that a client sent under this name, in a sentence; undefined if nothing is. */
-export function mistakeOfMoment(name: string, value: number, now: number, futureMaxMs: number): string | undefined {
+export function mistakeOfMoment(name: string, value: number): string | undefined {
   // -1: what was no number at all (subgraphs/timestamp.ts).
   if (!Number.isSafeInteger(value) || value < 1)
     return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since the Unix epoch, or leave it out`
-  if (value > now + futureMaxMs)
-    return `${name} ${value} is ${value - now} ms ahead of the server: set the clock of the device, or leave ${name} out (at most ${futureMaxMs} ms are allowed)`
   return undefined
 }
 
 /** Throws with the code of that field. */
-export function checkMoment(name: string, code: ErrorCode, value: number, now: number, futureMaxMs: number): number {
-  const mistake = mistakeOfMoment(name, value, now, futureMaxMs)
+export function checkMoment(name: string, code: ErrorCode, value: number): number {
+  const mistake = mistakeOfMoment(name, value)
   if (mistake !== undefined) throw new TidemarkError(code, mistake)
   return value
 }

@@ -26,6 +26,27 @@ export function checkId(id: string, what: string): void {
   }
 }
 
+/**
+ * An id from a client or another subgraph, in JSON, as text: a string, or a whole number that is exact. Throws ID_INVALID for anything
+ * else, including a number that was rounded when it was parsed.
+ */
+export function idFrom(value: unknown, what: string): string {
+  if (typeof value === 'string') {
+    checkId(value, what)
+    return value
+  }
+  if (Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'number' && Number.isInteger(value)) throw new TidemarkError('ID_INVALID', inexactIdMistake(value, what))
+  if (value === undefined) throw new TidemarkError('ID_INVALID', `${what} is missing: send an id as a string`)
+  const given = value === null ? 'null' : Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  throw new TidemarkError('ID_INVALID', `${what} is ${given}: send ids as strings`)
+}
+
+/** The message for an id that came as a JSON number beyond the precision of JavaScript and of many other parsers. */
+export function inexactIdMistake(value: number, what: string): string {
+  return `${what} is the number ${value}, which is beyond 2^53 - 1 and was rounded: send ids as strings`
+}
+
 function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false
   return true

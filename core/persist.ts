@@ -3,13 +3,16 @@
  * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
  * itself when the log is down: one idempotent step for all.
  *
- * Where feed existence runs too, it is told of what was read before the marks are cleared, and before anything can be trimmed.
+ * Where feed existence runs too, it is told of what was read before the marks are cleared, and before anything can be trimmed. It is
+ * not told of plays that were staged with their reports, on the day of the record. The sweeper knows of none: what it finds may stem
+ * from a process that died between its put and its staging.
  *
  * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
  * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read
  * at that moment, so an old message persists new content, which is right.
  */
-import type { ProgressKey, ViewerId } from './domain.ts'
+import { dayOf } from './day-token.ts'
+import type { FlushedKey, ProgressKey, ProgressRecord, ViewerId } from './domain.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from './progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { ProgressRow, RecordStore } from '../stores/record-store.ts'
@@ -37,11 +40,20 @@ export type PersistReport = {
 /** Takes what was read of the keys of a step, for feed existence. Repetitions are as good as the first; durable when it resolves. */
 export type RecordPlays = (rows: readonly ProgressRow[]) => Promise<void>
 
+/** A written report: the record now, and the record before it, if a reader needed to know it. */
+export type WrittenReport = ProgressRow & { before: ProgressRecord | undefined }
+
+/**
+ * Stages the subjects that these reports made count as played, for feed existence. In their order, the day of each play that is staged
+ * now (`FlushedKey`), undefined of the others. Never rejects: `RecordPlays` stages the rest.
+ */
+export type StageWritten = (written: readonly WrittenReport[]) => Promise<readonly (number | undefined)[]>
+
 /** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
 export async function persistKeys(
   hot: HotStore,
   records: RecordStore,
-  keys: Iterable<ProgressKey>,
+  keys: Iterable<FlushedKey>,
   options: PersistOptions,
   recordPlays?: RecordPlays,
 ): Promise<PersistReport> {
@@ -57,19 +69,26 @@ export async function persistKeys(
 async function persistProgress(
   hot: HotStore,
   records: RecordStore,
-  keys: readonly ProgressKey[],
+  keys: readonly FlushedKey[],
   options: PersistOptions,
   report: PersistReport,
   recordPlays: RecordPlays | undefined,
 ): Promise<void> {
   const rows: ProgressRow[] = []
   const missing: ProgressKey[] = []
-  for (const { key, record } of await hot.readDirtyProgress(keys)) {
-    if (record === undefined) missing.push(key)
-    else rows.push({ key, record })
-  }
+  const unstaged: ProgressRow[] = []
+  const found = await hot.readDirtyProgress(keys)
+  found.forEach(({ key, record }, index) => {
+    if (record === undefined) {
+      missing.push(key)
+      return
+    }
+    const row = { key, record }
+    rows.push(row)
+    if (keys[index]?.stagedOn !== dayOf(record.viewedAt)) unstaged.push(row)
+  })
   // First, so that it does not wait for a record store that is down.
-  if (rows.length > 0) await recordPlays?.(rows)
+  if (unstaged.length > 0) await recordPlays?.(unstaged)
   if (rows.length > 0) await records.putProgress(rows)
   report.rows = rows.length
   report.missing = missing.length

@@ -9,9 +9,13 @@
  */
 import { tidemark } from '../schema/records.js'
 import type { FlushMessage } from '../stores/log.ts'
-import type { ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from './domain.ts'
+import type { FlushedKey, ProgressRecord, RewardEvent, ViewerSettings } from './domain.ts'
 import { checkId } from './keys.ts'
 import { REWARD_KINDS } from './rewards.ts'
+
+type Subjects = { business: number; oids: string[]; stagedOn: number }
+
+const BUSINESSES = 65_536
 
 export function encodeProgress(record: ProgressRecord): Uint8Array {
   return tidemark.Progress.encode(record).finish()
@@ -43,19 +47,16 @@ export function decodeSettings(bytes: Uint8Array): ViewerSettings {
   return { paused: message.paused, clearedAt, version: plainNumber(message.version) }
 }
 
-/** Keys are grouped by viewer and business, which is most of the packing; their order is not kept. */
+/** Keys are grouped by viewer, business and day of staging, which is most of the packing; their order is not kept. */
 export function encodeFlush(message: FlushMessage): Uint8Array {
-  const viewers = new Map<string, Map<number, string[]>>()
-  for (const { viewer, business, oid } of message.keys) {
-    const businesses = entryOf(viewers, viewer, () => new Map<number, string[]>())
-    entryOf(businesses, business, () => []).push(oid)
+  const viewers = new Map<string, Map<number, Subjects>>()
+  for (const { viewer, business, oid, stagedOn = 0 } of message.keys) {
+    const groups = entryOf(viewers, viewer, () => new Map<number, Subjects>())
+    entryOf(groups, stagedOn * BUSINESSES + business, () => ({ business, oids: [], stagedOn })).oids.push(oid)
   }
   return tidemark.Flush.encode({
     region: message.region,
-    viewers: Array.from(viewers, ([viewer, businesses]) => ({
-      viewer,
-      subjects: Array.from(businesses, ([business, oids]) => ({ business, oids })),
-    })),
+    viewers: Array.from(viewers, ([viewer, groups]) => ({ viewer, subjects: [...groups.values()] })),
   }).finish()
 }
 
@@ -65,20 +66,20 @@ export function encodeFlush(message: FlushMessage): Uint8Array {
  */
 export function decodeFlush(bytes: Uint8Array): FlushMessage {
   const message = tidemark.Flush.decode(bytes)
-  const keys: ProgressKey[] = []
+  const keys: FlushedKey[] = []
   for (const { viewer = '', subjects } of message.viewers) {
-    for (const { business, oids } of subjects ?? []) {
-      for (const oid of oids ?? []) keys.push(checkedKey(viewer ?? '', business ?? 0, oid))
+    for (const { business, oids, stagedOn } of subjects ?? []) {
+      for (const oid of oids ?? []) keys.push(checkedKey(viewer ?? '', business ?? 0, oid, stagedOn ?? 0))
     }
   }
   return { region: message.region, keys }
 }
 
-function checkedKey(viewer: string, business: number, oid: string): ProgressKey {
+function checkedKey(viewer: string, business: number, oid: string, stagedOn: number): FlushedKey {
   checkId(viewer, 'viewer')
   checkId(oid, 'oid')
-  if (business > 65_535) throw new RangeError(`business ${business} is not a number from 0 to 65535`)
-  return { viewer, business, oid }
+  if (business >= BUSINESSES) throw new RangeError(`business ${business} is not a number from 0 to 65535`)
+  return stagedOn === 0 ? { viewer, business, oid } : { viewer, business, oid, stagedOn }
 }
 
 export function encodeReward(event: RewardEvent): Uint8Array {

@@ -1,22 +1,22 @@
-/** So many a second, a second's worth of them at once. */
+/** A token bucket: a rate per second, and a burst after a pause. */
 import type { Clock } from './clock.ts'
 
 export type TokenBucket = {
-  /** False, and nothing is taken, if fewer than `kept` would be left. Default 0. */
-  take(count: number, kept?: number): boolean
+  /** Returns false and takes nothing if fewer tokens are left. */
+  take(count: number): boolean
 }
 
-/** `perSecond`: minimum 1. */
-export function makeTokenBucket(clock: Clock, perSecond: number): TokenBucket {
-  let tokens = perSecond
+/** `perSecond`: minimum 1. `atOnce`: the burst; by default one second's worth. */
+export function makeTokenBucket(clock: Clock, perSecond: number, atOnce = perSecond): TokenBucket {
+  let tokens = atOnce
   let filledAt = clock.now()
   return {
-    take(count, kept = 0) {
+    take(count) {
       const now = clock.now()
       // A clock that was set back fills nothing, and loses nothing.
-      if (now > filledAt) tokens = Math.min(perSecond, tokens + ((now - filledAt) * perSecond) / 1_000)
+      if (now > filledAt) tokens = Math.min(atOnce, tokens + ((now - filledAt) * perSecond) / 1_000)
       filledAt = now
-      if (tokens < count + kept) return false
+      if (tokens < count) return false
       tokens -= count
       return true
     },

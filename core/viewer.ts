@@ -33,6 +33,16 @@ export const SCOPE_EXISTENCE_BULK = 'existence:bulk'
 /** Allows what only operators may know. */
 export const SCOPE_OPERATOR = 'operator'
 
+const OF_SERVICES: ReadonlySet<string> = new Set([
+  ...[SCOPE_VIEWER_ANY, SCOPE_WRITE_ANY, SCOPE_MARKS_WRITE_ANY, SCOPE_MARKS_READ_ANY],
+  ...[SCOPE_SUBJECTS_REGISTER, SCOPE_EXISTENCE_BULK, SCOPE_OPERATOR],
+])
+
+/** Whether this is the token of a service of the site: only services get any of these scopes. */
+export function isService({ scopes, actor }: Viewer): boolean {
+  return actor !== undefined || scopes.some((scope) => OF_SERVICES.has(scope))
+}
+
 /** Throws FORBIDDEN without the scope, UNAUTHENTICATED where nobody asks. */
 export function requireScope(viewer: Viewer | undefined, scope: string): Viewer {
   const known = requireViewer(viewer)

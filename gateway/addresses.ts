@@ -22,8 +22,8 @@ export function makeAddressOf(trust: TrustProxy): AddressOf {
   if (typeof trust === 'number') {
     return (remote, forwardedFor) => walk(remote, forwardedFor, (_address, hop) => hop < trust)
   }
-  const trusted = trustedList(trust)
-  return (remote, forwardedFor) => walk(remote, forwardedFor, (address) => trusted.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4'))
+  const isTrusted = makeAddressList(trust, 'server.trustProxy')
+  return (remote, forwardedFor) => walk(remote, forwardedFor, isTrusted)
 }
 
 /** Goes from the nearest address to the farthest while `isProxy` says that the one at hand is a proxy of ours. */
@@ -46,7 +46,8 @@ function plainAddress(text: string): string | undefined {
   return isIP(address) === 0 ? undefined : address
 }
 
-function trustedList(ranges: readonly string[]): BlockList {
+/** Returns a test of an address against these addresses and ranges. `setting` names the setting in error messages. */
+export function makeAddressList(ranges: readonly string[], setting: string): (address: string) => boolean {
   const list = new BlockList()
   for (const range of ranges) {
     const [address = '', bits] = range.split('/')
@@ -55,12 +56,10 @@ function trustedList(ranges: readonly string[]): BlockList {
       if (bits === undefined) list.addAddress(address, family)
       else list.addSubnet(address, Number(bits), family)
     } catch (cause) {
-      throw new TidemarkError('CONFIG_INVALID', `server.trustProxy: ${range} is no address or range: write 10.0.0.0/8 or fd00::/8`, {
-        cause,
-      })
+      throw new TidemarkError('CONFIG_INVALID', `${setting}: ${range} is not an address or range: write 10.0.0.0/8 or fd00::/8`, { cause })
     }
   }
-  return list
+  return (address) => list.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4')
 }
 
 /** What one user or household has of IPv6 is a /64: he may take any address of it at any time. */

@@ -9,6 +9,7 @@ import { TidemarkError } from '../core/errors.ts'
 import { withCacheHints, withoutCacheHints } from './cache/compose.ts'
 import { expandRequires } from './expand-requires.ts'
 import { repairSupergraph } from './supergraph-repairs.ts'
+import { kindConflicts } from './supergraph/type-kinds.ts'
 
 /** `url`: where its requests go; absent for one that runs in this process. */
 export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
@@ -26,14 +27,37 @@ export function composeSupergraph(subgraphs: readonly SubgraphSdl[]): string {
     typeDefs: withoutCacheHints(documents[index] as DocumentNode),
     ...(url === undefined ? {} : { url }),
   }))
-  const result = composeInAnyWay(services)
-  if (!compositionHasErrors(result)) return withCacheHints(repairSupergraph(result.supergraphSdl, services), documents)
-  const reasons = result.errors.map((error) => error.message)
-  const shown = reasons.slice(0, REASONS_MAX)
-  if (reasons.length > shown.length) shown.push(`and ${reasons.length - shown.length} more`)
+  const result = attempt(services)
+  if ('sdl' in result) return withCacheHints(result.sdl, documents)
+  const shown = result.reasons.slice(0, REASONS_MAX)
+  if (result.reasons.length > shown.length) shown.push(`and ${result.reasons.length - shown.length} more`)
   const names = subgraphs.map((each) => each.name).join(', ')
-  throw new TidemarkError('CONFIG_INVALID', `the subgraphs ${names} do not compose:\n${[...shown, ...blame(services)].join('\n')}`)
+  const sentence = `the subgraphs ${names} do not compose:\n${[...shown, ...blame(services)].join('\n')}`
+  throw new TidemarkError('CONFIG_INVALID', sentence, { cause: result.cause })
 }
+
+type Attempt = { readonly sdl: string } | { readonly reasons: readonly string[]; readonly cause?: unknown }
+
+/** The composer throws on some graphs instead of reporting errors. The process must survive, and the message must name the cause. */
+function attempt(services: readonly Service[]): Attempt {
+  try {
+    const result = composeInAnyWay(services)
+    if (compositionHasErrors(result)) return { reasons: reasonsOf(services, result.errors) }
+    return { sdl: repairSupergraph(result.supergraphSdl, services) }
+  } catch (cause) {
+    const conflicts = kindConflicts(services)
+    return { reasons: conflicts.length > 0 ? conflicts : [`the composer fails: ${(cause as Error).message}`], cause }
+  }
+}
+
+/** Conflicts of kinds come first: the composer reports some of them in other words, or as queries that no subgraph can answer. */
+function reasonsOf(services: readonly Service[], errors: readonly GraphQLError[]): string[] {
+  const conflicts = kindConflicts(services)
+  const told = new Set(errors.map(({ message }) => message))
+  return [...conflicts, ...[...told].filter((message) => conflicts.length === 0 || !ABOUT_KINDS.test(message))]
+}
+
+const ABOUT_KINDS = /has mismatched kind|@interfaceObject in all the subgraphs/
 
 /** Reasons are those of the subgraphs as they were given. */
 function composeInAnyWay(services: readonly Service[]) {
@@ -61,22 +85,14 @@ export function parseSdl(name: string, sdl: string): DocumentNode {
 /** Sentences that say which subgraph to look at first. */
 function blame(services: readonly Service[]): string[] {
   if (services.length < 2) return []
-  const culprits = services.filter((one) => composes(services.filter((other) => other !== one)))
-  // Ours come first and are known to be sound: where leaving out either helps, it is the one that joined.
-  const joined = culprits.filter(({ url }) => url !== undefined)
-  const suspects = joined.length > 0 ? joined : culprits
+  const culprits = services.filter((one) => 'sdl' in attempt(services.filter((other) => other !== one)))
+  // Tidemark's own subgraphs are sound and always included. If there are other subgraphs, the error must be in one of them.
+  const isJoined = ({ url }: Service): boolean => url !== undefined
+  const suspects = services.some(isJoined) ? culprits.filter(isJoined) : culprits
   return suspects.flatMap((suspect) => [
     `without "${suspect.name}" the others compose: repair its schema, or leave it out`,
     ...redefinitions(suspect, services),
   ])
-}
-
-function composes(services: readonly Service[]): boolean {
-  try {
-    return !compositionHasErrors(composeInAnyWay(services))
-  } catch {
-    return false
-  }
 }
 
 /** Types that are a plain type elsewhere: whoever meant a type of his own must name it otherwise. */

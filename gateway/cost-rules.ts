@@ -1,11 +1,12 @@
 /**
- * What fields, types and arguments cost, as the supergraph says it by `@cost(weight)` and `@listSize(…)` (IBM's GraphQL
- * cost specification, as Federation carries it), and what they cost where it says nothing:
+ * The cost of fields, types and arguments. The supergraph sets it by `@cost(weight)` and `@listSize(…)` (IBM's GraphQL cost specification,
+ * as Federation carries it). Defaults:
  *
  * - an object is 1, a leaf 0, a mutation 10;
- * - a list is as long as the arguments of its field say: `first`, `last` or `limit`, or the length of a list that is
- *   handed in (`ids`, `inputs`). If the field returns an object with `edges` or `nodes`, it is these that are so long;
- * - a list about which nothing is said is taken to have `listSizeAssumed` items.
+ * - a list is as long as the arguments of its field say: `first`, `last` or `limit`, or the length of an input list (`ids`, `inputs`).
+ *   If the field returns an object with `edges` or `nodes`, that length applies to them;
+ * - a list without such an argument has `listSizeAssumed` items;
+ * - ten items of an input list cost 1 where the answer is not a list of objects (`candidates` of `unseen`).
  */
 import {
   Kind,
@@ -33,6 +34,8 @@ export type CostRules = {
   readonly weights: ReadonlyMap<string, number>
   /** `Type.field` → its @listSize. */
   readonly listSizes: ReadonlyMap<string, ListSize>
+  /** The cost of a leaf. Default 0. */
+  readonly leafWeight?: number
 }
 
 /** A list of millions would be refused anyway; what is longer is no better. */
@@ -70,7 +73,7 @@ export function weightOf(rules: CostRules, parent: string, field: GraphQLField<u
   const own = rules.weights.get(`${parent}.${field.name}`)
   if (own !== undefined) return own
   const type = getNamedType(field.type)
-  return (rules.weights.get(type.name) ?? (isCompositeType(type) ? 1 : 0)) + (isMutation ? 10 : 0)
+  return (rules.weights.get(type.name) ?? (isCompositeType(type) ? 1 : (rules.leafWeight ?? 0))) + (isMutation ? 10 : 0)
 }
 
 /** How the list of a field is measured: from values of its arguments; undefined: it is no list, or one that nothing measures. */
@@ -86,12 +89,13 @@ export function measureOf(rules: CostRules, parent: string, field: GraphQLField<
   const sizedFields = declared?.sizedFields ?? connected
   if (!isList && sizedFields.length === 0) return undefined
   const slicing = declared?.slicingArguments ?? slicingArguments(field)
+  const lists = new Set(field.args.filter(({ type }) => isListed(type)).map(({ name }) => name))
   const otherwise = declared?.assumedSize ?? rules.listSizeAssumed
   return {
     sizedFields: isList ? [] : sizedFields,
     of(args) {
       let size = -1
-      for (const name of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name]))
+      for (const name of slicing) if (Object.hasOwn(args, name)) size = Math.max(size, sizeOf(args[name], lists.has(name)))
       return Math.min(size < 0 ? otherwise : size, SIZE_MAX)
     },
   }
@@ -112,10 +116,10 @@ export function isListed(type: GraphQLOutputType | GraphQLInputType): boolean {
   return isListType(isNonNullType(type) ? type.ofType : type)
 }
 
-/** -1: it says nothing. What is no number and no list is for coercion to refuse. */
-function sizeOf(value: unknown): number {
+/** -1: not given. Coercion refuses values that are neither numbers nor lists. A single value for a list is a list of one. */
+function sizeOf(value: unknown, isList: boolean): number {
   if (Array.isArray(value)) return value.length
-  if (typeof value === 'number') return Number.isNaN(value) ? -1 : Math.max(0, value)
+  if (typeof value === 'number' && !isList) return Number.isNaN(value) ? -1 : Math.max(0, value)
   return value === undefined || value === null ? -1 : 1
 }
 

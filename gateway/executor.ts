@@ -12,6 +12,7 @@ import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
 import { compileEntityList, failLists, takeAnswer } from './entities.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
+import { countNodes, type PlanSize } from './memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from './planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
@@ -36,6 +37,8 @@ export type CompiledPlan = {
   readonly source: Source | undefined
   /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see replay.ts. */
   readonly replayable: boolean
+  /** The size of the texts of its fetches. */
+  readonly size: PlanSize
 }
 
 type Surroundings = {
@@ -48,13 +51,27 @@ type Surroundings = {
 export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
   const fetches: Fetch[] = []
   const around = { transports, possible, fetches }
+  return { ...compileSteps(plan, around), size: sizeOf(fetches) }
+}
+
+function compileSteps(plan: PlanNode | undefined, around: Surroundings): Omit<CompiledPlan, 'size'> {
   if (plan === undefined) return { step: () => {}, source: undefined, replayable: false }
   if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around), replayable: false }
   const [first, ...rest] = plan.kind === 'Sequence' ? plan.nodes : []
   if (first?.kind === 'Subscription')
     return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around), replayable: false }
   const step = compileNode(plan, around)
+  const { fetches } = around
   return { step, source: undefined, replayable: fetches.length > 0 && fetches.every(({ compiled }) => compiled.wire !== undefined) }
+}
+
+function sizeOf(fetches: readonly Fetch[]): PlanSize {
+  let [characters, nodes] = [0, 0]
+  for (const fetch of fetches) {
+    characters += fetch.characters
+    nodes += fetch.nodes
+  }
+  return { fetches: fetches.length, characters, nodes }
 }
 
 function compileNode(node: PlanNode, around: Surroundings): Step {
@@ -114,13 +131,17 @@ type Fetch = {
   readonly document: DocumentNode
   readonly subgraph: string
   readonly remote: boolean
+  /** The size of its text. */
+  readonly characters: number
+  readonly nodes: number
   pick(run: Run): Record<string, unknown>
 }
 
 function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }: Surroundings): Fetch {
   const transport = transports.get(node.serviceName)
   if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", for which the gateway has no transport`)
-  const document = parse(node.operation)
+  // Nothing reads source locations in the text of a fetch, and tokens are two thirds of a document.
+  const document = parse(node.operation, { noLocation: true })
   const compiled = transport.compile({
     kind: node.operationKind ?? 'query',
     name: node.operationName ?? undefined,
@@ -129,7 +150,8 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
   })
   const usages = node.variableUsages ?? []
   const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
-  const fetch = { index: fetches.length, compiled, document, subgraph: node.serviceName, remote: transport.remote, pick }
+  const size = { characters: node.operation.length, nodes: countNodes(document) }
+  const fetch = { index: fetches.length, compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
   fetches.push(fetch)
   return fetch
 }

@@ -48,11 +48,15 @@ function headersOf(response: ServerResponse, { headers }: Answer): Answer['heade
   return said === undefined || headers?.['vary'] === undefined ? headers : { ...headers, vary: `${String(said)}, ${headers['vary']}` }
 }
 
+export const NOT_STORED = Object.freeze({ 'cache-control': 'no-store' })
+
 export function writeAnswer(response: ServerResponse, answer: Answer): void {
   if (response.destroyed) return
   response.writeHead(answer.status, {
     'content-type': answer.contentType,
     'content-length': Buffer.byteLength(answer.body),
+    // Without `no-store`, caches may keep a 404 or a 405 as long as they like.
+    ...(answer.status === 200 ? undefined : NOT_STORED),
     ...headersOf(response, answer),
   })
   response.end(answer.body)

@@ -7,20 +7,27 @@
  */
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import type { Registry } from '@prometheus-io/client'
+import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../core/errors.ts'
 import type { AddressOf } from './addresses.ts'
 import { withDegraded } from './degraded.ts'
-import type { Engine, PreparedOperation, RequestContext } from './engine.ts'
+import type { Engine, Prepared, PreparedOperation, RequestContext } from './engine.ts'
 import { formatResult, graphqlErrorOf, makeFormatError, statusOf, type FormatError, type Log } from './error-format.ts'
 import type { Readiness } from './health.ts'
 import { makeMetrics, type Metrics } from './metrics.ts'
 import { clientOf, forwardedOf, type Caller } from './caller.ts'
+import { IDENTITY_HEADER } from './identity-header.ts'
 import { findTracing, type Tracing } from './tracing.ts'
 import { makeWatching, withPlan } from './watching.ts'
-import { rateLimitedError, type RateLimits } from './rate-limits.ts'
+import { makeHeldBytes, type HeldBytes } from './limits/held-bytes.ts'
+import { makeOpenLimits, UNLIMITED, type OpenLimitOptions, type OpenLimits } from './limits/open-limits.ts'
+import { preparingError, type PreparingLimit } from './limits/preparing-limit.ts'
+import type { Gate } from './preparing.ts'
+import { COST_PER_MS, rateLimitedError, type RateLimits } from './rate-limits.ts'
+import { isPromise } from './run.ts'
 import type { Persisted } from './persisted/persisted.ts'
-import type { Credentials, Identify, Viewer } from './viewer.ts'
+import { namesViewer, type Credentials, type Identify, type Viewer } from './viewer.ts'
 
 export type Collaborators = {
   readonly identify: Identify
@@ -32,6 +39,12 @@ export type Collaborators = {
   readonly registry: Registry
   /** How much may be asked; absent: as much as anybody likes. */
   readonly limits?: RateLimits | undefined
+  /** Limits of open connections and subscriptions. Absent: no limit. */
+  readonly openLimits?: OpenLimitOptions
+  /** Bytes that connections may hold before and after the work; see limits/held-bytes.ts. Default 134217728. */
+  readonly heldBytesMax?: number
+  /** Limits how much may be prepared for one caller. Absent: no limit. */
+  readonly preparing?: PreparingLimit | undefined
   /** Where a request comes from; absent: the other end of its connection. */
   readonly addressOf?: AddressOf
   /** What an operation may cost with its variables; absent: anything. */
@@ -63,7 +76,14 @@ export type OperationRequest = {
  * A result as JSON, text or bytes. `executed` is false if it has errors and no data: nothing ran. `complete`: no errors,
  * and no store was missing.
  */
-export type JsonResult = { readonly json: string | Buffer; readonly executed: boolean; readonly status: number; readonly complete: boolean }
+export type JsonResult = {
+  readonly json: string | Buffer
+  readonly executed: boolean
+  readonly status: number
+  readonly complete: boolean
+  /** The request was refused for now: its operation needs compiling first, and the caller has used up its compiling allowance. */
+  readonly refused?: ExecutionResult['errors']
+}
 
 export type Refusal = { readonly errors: readonly GraphQLError[] }
 
@@ -73,13 +93,19 @@ export type Front = {
    * `headers`: those of the request, where credentials came in another way.
    */
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
+  /** The address of a request, from the peer of its connection and its headers. */
+  addressOf(remote: string | undefined, headers: Credentials): string | undefined
+  /** Counts open connections, and the cost of their subscriptions. */
+  readonly openLimits: OpenLimits
+  /** What connections hold before and after the work. */
+  readonly heldBytes: HeldBytes
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
   /** Answers may depend on the name of the client. */
   varyOnClient(): boolean
-  /** Errors come back formatted, and are counted. */
-  prepare(request: OperationRequest, caller: Caller): PreparedOperation | { readonly errors: readonly GraphQLError[] }
+  /** Errors come back formatted and counted. The result is a promise if the operation is long and new. */
+  prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal>
   /** May it run now? Undefined: yes. Every door asks before it runs what it prepared; without limits nobody waits for it. */
   admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined
   /** For queries and mutations. */
@@ -94,13 +120,27 @@ export type Front = {
 }
 
 export function makeFront(engine: Engine, mode: Config['server']['mode'], collaborators: Collaborators): Front {
-  const { identify, makeContext, log, persisted, limits, addressOf, operationCostMax = Infinity, forwardHeaders = [] } = collaborators
+  const {
+    identify,
+    makeContext,
+    log,
+    persisted,
+    limits,
+    preparing,
+    addressOf,
+    operationCostMax = Infinity,
+    forwardHeaders = [],
+  } = collaborators
   const formatError = makeFormatError(mode, log, collaborators.remoteErrorCodes)
   const watching = makeWatching(mode === 'development', collaborators.tracing ?? findTracing())
-  const metrics = makeMetrics(collaborators.registry)
+  const openLimits = makeOpenLimits(collaborators.openLimits ?? UNLIMITED, systemClock, log)
+  const metrics = makeMetrics(collaborators.registry, openLimits)
 
   return {
     callerOf,
+    addressOf: clientAddress,
+    openLimits,
+    heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),
     formatError,
     metrics,
     log,
@@ -112,68 +152,83 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     subscribe,
   }
 
+  function clientAddress(remote: string | undefined, headers: Credentials): string | undefined {
+    return addressOf === undefined ? remote : addressOf(remote, headers['x-forwarded-for'])
+  }
+
   async function callerOf(
     credentials: Credentials,
     remote: string | undefined,
     headers: Credentials = credentials,
   ): Promise<Caller | Refusal> {
-    const address = addressOf === undefined ? remote : addressOf(remote, headers['x-forwarded-for'])
+    const address = clientAddress(remote, headers)
     const unknown: Caller = { viewer: undefined, client: undefined, address }
-    const waiting = limits?.waiting(unknown)
+    // Callers with a valid token must not wait for callers without a token at the same address.
+    const waiting = limits?.waiting(unknown, namesViewer(credentials) || credentials[IDENTITY_HEADER] !== undefined)
     if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
-    const viewer = await identify(credentials).catch((error: unknown) => {
-      if (isTidemarkError(error) && BAD_CREDENTIALS.has(error.code)) limits?.refuse(unknown)
+    let viewer: Viewer
+    try {
+      viewer = await identify(credentials)
+    } catch (error) {
+      if (limits === undefined || !isTidemarkError(error) || !BAD_CREDENTIALS.has(error.code)) throw error
+      const isWaiting = limits.waiting(unknown)
+      if (isWaiting !== undefined) return refuse([rateLimitedError(isWaiting)])
+      limits.refuse(unknown)
       throw error
-    })
+    }
     const caller = { viewer, client: clientOf(credentials), address, ...watching.callerPart(headers) }
     const forwarded = forwardedOf(headers, forwardHeaders)
     return forwarded === undefined ? caller : { ...caller, forwarded }
   }
 
-  function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
+  function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal> {
     const waiting = limits?.waiting(caller)
     if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
-    const startedAt = limits === undefined ? 0 : performance.now()
-    const spentMs = limits === undefined ? 0 : preparingMs()
+    const gate = gateOf(caller)
     const prepared =
-      persisted === undefined ? engine.prepare(request.query ?? '', request.operationName) : persisted.prepare(request, caller.client)
+      persisted === undefined
+        ? engine.prepareFor(gate, request.query ?? '', request.operationName)
+        : persisted.prepare(request, caller.client, gate)
+    return isPromise(prepared) ? prepared.then((known) => judged(known, request, caller)) : judged(prepared, request, caller)
+  }
+
+  function judged(prepared: Prepared, request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
     if ('errors' in prepared) {
-      // Reading rubbish costs too. Nobody waits for it to be counted.
-      void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
+      // Invalid requests cost too, even short ones. The answer does not wait for the counting.
+      void limits?.spend(caller, 1)
       return refuse(prepared.errors)
     }
-    charge(caller, spentMs)
-    const cost = operationCostMax === Infinity ? 0 : (prepared.cost?.(request.variables) ?? 0)
-    return cost > operationCostMax ? refuse([tooCostly(prepared, cost, operationCostMax)]) : prepared
+    if (operationCostMax === Infinity) return prepared
+    const startedAt = limits === undefined ? 0 : performance.now()
+    const cost = prepared.cost?.(request.variables) ?? 0
+    if (cost <= operationCostMax) return prepared
+    // Computing the cost of a refused operation is charged as well.
+    void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
+    return refuse([tooCostly(prepared, cost, operationCostMax)])
   }
 
-  function preparingMs(): number {
-    return engine.preparingMs?.() ?? 0
-  }
-
-  /** What has been planned and compiled since, if anything: an operation that nobody has sent before costs more than one known. */
-  function charge(caller: Caller, sinceMs: number): void {
-    if (limits === undefined) return
-    const points = Math.floor((preparingMs() - sinceMs) * COST_PER_MS)
-    if (points > 0) void limits.spend(caller, points)
-  }
-
-  /** Runs what begins with planning and compiling if the values of its conditions, or the grants of the viewer, are new. */
-  function charged<T>(caller: Caller, begin: () => T): T {
-    if (limits === undefined) return begin()
-    const sinceMs = preparingMs()
-    const begun = begin()
-    charge(caller, sinceMs)
-    return begun
+  /** A new operation costs more than a known one. New values of its conditions cost more as well. */
+  function gateOf(caller: Caller): Gate {
+    return (length) => {
+      const allowance = preparing?.take(caller, length)
+      if (allowance !== undefined && 'retryAfterMs' in allowance) {
+        metrics.countPreparingRefused(allowance.who)
+        return preparingError(allowance)
+      }
+      return {
+        spent(ms) {
+          allowance?.spent(ms)
+          const points = Math.floor(ms * COST_PER_MS)
+          if (points > 0) void limits?.spend(caller, points)
+        },
+      }
+    }
   }
 
   function admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined {
-    return limits === undefined ? undefined : spend(limits, prepared.cost?.(request.variables) ?? 1, caller)
-  }
-
-  async function spend(from: RateLimits, cost: number, caller: Caller): Promise<Refusal | undefined> {
-    const refused = await from.spend(caller, cost)
-    return refused === undefined ? undefined : refuse([rateLimitedError(refused)])
+    const refused = limits?.spend(caller, prepared.cost?.(request.variables) ?? 1)
+    if (refused === undefined) return undefined
+    return Promise.resolve(refused).then((known) => (known === undefined ? undefined : refuse([rateLimitedError(known)])))
   }
 
   function refuse(errors: readonly GraphQLError[]): Refusal {
@@ -182,13 +237,13 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   }
 
   async function execute(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<ExecutionResult> {
-    return run(prepared, caller, (context) => prepared.execute(request.variables, context))
+    return run(prepared, caller, (context, gate) => prepared.execute(request.variables, context, gate))
   }
 
   async function executeToJson(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<JsonResult> {
     const { executeToJson: toJson } = prepared
     if (toJson === undefined || caller.wantsPlan) return jsonResultOf(await execute(prepared, request, caller))
-    const result = await run(prepared, caller, (context) => toJson(request.variables, context))
+    const result = await run(prepared, caller, (context, gate) => toJson(request.variables, context, gate))
     return Buffer.isBuffer(result) ? { json: result, executed: true, status: 200, complete: true } : jsonResultOf(result)
   }
 
@@ -196,12 +251,12 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   async function run<Result extends ExecutionResult | Buffer>(
     prepared: PreparedOperation,
     caller: Caller,
-    begin: (context: RequestContext) => Promise<Result>,
+    begin: (context: RequestContext, gate: Gate) => Promise<Result>,
   ): Promise<Result | ExecutionResult> {
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, false, caller)
     const span = watching.begin(prepared, caller, context)
-    const result = await charged(caller, () => begin(context))
+    const result = await begin(context, gateOf(caller))
     metrics.countRequest(prepared.kind, prepared.name, Buffer.isBuffer(result) ? 'ok' : outcomeOf(result), performance.now() - startedAt)
     span.end(Buffer.isBuffer(result) ? 0 : (result.errors?.length ?? 0))
     return Buffer.isBuffer(result) ? result : withPlan(withDegraded(formatResult(result, formatError), context), context)
@@ -211,7 +266,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const startedAt = performance.now()
     const context = makeContext(caller.viewer, true, caller)
     const span = watching.begin(prepared, caller, context)
-    const stream = await charged(caller, () => prepared.subscribe(request.variables, context))
+    const stream = await prepared.subscribe(request.variables, context, gateOf(caller))
     span.end(isStream(stream) ? 0 : (stream.errors?.length ?? 0))
     if (!isStream(stream)) {
       metrics.countRequest('subscription', prepared.name, outcomeOf(stream), performance.now() - startedAt)
@@ -224,9 +279,6 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
 /** Looking at these cost a signature, and whoever sends them has nothing else that he could be counted by. */
 const BAD_CREDENTIALS: ReadonlySet<ErrorCode> = new Set(['UNAUTHENTICATED', 'TOKEN_EXPIRED'])
-
-/** What reading, planning and compiling cost for each millisecond, whatever becomes of it: about what objects do. */
-const COST_PER_MS = 20
 
 function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {
   return new GraphQLError(
@@ -246,7 +298,14 @@ function isStream(result: ExecutionResult | AsyncIterableIterator<ExecutionResul
 function jsonResultOf(result: ExecutionResult): JsonResult {
   const executed = 'data' in result
   const complete = executed && result.errors === undefined && result.extensions?.['degraded'] === undefined
-  return { json: JSON.stringify(result), executed, status: executed ? 200 : statusOf(result.errors ?? []), complete }
+  const refused = !executed && result.errors?.[0]?.extensions['code'] === ('RATE_LIMITED' satisfies ErrorCode) ? result.errors : undefined
+  return {
+    json: JSON.stringify(result),
+    executed,
+    status: executed ? 200 : statusOf(result.errors ?? []),
+    complete,
+    ...(refused && { refused }),
+  }
 }
 
 /**

@@ -59,11 +59,13 @@ export function makeGeneration(): Generation {
       const { executeToJson } = prepared
       return {
         ...prepared,
-        execute: (variables, context) => counted(() => prepared.execute(variables, context)),
-        ...(executeToJson === undefined ? {} : { executeToJson: (variables, context) => counted(() => executeToJson(variables, context)) }),
-        subscribe: (variables, context) =>
+        execute: (variables, context, gate) => counted(() => prepared.execute(variables, context, gate)),
+        ...(executeToJson === undefined
+          ? {}
+          : { executeToJson: (variables, context, gate) => counted(() => executeToJson(variables, context, gate)) }),
+        subscribe: (variables, context, gate) =>
           counted(async () => {
-            const results = await prepared.subscribe(variables, context)
+            const results = await prepared.subscribe(variables, context, gate)
             return Symbol.asyncIterator in results ? followed(results, { query, operationName, prepared, viewer: context.viewer }) : results
           }),
       }

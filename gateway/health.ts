@@ -8,7 +8,15 @@ import type { Log } from './error-format.ts'
 
 type Words = Readonly<Record<string, string>>
 /** `stores`: a word per store: "ok", or what is wrong. `tenants`: the same of each business that has stores of its own. */
-export type Readiness = { readonly ok: boolean; readonly stores: Words; readonly tenants?: Readonly<Record<string, Words>> }
+export type Readiness = {
+  readonly ok: boolean
+  readonly stores: Words
+  readonly tenants?: Readonly<Record<string, Readonly<Record<string, string | false>>>>
+  /** False while a store is full: the process answers reads and refuses writes with STORE_FULL. Absent otherwise; the same of a tenant. */
+  readonly writes?: false
+  /** Names of findings that may lose data; see core/store-findings.ts. */
+  readonly warnings?: readonly string[]
+}
 
 export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean, log: Log): void {
   app.get('/health/live', (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))

@@ -21,6 +21,7 @@ import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { graphqlErrorOf, statusOf } from './error-format.ts'
 import { subscriptionRefused, type Front, type OperationRequest } from './front.ts'
+import { isPromise } from './run.ts'
 import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 
 export type Answer = {
@@ -76,11 +77,14 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
       const operation = contentType === undefined ? undefined : plainOperation(request.body)
       if (contentType !== undefined && operation !== undefined) return answer(front, request, operation, contentType)
     }
+    const { contentType } = negotiate(request.headers.accept)
+    if (contentType === undefined) return answerOf([null, { status: 406, statusText: '' }])
     const context: Context = {}
     const response = await handle({
       method: request.method,
       url: request.url,
-      headers: request.headers,
+      // The content type was negotiated above: graphql-http ignores weights.
+      headers: { ...request.headers, accept: contentType },
       body: request.body,
       raw: request,
       context,
@@ -97,22 +101,34 @@ async function answer(front: Front, request: HttpRequest, operation: OperationRe
     return refusal(error, contentType)
   }
   if ('errors' in caller) return requestErrors(caller.errors, contentType)
-  const prepared = front.prepare(operation, caller)
+  const known = front.prepare(operation, caller)
+  const prepared = isPromise(known) ? await known : known
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
   if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: true }
   if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
   const admission = front.admit(prepared, operation, caller)
   const refused = admission === undefined ? undefined : await admission
   if (refused !== undefined) return requestErrors(refused.errors, contentType)
-  const { json, executed, status, complete } = await front.executeToJson(prepared, operation, caller)
+  const { json, executed, status, complete, refused: refusedLate } = await front.executeToJson(prepared, operation, caller)
+  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
   const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
   if (request.method !== 'GET') return given
   return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
 }
 
+/** Limits of open connections and subscriptions. */
+const LIMITS = ['CONNECTIONS_TOO_MANY', 'SUBSCRIPTIONS_TOO_MANY', 'CAPACITY_REACHED'] as const
+/** Seconds for Retry-After after a refusal for open connections: connections last for minutes. */
+export const RETRY_AFTER_SECONDS = 10
+
 /** Nothing was executed. The status follows the media type, as the protocol asks. */
 export function requestErrors(errors: readonly GraphQLError[], contentType: ContentType): Answer {
   const retryAfterMs = errors[0]?.extensions['code'] === 'RATE_LIMITED' ? errors[0].extensions['retryAfterMs'] : undefined
+  const limit = LIMITS.find((code) => errors[0]?.extensions['code'] === code)
+  if (limit !== undefined) {
+    const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) }
+    return { status: ERRORS[limit].status, contentType, headers, body: JSON.stringify({ errors }) }
+  }
   if (typeof retryAfterMs === 'number') {
     // What proxies and clients must see is the status, whatever the media type.
     const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }

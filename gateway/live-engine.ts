@@ -72,7 +72,8 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
       return current.engine.schema
     },
     prepare: (query, operationName) => current.engine.prepare(query, operationName),
-    preparingMs: () => current.engine.preparingMs?.() ?? 0,
+    prepareFor: (gate, query, operationName) => current.engine.prepareFor(gate, query, operationName),
+    pin: (query, operationName) => current.engine.pin(query, operationName),
     swap(next) {
       const before = current
       current = next

@@ -7,6 +7,7 @@
  */
 import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
 import { makeBoundedNames } from './bounded-names.ts'
+import type { OpenLimits } from './limits/open-limits.ts'
 import { addProcessMetrics } from './process-metrics.ts'
 
 const NAMES_MAX = 200
@@ -18,6 +19,7 @@ export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
 
 export type Metrics = {
   countRequest(kind: OperationKind, name: string | undefined, outcome: Outcome, durationMs: number): void
+  countPreparingRefused(who: string): void
   subscriptionOpened(): void
   subscriptionClosed(): void
   socketOpened(): void
@@ -26,7 +28,8 @@ export type Metrics = {
   render(metricsOfAll?: () => Promise<string>): Promise<{ contentType: string; text: string }>
 }
 
-export function makeMetrics(registry: Registry): Metrics {
+/** `open`: the counts of open connections and their cost. */
+export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures'>): Metrics {
   const registers = [registry]
   addProcessMetrics(registry)
   const requests = new Counter({
@@ -49,6 +52,14 @@ export function makeMetrics(registry: Registry): Metrics {
   })
   const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
 
+  if (open !== undefined) addOpenMetrics(registry, open)
+  const preparingRefused = new Counter({
+    name: 'tidemark_gateway_preparing_refused_total',
+    help: 'New operations that were refused because the viewer or the address had used up its preparing limit.',
+    labelNames: ['who'],
+    registers,
+  })
+
   const boundedName = makeBoundedNames(NAMES_MAX, 'other')
 
   return {
@@ -56,10 +67,40 @@ export function makeMetrics(registry: Registry): Metrics {
       requests.inc({ kind, name: name === undefined ? 'anonymous' : boundedName(name), outcome })
       seconds.observe({ kind }, durationMs / 1_000)
     },
+    countPreparingRefused: (who) => preparingRefused.inc({ who }),
     subscriptionOpened: () => subscriptions.inc(),
     subscriptionClosed: () => subscriptions.dec(),
     socketOpened: () => sockets.inc(),
     socketClosed: () => sockets.dec(),
     render: async (metricsOfAll = () => registry.metrics()) => ({ contentType: registry.contentType, text: await metricsOfAll() }),
   }
+}
+
+function addOpenMetrics(registry: Registry, open: Pick<OpenLimits, 'figures'>): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidemark_gateway_connections_open',
+    help: 'Open WebSockets and event streams, as limits.openConnections counts them.',
+    registers,
+    collect() {
+      this.set(open.figures().connections)
+    },
+  })
+  new Gauge({
+    name: 'tidemark_gateway_open_cost',
+    help: 'Cost of open subscriptions in points, as limits.openCost counts it.',
+    registers,
+    collect() {
+      this.set(open.figures().cost)
+    },
+  })
+  new Counter({
+    name: 'tidemark_gateway_open_refused_total',
+    help: 'Connections and subscriptions that limits.openConnections and limits.openCost refused.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(open.figures().refused)
+    },
+  })
 }

@@ -1,12 +1,26 @@
 /**
- * What an operation costs with given variables, before anything runs: a function per operation, compiled once. What
- * depends on no variable is a number by then, so most operations cost an addition per list whose length a variable says.
+ * The cost of an operation with given variables, computed before it runs. Each operation has one function, compiled once. Parts that depend
+ * on no variable are numbers by then, so most operations cost one addition per list whose length comes from a variable.
  *
- * Every selection counts, on whatever type and behind whatever condition, and what is selected twice counts twice: the
- * worst case, never less. What judge (cost.ts) lets pass is small enough to be walked; a fragment is compiled once and
- * is one function however often it is spread.
+ * Every selection counts, on any type and behind any condition, and a repeated selection counts twice: the result is the worst case.
+ * Operations that pass judge (cost.ts) are small enough to walk. A fragment is compiled once, however often it is spread.
+ *
+ * Leaves are free up to `VALUES_PER_POINT` per object: an answer of few objects with a hundred aliases each is as much work as many
+ * objects. Values are therefore counted as well, and the larger of the two figures is the cost.
+ *
+ * The representations from a gateway are a list whose items name their types. Each costs the selection on its own type, in every
+ * `_entities` field that receives it.
  */
-import { Kind, OperationTypeNode, getNamedType, isCompositeType, valueFromASTUntyped } from 'graphql'
+import {
+  Kind,
+  OperationTypeNode,
+  getNamedType,
+  isAbstractType,
+  isCompositeType,
+  isObjectType,
+  isUnionType,
+  valueFromASTUntyped,
+} from 'graphql'
 import type {
   FieldNode,
   GraphQLField,
@@ -25,12 +39,18 @@ type Cost = number | Dynamic
 
 export type OperationCost = (variables: Variables | undefined) => number
 
+/** Items of an input list per point. A bulk call with 10,000 candidates costs 1,000 points and takes milliseconds. */
+const ITEMS_PER_POINT = 10
+
 type Compiling = {
   readonly schema: GraphQLSchema
   readonly rules: CostRules
   readonly fragments: Fragments
   readonly known: Map<string, Cost>
 }
+
+/** Values, including objects, that an operation may select per point of its cost. */
+const VALUES_PER_POINT = 10
 
 /** Never throws; an operation that was not validated must not come here. */
 export function compileCost(
@@ -40,9 +60,15 @@ export function compileCost(
   rules: CostRules,
 ): OperationCost {
   const root = schema.getRootType(operation.operation)
-  const compiling: Compiling = { schema, rules, fragments, known: new Map() }
   const isMutation = operation.operation === OperationTypeNode.MUTATION
-  const cost = root == null ? 0 : selectionCost(compiling, root, operation.selectionSet, isMutation, undefined)
+  const compile = (by: CostRules): Cost =>
+    root == null
+      ? 0
+      : selectionCost({ schema, rules: by, fragments, known: new Map() }, root, operation.selectionSet, isMutation, undefined)
+  const objects = compile(rules)
+  // Most operations select few fields per object. The values cannot be the larger figure then, and are not counted per request.
+  const isWide = mostLeaves(operation.selectionSet, fragments) >= VALUES_PER_POINT
+  const cost = isWide ? larger(objects, product(compile({ ...rules, weights: new Map(), leafWeight: 1 }), 1 / VALUES_PER_POINT)) : objects
   const defaults: Record<string, unknown> = {}
   for (const { variable, defaultValue } of operation.variableDefinitions ?? [])
     if (defaultValue !== undefined) defaults[variable.name.value] = valueFromASTUntyped(defaultValue)
@@ -50,6 +76,29 @@ export function compileCost(
   if (typeof cost === 'number') return () => rounded(cost)
   const hasDefaults = Object.keys(defaults).length > 0
   return (variables = {}) => rounded(cost(hasDefaults ? { ...defaults, ...variables } : variables))
+}
+
+/** The largest number of leaves that the operation selects of one object. */
+function mostLeaves(set: SelectionSetNode, fragments: Fragments): number {
+  let most = 0
+  const known = new Map<string, number>()
+  const leavesOf = (selectionSet: SelectionSetNode): number => {
+    let leaves = 0
+    for (const selection of selectionSet.selections) {
+      if (selection.kind === Kind.FIELD) {
+        if (selection.selectionSet === undefined) leaves += 1
+        else most = Math.max(most, leavesOf(selection.selectionSet))
+      } else leaves += selection.kind === Kind.INLINE_FRAGMENT ? leavesOf(selection.selectionSet) : leavesOfFragment(selection.name.value)
+    }
+    return leaves
+  }
+  const leavesOfFragment = (name: string): number => {
+    const inner = fragments.get(name)
+    const leaves = known.get(name) ?? (inner === undefined ? 0 : leavesOf(inner.selectionSet))
+    known.set(name, leaves)
+    return leaves
+  }
+  return Math.max(leavesOf(set), most)
 }
 
 function rounded(cost: number): number {
@@ -75,6 +124,7 @@ function selectionCost(
     const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : compiling.fragments.get(selection.name.value)
     if (inner === undefined) continue
     const type = inner.typeCondition === undefined ? parent : (compiling.schema.getType(inner.typeCondition.name.value) ?? parent)
+    if (!mayBe(compiling.schema, parent, type)) continue
     const of = () => selectionCost(compiling, type, inner.selectionSet, isMutation, sized)
     // A fragment below a sized field depends on where it is spread.
     costs.push(selection.kind === Kind.FRAGMENT_SPREAD && sized === undefined ? once(compiling, selection.name.value, of) : of())
@@ -92,9 +142,10 @@ function once({ known }: Compiling, name: string, of: () => Cost): Cost {
 }
 
 function fieldCost(compiling: Compiling, parent: GraphQLNamedType, node: FieldNode, isMutation: boolean, given: Cost | undefined): Cost {
-  const field = fieldOf(parent, node.name.value)
-  if (field === undefined) return 0
   const { rules } = compiling
+  const field = fieldOf(parent, node.name.value)
+  if (field === undefined) return rules.leafWeight ?? 0
+  if (field.name === '_entities') return entitiesCost(compiling, field, node)
   const type = getNamedType(field.type)
   const measure = measureOf(rules, parent.name, field)
   const length = measure === undefined ? 1 : lengthOf(measure, field, node)
@@ -104,7 +155,53 @@ function fieldCost(compiling: Compiling, parent: GraphQLNamedType, node: FieldNo
   const extra = isMutation ? weightOf(rules, parent.name, field, true) - weightOf(rules, parent.name, field, false) : 0
   const each = sum([weightOf(rules, parent.name, field, false), below])
   const items = isListed(field.type) ? product(given ?? length, each) : each
-  return sum([extra, items, ...argumentCosts(compiling, parent, field, node)])
+  // If the answer is a list of objects as long as the input list, its length is counted already.
+  const isCounted = measure !== undefined && each !== 0
+  const cost = sum([extra, items, ...(isCounted ? [] : handedIn(field, node)), ...argumentCosts(compiling, parent, field, node)])
+  // A subscription keeps each item that it follows until it ends, whatever it selects of the events.
+  return parent === compiling.schema.getSubscriptionType() ? larger(cost, sum(handedIn(field, node, 1))) : cost
+}
+
+/** A representation costs the selection on its type. On an interface or an unknown type it costs as much as the dearest type. */
+function entitiesCost(compiling: Compiling, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost {
+  const { schema } = compiling
+  const union = getNamedType(field.type)
+  const argument = node.arguments?.find(({ name }) => name.value === 'representations')
+  if (!isUnionType(union) || argument === undefined || node.selectionSet === undefined) return 1
+  const set = node.selectionSet
+  const costs = new Map<unknown, Cost>(
+    schema.getPossibleTypes(union).map((type) => [type.name, sum([1, selectionCost(compiling, type, set, false, undefined)])]),
+  )
+  const dearest = [...costs.values()].reduce(larger, 1)
+  const read = reader(argument.value)
+  return (variables) => {
+    const representations = typeof read === 'function' ? read(variables) : read.value
+    if (!Array.isArray(representations)) return 1
+    let total = 0
+    for (const [type, count] of countsByType(representations)) total += count * valueOf(costs.get(type) ?? dearest, variables)
+    return total
+  }
+}
+
+/** One list may go to a hundred fields. It is counted once. */
+const counted = new WeakMap<readonly unknown[], ReadonlyMap<unknown, number>>()
+
+function countsByType(representations: readonly unknown[]): ReadonlyMap<unknown, number> {
+  const known = counted.get(representations)
+  if (known !== undefined) return known
+  const counts = new Map<unknown, number>()
+  for (const each of representations) {
+    const type = (each as { __typename?: unknown } | null | undefined)?.__typename
+    counts.set(type, (counts.get(type) ?? 0) + 1)
+  }
+  counted.set(representations, counts)
+  return counts
+}
+
+/** Decides whether an object of this type, or of one of its possible types, can also be of the other type. */
+function mayBe(schema: GraphQLSchema, type: GraphQLNamedType, other: GraphQLNamedType): boolean {
+  if (!isObjectType(type) || type === other) return true
+  return isAbstractType(other) && schema.isSubType(other, type)
 }
 
 function lengthOf(measure: Measure, field: GraphQLField<unknown, unknown>, node: FieldNode): Cost {
@@ -137,8 +234,23 @@ function argumentCosts({ rules }: Compiling, parent: GraphQLNamedType, field: Gr
   })
 }
 
+/** The cost of input lists: each item is looked up, even if the answer is one object or only numbers. */
+function handedIn(field: GraphQLField<unknown, unknown>, node: FieldNode, itemsPerPoint = ITEMS_PER_POINT): Cost[] {
+  return (node.arguments ?? []).flatMap(({ name, value }): Cost[] => {
+    if (!field.args.some((argument) => argument.name === name.value && isListed(argument.type))) return []
+    const read = reader(value)
+    return [
+      typeof read === 'function' ? (variables) => costOfItems(read(variables), itemsPerPoint) : costOfItems(read.value, itemsPerPoint),
+    ]
+  })
+}
+
+function costOfItems(value: unknown, itemsPerPoint: number): number {
+  return Array.isArray(value) ? Math.floor(value.length / itemsPerPoint) : 0
+}
+
 /** The value, or how it is made of variables. */
-function reader(value: ValueNode): { readonly value: unknown } | ((variables: Variables) => unknown) {
+export function reader(value: ValueNode): { readonly value: unknown } | ((variables: Variables) => unknown) {
   if (value.kind === Kind.VARIABLE) {
     const name = value.name.value
     return (variables) => (Object.hasOwn(variables, name) ? variables[name] : undefined)
@@ -174,6 +286,15 @@ function sum(costs: readonly Cost[]): Cost {
     for (const cost of open) total += cost(variables)
     return total
   }
+}
+
+function larger(one: Cost, other: Cost): Cost {
+  if (typeof one === 'number' && typeof other === 'number') return Math.max(one, other)
+  return (variables) => Math.max(valueOf(one, variables), valueOf(other, variables))
+}
+
+function valueOf(cost: Cost, variables: Variables): number {
+  return typeof cost === 'number' ? cost : cost(variables)
 }
 
 function product(length: Cost, each: Cost): Cost {

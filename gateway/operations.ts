@@ -6,8 +6,11 @@ import { createHash } from 'node:crypto'
 import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql'
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRule } from 'graphql'
 import type { ErrorCode } from '../core/errors.ts'
+import { withExactLiterals } from './exact-ids.ts'
+import { dropTokens } from './memory/estimates.ts'
 import type { Fragments } from './plan-document.ts'
 import { fragmentsOf } from './plan-document.ts'
+import type { Work } from './preparing.ts'
 
 export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
 
@@ -16,6 +19,10 @@ export type ReadOperation = {
   readonly fragments: Fragments
   /** SHA-256 of the text, in hexadecimal: what persisted operations are called by. */
   readonly hash: string
+  /** Nodes of the document: a measure of its size. */
+  readonly nodes: number
+  /** Characters of the text. */
+  readonly length: number
 }
 
 export type ReadOptions = {
@@ -25,12 +32,12 @@ export type ReadOptions = {
   readonly introspection?: boolean
 }
 
-export function readOperation(
+export function* readOperation(
   schema: GraphQLSchema,
   text: string,
   operationName: string | undefined,
   options: ReadOptions,
-): ReadOperation | { readonly errors: readonly GraphQLError[] } {
+): Work<ReadOperation | { readonly errors: readonly GraphQLError[] }> {
   let document: DocumentNode
   try {
     document = parse(text, { maxTokens: options.tokensMax })
@@ -45,6 +52,7 @@ export function readOperation(
   // Judged first: validating an operation that is too large is a good part of what it would cost.
   const refusals = options.judge?.(document, operationName) ?? []
   if (refusals.length > 0) return { errors: refusals }
+  yield
   const isOpen = options.introspection !== false
   const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
   if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
@@ -56,7 +64,13 @@ export function readOperation(
     return {
       errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: nothing of that kind can be run.`)],
     }
-  return { operation, fragments: fragmentsOf(document), hash: createHash('sha256').update(text).digest('hex') }
+  const exact = withExactLiterals(schema, document, text)
+  if (exact instanceof GraphQLError) return { errors: [exact] }
+  const picked = exact === document ? operation : pickOperation(exact, operationName)
+  if (picked instanceof GraphQLError) return { errors: [picked] }
+  const nodes = dropTokens(exact)
+  const hash = createHash('sha256').update(text).digest('hex')
+  return { operation: picked, fragments: fragmentsOf(exact), hash, nodes, length: text.length }
 }
 
 const CLOSED_RULES: readonly ValidationRule[] = [

@@ -9,6 +9,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { plainContentType } from './accept.ts'
 import type { OperationRequest } from './front.ts'
 
 /** Where operations of manifests have addresses of their own, which a CDN can tell apart. */
@@ -35,7 +36,7 @@ export async function readParameters(request: HttpRequest): Promise<Parameters |
   const params = await parseRequestParams({
     method: request.method,
     url: id?.url ?? request.url,
-    headers: request.headers,
+    headers: { ...request.headers, 'content-type': plainContentType(request.headers['content-type']) },
     body: id?.body ?? request.body,
     raw: request,
     context: undefined,

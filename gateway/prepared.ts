@@ -6,14 +6,18 @@ import type { CachePolicy } from './cache/policy.ts'
 import { conditionVariables } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from './executor.ts'
-import { makeLru } from './lru.ts'
+import { compileExactIds } from './exact-ids.ts'
+import { NOTHING_HELD, type Family } from './memory/family.ts'
+import { ERROR_BYTES, compileCostMs, treeBytes } from './memory/estimates.ts'
+import type { Holding } from './memory/client-memory.ts'
+import type { Gate, Preparing, Work } from './preparing.ts'
 import type { ReadOperation } from './operations.ts'
-import { codedError, withCode } from './operations.ts'
+import { codedError, compileError, withCode } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
 import { makeNotes, replayed } from './replay.ts'
 import type { Replays } from './replay.ts'
 import type { Answer, Run } from './run.ts'
-import { makeRun } from './run.ts'
+import { isPromise, makeRun } from './run.ts'
 import { introspectionKey } from './shape.ts'
 import { clientError, unavailable } from './subgraph-errors.ts'
 import type { FetchError, FetchResult } from './transports/transport.ts'
@@ -39,20 +43,24 @@ export type PreparedOperation = {
   readonly cache?: CachePolicy
   /** What of it this viewer may not see, by the field's name in the schema (`Video.title`); absent: nothing is guarded. */
   denials?(viewer: Viewer | undefined): ReadonlyMap<string, FetchError>
-  /** Runs a query or mutation. Never rejects; field errors are in the result. */
-  execute(variables: Variables, context: RequestContext): Promise<ExecutionResult>
+  /** Estimated bytes in memory. Absent: unknown. */
+  readonly bytes?: number
+  /**
+   * Runs a query or mutation. It never rejects; field errors are in the result. `gate` is asked before compiling, for example for a new
+   * combination of conditions. Without a gate it compiles at once.
+   */
+  execute(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult>
   /** The same; an answer without errors may come as the bytes of its JSON, where they are known. */
-  executeToJson?(variables: Variables, context: RequestContext): Promise<ExecutionResult | Buffer>
+  executeToJson?(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | Buffer>
   /** Runs a subscription: an error result, or a stream of results. */
-  subscribe(variables: Variables, context: RequestContext): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
+  subscribe(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
 }
 
 type Coerced = { readonly variables: Values } | { readonly errors: readonly GraphQLError[] }
 
 const NO_VARIABLES = Object.freeze({})
-/** Combinations of an operation that are kept; a client may try them all. */
-const VARIANTS_MAX = 16
 const COERCION_ERRORS_MAX = 50
+const INTROSPECTION_COST_MS = 10
 
 /** An operation compiled for one combination of the variables of its conditions. */
 export type Variant = {
@@ -61,25 +69,40 @@ export type Variant = {
   readonly plan: CompiledPlan
   readonly introspect: (run: Run) => void
   readonly project: (run: Run) => Answer
+  /** Estimated bytes in memory. */
+  readonly bytes: number
 }
 
-/** Throws what `compile` throws for the combination that lets most in. */
-export function compileOperation(
-  schema: GraphQLSchema,
-  read: ReadOperation,
-  replays: Replays,
-  compile: (variables: Values) => Variant,
-): PreparedOperation {
+/** State that the parts of an engine share when they compile. */
+export type Compiling = {
+  readonly schema: GraphQLSchema
+  readonly replays: Replays
+  readonly preparing: Preparing
+  /** Holds values of the operation in the memory. */
+  readonly family: Family
+}
+
+export type CompiledOperation = {
+  readonly prepared: PreparedOperation
+  /** Compiles the combination that includes most fields. Without conditions it is the only one. */
+  compileMost(): Work<Variant>
+}
+
+/** `compile` makes a variant when it is first needed. */
+export function compileOperation(around: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>): CompiledOperation {
+  const { schema, replays } = around
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
-  const variantOf = compileVariants(read, compile)
+  const { variantOf, compileMost } = compileVariants(around, read, compile)
 
-  const answer = async (variables: Values, context: RequestContext): Promise<ExecutionResult> => {
-    return answerOf(variantOf(variables), makeRun({}, variables, context))
+  const answer = async (variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult> => {
+    const found = variantOf(variables, gate)
+    return answerOf(isPromise(found) ? await found : found, makeRun({}, variables, context))
   }
 
-  async function answerInJson(variables: Values, context: RequestContext): Promise<ExecutionResult | Buffer> {
-    const variant = variantOf(variables)
+  async function answerInJson(variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult | Buffer> {
+    const found = variantOf(variables, gate)
+    const variant = isPromise(found) ? await found : found
     const { plan } = variant
     if (!plan.replayable) return answerOf(variant, makeRun({}, variables, context))
     const key = variables === NO_VARIABLES ? variant.key : variant.key + JSON.stringify(variables)
@@ -100,32 +123,33 @@ export function compileOperation(
   }
 
   const executing =
-    <Result>(run: (variables: Values, context: RequestContext) => Promise<Result>) =>
-    async (given: Variables, context: RequestContext): Promise<Result | ExecutionResult> => {
+    <Result>(run: (variables: Values, context: RequestContext, gate: Gate | undefined) => Promise<Result>) =>
+    async (given: Variables, context: RequestContext, gate?: Gate): Promise<Result | ExecutionResult> => {
       try {
         if (operation.operation === 'subscription') {
           return { errors: [codedError('BAD_REQUEST', 'This is a subscription: send it over a connection that can stream.')] }
         }
         const coerced = coerce(given)
-        return 'errors' in coerced ? coerced : await run(coerced.variables, context)
+        return 'errors' in coerced ? coerced : await run(coerced.variables, context, gate)
       } catch (thrown) {
         return { errors: [requestError(thrown)] }
       }
     }
 
-  return {
+  const prepared: PreparedOperation = {
     kind: operation.operation,
     name: operation.name?.value,
     hash,
     execute: executing(answer),
     ...(operation.operation === 'query' ? { executeToJson: executing(answerInJson) } : {}),
-    async subscribe(given, context) {
+    async subscribe(given, context, gate) {
       try {
         if (operation.operation !== 'subscription')
           return { errors: [codedError('BAD_REQUEST', `This is a ${operation.operation}, not a subscription.`)] }
         const coerced = coerce(given)
         if ('errors' in coerced) return coerced
-        const { plan, project } = variantOf(coerced.variables)
+        const found = variantOf(coerced.variables, gate)
+        const { plan, project } = isPromise(found) ? await found : found
         if (plan.source === undefined) return emptyStream()
         return await openStream(plan.source, plan, project, coerced.variables, context)
       } catch (thrown) {
@@ -133,6 +157,7 @@ export function compileOperation(
       }
     },
   }
+  return { prepared, compileMost }
 }
 
 async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<Answer> {
@@ -151,13 +176,17 @@ function emptyStream(): AsyncIterableIterator<ExecutionResult> {
   )
 }
 
-function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
+/** Returns the variables as the operation declares them, or the errors. */
+export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
   const definitions = operation.variableDefinitions ?? []
   if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
   const plain = compilePlainVariables(schema, definitions)
+  const findInexactId = compileExactIds(schema, definitions)
   return (given) => {
     const values = plain?.(given)
     if (values !== undefined) return { variables: values }
+    const inexact = findInexactId?.(given)
+    if (inexact !== undefined) return { errors: [inexact] }
     const { coerced, errors } = getVariableValues(schema, definitions, given ?? {}, { maxErrors: COERCION_ERRORS_MAX })
     return coerced === undefined
       ? { errors: (errors ?? []).map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
@@ -165,32 +194,79 @@ function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (
   }
 }
 
-function compileVariants({ operation, fragments }: ReadOperation, compile: (variables: Values) => Variant): (variables: Values) => Variant {
-  const conditions = conditionVariables(operation, fragments)
-  const most = compile(Object.fromEntries(conditions))
-  if (conditions.size === 0) return () => most
+/** A combination that fails to compile is kept as its error. */
+type Kept = { readonly variant: Variant | GraphQLError; holding: Holding }
+
+/** A variant is made when it is first needed, and kept as long as the memory has room for it. */
+function compileVariants({ preparing, family }: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>) {
+  const conditions = conditionVariables(read.operation, read.fragments)
+  const most = Object.fromEntries(conditions)
   const names = [...conditions.keys()]
   const keyOf = (variables: Values): string => names.map((name) => (variables[name] === true ? '1' : '0')).join('')
-  const known = makeLru<Variant>(VARIANTS_MAX)
-  known.set(keyOf(Object.fromEntries(conditions)), most)
-  return (variables) => {
-    const key = keyOf(variables)
-    let variant = known.get(key)
-    if (variant === undefined) {
-      variant = compile(variables)
-      known.set(key, variant)
+  const known = new Map<string, Kept>()
+  const underWay = new Map<string, Promise<Variant>>()
+
+  function variantOf(variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+    const key = names.length === 0 ? '' : keyOf(variables)
+    const kept = known.get(key)
+    if (kept !== undefined) {
+      kept.holding.touch()
+      if (kept.variant instanceof GraphQLError) throw kept.variant
+      return kept.variant
     }
-    return variant
+    return underWay.get(key) ?? make(key, variables, gate)
   }
+
+  function make(key: string, variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+    const made = preparing.run(read.length, gate, () => measured(key, variables))
+    if (!isPromise(made)) return made
+    const settled = made.finally(() => underWay.delete(key))
+    underWay.set(key, settled)
+    return settled
+  }
+
+  function* measured(key: string, variables: Values): Work<Variant> {
+    try {
+      const variant = yield* compile(variables)
+      keep(key, variant, variant.bytes)
+      return variant
+    } catch (thrown) {
+      const error = compileError(thrown)
+      keep(key, error, ERROR_BYTES)
+      throw error
+    }
+  }
+
+  function keep(key: string, variant: Variant | GraphQLError, bytes: number): void {
+    const kept: Kept = { variant, holding: NOTHING_HELD }
+    known.set(key, kept)
+    kept.holding = family.hold('variant', bytes, compileCostMs(bytes), () => {
+      if (known.get(key) === kept) known.delete(key)
+    })
+  }
+
+  return { variantOf, compileMost: () => measured(keyOf(most), most) }
 }
 
-/** Introspection is answered by graphql-js from the API schema; without variables, once. */
-export function compileIntrospection(schema: GraphQLSchema, document: DocumentNode | undefined, isConstant: boolean): (run: Run) => void {
+/** graphql-js answers introspection from the API schema. Without variables the answer is kept while there is room for it. */
+export function compileIntrospection(
+  schema: GraphQLSchema,
+  document: DocumentNode | undefined,
+  isConstant: boolean,
+  family: Family,
+): (run: Run) => void {
   if (document === undefined) return () => {}
   const answer = (variableValues: Values) => execute({ schema, document, variableValues }) as ExecutionResult
   let constant: ExecutionResult | undefined
+  let holding = NOTHING_HELD
+  const keep = (result: ExecutionResult): ExecutionResult => {
+    constant = result
+    holding = family.hold('answer', treeBytes(JSON.stringify(result).length), INTROSPECTION_COST_MS, () => (constant = undefined))
+    return result
+  }
   return (run) => {
-    const { data, errors } = isConstant ? (constant ??= answer(NO_VARIABLES)) : answer(run.variables)
+    holding.touch()
+    const { data, errors } = isConstant ? (constant ?? keep(answer(NO_VARIABLES))) : answer(run.variables)
     for (const key of Object.keys(data ?? {})) run.data[introspectionKey(key)] = data?.[key]
     for (const error of errors ?? []) run.failures.push({ error, path: undefined })
   }

@@ -1,27 +1,41 @@
 /**
- * How much may be asked in a time, in points of operation cost: per viewer, per client program and per address, each in a
- * window that slides (sliding-window.ts). Counted in Redis where the hot store is there, so that all processes count
- * together, and in memory where it is not; while Redis is down each process counts for itself.
+ * Rate limits in points of operation cost, each in a sliding window (sliding-window.ts): per viewer, per service, per client program, per
+ * address, and per address of callers without a token. Each process counts the production defaults for itself, in memory, so that no
+ * request waits. Configured limits are counted in Redis if the hot store is there, so that all processes count together. While Redis is
+ * down, each process counts for itself.
  *
- * Who is refused is remembered here until his time comes: until then he is refused without asking anybody, before his
- * operation is even parsed. Every refusal counts towards `abuse`; who has too many of them is blocked, wherever he goes,
- * as the viewer and as the address he is. A client's name is never blocked: anybody can use it.
+ * A refused caller is remembered here until it may ask again: until then it is refused before its operation is parsed, and without a call
+ * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
+ * never blocked, because anybody can send it.
  */
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
+import { RateLimiterRedis, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import { GraphQLError } from 'graphql'
 import { systemClock, type Clock } from '../core/clock.ts'
 import type { ErrorCode } from '../core/errors.ts'
-import { addressGroup } from './addresses.ts'
+import { isService } from '../core/viewer.ts'
+import { addressGroup, makeAddressList } from './addresses.ts'
 import { makeBoundedNames } from './bounded-names.ts'
 import type { Caller } from './caller.ts'
 import { makeMemory } from './identity/memory.ts'
-import { makeSlidingWindow, type Rate, type SlidingWindow } from './sliding-window.ts'
+import { makeLocalRefusals, makeSharedRefusals, type AbuseRate } from './limits/refusals.ts'
+import { makeLocalWindow, makeSharedWindow, type LocalWindow, type Rate, type SharedWindow } from './sliding-window.ts'
+
+const KINDS = ['viewer', 'service', 'client', 'address', 'anonymous'] as const
+type Kind = (typeof KINDS)[number]
 
 export type RateLimitOptions = {
   readonly viewer?: Rate | undefined
+  /** Tokens of services. Absent: services count as viewers. */
+  readonly service?: Rate | 'none' | undefined
   readonly client?: Rate | undefined
   readonly address?: Rate | undefined
-  readonly abuse?: { readonly refusals: number; readonly perSeconds: number; readonly blockSeconds: number } | undefined
+  /** Callers without a token, by address. */
+  readonly anonymous?: Rate | undefined
+  readonly abuse?: AbuseRate | undefined
+  /** Addresses and ranges shared by many callers: `anonymous` does not count them. */
+  readonly sharedAddresses?: readonly string[]
+  /** Kinds that each process counts for itself, even with Redis. */
+  readonly perProcess?: readonly (Kind | 'abuse')[]
 }
 
 /** A connection to Redis as the limiter needs it; ioredis' clients are. */
@@ -33,11 +47,14 @@ export type LimitLog = { warn(fields: object, message: string): void }
 export type Refused = { readonly who: string; readonly retryAfterMs: number; readonly blocked: boolean }
 
 export type RateLimits = {
-  /** Is this caller waiting already? Asks nobody. */
-  waiting(caller: Caller): Refused | undefined
-  /** Spends the cost at each of the caller's places, or refuses and spends at none. Never rejects. */
-  spend(caller: Caller, cost: number): Promise<Refused | undefined>
-  /** Somebody came whose credentials were wrong: one point, and one refusal. Nobody waits for it. */
+  /**
+   * Returns the refusal if this caller is still waiting. It makes no network call. `claims`: the request has credentials that are unchecked
+   * yet.
+   */
+  waiting(caller: Caller, claims?: boolean): Refused | undefined
+  /** Spends the cost in each of the caller's windows, or refuses and spends nothing. It never rejects and waits only for Redis. */
+  spend(caller: Caller, cost: number): Promise<Refused | undefined> | Refused | undefined
+  /** Charges wrong credentials: one point and one refusal. Callers do not wait for it. */
   refuse(caller: Caller): void
 }
 
@@ -45,15 +62,21 @@ export type RateLimits = {
 export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): GraphQLError {
   const seconds = Math.ceil(retryAfterMs / 1_000)
   const reason = blocked ? `too many refused requests: this ${who} is blocked` : `this ${who} asked for too much in too short a time`
-  return new GraphQLError(`${reason}; ask again in ${seconds} s, and not before`, {
+  const advice = who === 'anonymous address' ? ', or send a token' : ''
+  return new GraphQLError(`${reason}; ask again in ${seconds} s, and not before${advice}`, {
     extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs: Math.ceil(retryAfterMs) },
   })
 }
 
-type Kind = 'viewer' | 'client' | 'address'
+/** Points per millisecond of parsing, planning and compiling, even if the operation fails: about the cost of objects. */
+export const COST_PER_MS = 20
+
 type Place = { readonly kind: Kind; readonly key: string }
+type Window = { readonly local: LocalWindow; readonly shared?: SharedWindow }
 
 const REMEMBERED_MAX = 10_000
+/** Viewers and addresses in one local window: a few megabytes at most, however many an attacker has. */
+const COUNTED_MAX = 20_000
 /** Client names come from clients: further ones share one count, so that nobody fills the memory by inventing them. */
 const CLIENTS_MAX = 1_000
 
@@ -64,51 +87,90 @@ export function makeRateLimits(
   log: LimitLog,
   clock: Clock = systemClock,
 ): RateLimits | undefined {
-  const kinds = (['viewer', 'client', 'address'] as const).filter((kind) => options[kind] !== undefined)
-  if (kinds.length === 0) return undefined
-  const windows = new Map<Kind, SlidingWindow>()
-  for (const kind of kinds) {
+  const { abuse, perProcess = [], service: services } = options
+  const windows = new Map<Kind, Window>()
+  for (const kind of KINDS) {
     const rate = options[kind]
-    if (rate !== undefined)
-      windows.set(
-        kind,
-        makeSlidingWindow(rate, (seconds) => counter(store, kind, rate.points, seconds, 0), clock),
-      )
+    if (rate === undefined || rate === 'none') continue
+    const local = makeLocalWindow(rate, COUNTED_MAX, clock)
+    if (store === undefined || perProcess.includes(kind)) windows.set(kind, { local })
+    else
+      windows.set(kind, {
+        local,
+        shared: makeSharedWindow(rate, (seconds) => counter(store, kind, rate.points, seconds, 0), clock, local),
+      })
   }
-  const { abuse } = options
-  const refusals = abuse === undefined ? undefined : counter(store, 'abuse', abuse.refusals, abuse.perSeconds, abuse.blockSeconds)
+  if (windows.size === 0) return undefined
+  const localRefusals = abuse && makeLocalRefusals(abuse, REMEMBERED_MAX, clock)
+  const sharedRefusals =
+    abuse === undefined || localRefusals === undefined || store === undefined || perProcess.includes('abuse')
+      ? undefined
+      : makeSharedRefusals(counter(store, 'abuse', abuse.refusals, abuse.perSeconds, abuse.blockSeconds), abuse, localRefusals)
+  const isLocal = sharedRefusals === undefined && [...windows.values()].every(({ shared }) => shared === undefined)
   const until = makeMemory<{ at: number; blocked: boolean }>(REMEMBERED_MAX)
+  /** The latest end of those refusals. It is nearly always past, and then no lookup happens. */
+  let lastUntil = 0
   const boundedName = makeBoundedNames(CLIENTS_MAX, 'others')
+  const anonymousKey = makeAnonymousKeys(options.sharedAddresses ?? [])
 
-  return { waiting, spend, refuse }
+  return {
+    waiting,
+    spend: (caller, cost) => (isLocal ? spendHere(placesOf(caller), cost) : spendEverywhere(placesOf(caller), cost)),
+    refuse(caller) {
+      const places = placesOf(caller)
+      for (const { kind, key } of places) note(kind, key)
+      void (isLocal ? spendHere(places, 1) : spendEverywhere(places, 1))
+    },
+  }
 
-  function placesOf({ viewer, client, address }: Caller): Place[] {
+  function placesOf({ viewer, client, address }: Caller, claims = false): Place[] {
     const places: Place[] = []
-    // A service that acts for viewers is counted as itself, or it could use up what is theirs.
-    if (viewer !== undefined && windows.has('viewer')) places.push({ kind: 'viewer', key: `viewer:${viewer.actor ?? viewer.id}` })
+    if (viewer !== undefined) {
+      const kind: Kind = services !== undefined && isService(viewer) ? 'service' : 'viewer'
+      // A service that acts for viewers counts as itself. Otherwise it could use up their limits.
+      if (windows.has(kind)) places.push({ kind, key: `${kind}:${viewer.actor ?? viewer.id}` })
+    }
     if (client !== undefined && windows.has('client')) places.push({ kind: 'client', key: `client:${boundedName(client)}` })
-    if (address !== undefined && windows.has('address')) places.push({ kind: 'address', key: `address:${addressGroup(address)}` })
+    if (address === undefined) return places
+    if (windows.has('address')) places.push({ kind: 'address', key: `address:${addressGroup(address)}` })
+    if (viewer === undefined && !claims && windows.has('anonymous')) {
+      const key = anonymousKey(address)
+      if (key !== '') places.push({ kind: 'anonymous', key })
+    }
     return places
   }
 
-  function waiting(caller: Caller): Refused | undefined {
+  function waiting(caller: Caller, claims = false): Refused | undefined {
     const now = clock.now()
-    for (const { kind, key } of placesOf(caller)) {
+    if (lastUntil <= now) return undefined
+    for (const { kind, key } of placesOf(caller, claims)) {
       const known = until.get(key)
       if (known === undefined || known.at <= now) continue
       if (!known.blocked) note(kind, key)
-      return { who: kind, retryAfterMs: known.at - now, blocked: known.blocked }
+      return { who: NAMES[kind], retryAfterMs: known.at - now, blocked: known.blocked }
     }
     return undefined
   }
 
-  async function spend(caller: Caller, cost: number): Promise<Refused | undefined> {
-    const places = placesOf(caller)
+  function spendHere(places: readonly Place[], cost: number): Refused | undefined {
+    const at = clock.now()
+    let refused: Refused | undefined
+    const spent: Place[] = []
+    for (const place of places) {
+      const waitMs = windows.get(place.kind)?.local.spend(place.key, cost, at) ?? 0
+      if (waitMs > 0) refused = refusedAt(place, waitMs, false)
+      else spent.push(place)
+    }
+    // A refusal by one window is not spent in the others. Otherwise a full window of a client would use up its users' windows.
+    if (refused !== undefined) for (const { kind, key } of spent) windows.get(kind)?.local.giveBack(key, cost, at)
+    return refused
+  }
+
+  async function spendEverywhere(places: readonly Place[], cost: number): Promise<Refused | undefined> {
     const at = clock.now()
     try {
       const refusals = await Promise.all(places.map((place) => spendAt(place, cost, at)))
       const refused = refusals.find((each) => each !== undefined)
-      // What one place refuses is not spent at the others, or a client's full window would use up its users'.
       if (refused !== undefined)
         await giveBack(
           places.filter((_place, index) => refusals[index] === undefined),
@@ -124,55 +186,78 @@ export function makeRateLimits(
   }
 
   async function giveBack(places: readonly Place[], cost: number, at: number): Promise<void> {
-    await Promise.all(places.map(async ({ kind, key }) => windows.get(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
+    await Promise.all(places.map(async ({ kind, key }) => windowOf(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
       log.warn({ err: error }, 'points could not be given back after a refusal'),
     )
   }
 
-  function refuse(caller: Caller): void {
-    for (const { kind, key } of placesOf(caller)) note(kind, key)
-    void spend(caller, 1)
-  }
-
-  async function spendAt({ kind, key }: Place, cost: number, at: number): Promise<Refused | undefined> {
-    const [waitMs = 0, blockedMs] = await Promise.all([windows.get(kind)?.spend(key, cost, at), blockedFor(kind, key)])
+  async function spendAt(place: Place, cost: number, at: number): Promise<Refused | undefined> {
+    const { kind, key } = place
+    const blocking = kind === 'client' ? 0 : (sharedRefusals?.blockedFor(key) ?? 0)
+    const [waitMs = 0, blockedMs] = await Promise.all([windowOf(kind)?.spend(key, cost, at), blocking])
     const retryAfterMs = Math.max(waitMs, blockedMs)
-    if (retryAfterMs === 0) return undefined
-    until.set(key, { at: clock.now() + retryAfterMs, blocked: blockedMs > 0 })
-    if (blockedMs === 0) note(kind, key)
-    return { who: kind, retryAfterMs, blocked: blockedMs > 0 }
+    return retryAfterMs === 0 ? undefined : refusedAt(place, retryAfterMs, blockedMs > 0)
   }
 
-  /** Blocked by any process, for how much longer? */
-  async function blockedFor(kind: Kind, key: string): Promise<number> {
-    if (refusals === undefined || abuse === undefined || kind === 'client') return 0
-    const counted = await refusals.get(key)
-    return counted !== null && counted.consumedPoints > abuse.refusals ? counted.msBeforeNext : 0
+  function windowOf(kind: Kind): LocalWindow | SharedWindow | undefined {
+    const window = windows.get(kind)
+    return window?.shared ?? window?.local
+  }
+
+  function refusedAt({ kind, key }: Place, retryAfterMs: number, blocked: boolean): Refused {
+    waitUntil(key, clock.now() + retryAfterMs, blocked)
+    if (!blocked) note(kind, key)
+    if (kind === 'anonymous') log.warn({ kind }, ANONYMOUS_REFUSED)
+    return { who: NAMES[kind], retryAfterMs, blocked }
   }
 
   /** Counts a refusal. Nobody waits for it. */
   function note(kind: Kind, key: string): void {
-    if (refusals === undefined || kind === 'client') return
-    refusals.consume(key, 1).catch((reason: unknown) => {
-      if (reason instanceof RateLimiterRes) {
-        const at = clock.now() + reason.msBeforeNext
-        if (until.get(key)?.blocked !== true)
-          log.warn({ kind, blockedMs: reason.msBeforeNext }, 'blocked for a time: too many refused requests')
-        until.set(key, { at, blocked: true })
-      } else log.warn({ err: reason }, 'a refusal could not be counted')
-    })
+    if (localRefusals === undefined || kind === 'client') return
+    if (sharedRefusals === undefined) return blocked(kind, key, localRefusals(key))
+    sharedRefusals.count(key).then(
+      (blockedMs) => blocked(kind, key, blockedMs),
+      (error: unknown) => log.warn({ err: error }, 'a refusal could not be counted'),
+    )
+  }
+
+  function blocked(kind: Kind, key: string, blockedMs: number): void {
+    if (blockedMs === 0) return
+    if (until.get(key)?.blocked !== true) log.warn({ kind, blockedMs }, 'blocked for a time: too many refused requests')
+    waitUntil(key, clock.now() + blockedMs, true)
+  }
+
+  function waitUntil(key: string, at: number, blocked: boolean): void {
+    until.set(key, { at, blocked })
+    lastUntil = Math.max(lastUntil, at)
   }
 }
 
-function counter(
-  store: CountingStore | undefined,
-  name: string,
-  points: number,
-  duration: number,
-  blockDuration: number,
-): RateLimiterAbstract {
-  const shared = { points, duration, blockDuration, keyPrefix: `${store?.prefix ?? 'tm'}:limit:${name}` }
-  const memory = new RateLimiterMemory(shared)
-  if (store === undefined) return memory
-  return new RateLimiterRedis({ ...shared, storeClient: store.client, rejectIfRedisNotReady: true, insuranceLimiter: memory })
+const NAMES: Readonly<Record<Kind, string>> = {
+  viewer: 'viewer',
+  service: 'service',
+  client: 'client',
+  address: 'address',
+  anonymous: 'anonymous address',
+}
+
+const ANONYMOUS_REFUSED =
+  'an address exceeded the limit of callers without a token: if it is a proxy, set server.trustProxy; if it is shared by many callers, add it to limits.sharedAddresses'
+
+/** The key of an address, or an empty text for a shared address. Results are remembered, because checking a list of ranges takes longer. */
+function makeAnonymousKeys(sharedAddresses: readonly string[]): (address: string) => string {
+  const isShared = makeAddressList(sharedAddresses, 'limits.sharedAddresses')
+  const known = makeMemory<string>(REMEMBERED_MAX)
+  return (address) => {
+    const remembered = known.get(address)
+    if (remembered !== undefined) return remembered
+    const key = isShared(address) ? '' : `anonymous:${addressGroup(address)}`
+    known.set(address, key)
+    return key
+  }
+}
+
+function counter(store: CountingStore, name: string, points: number, duration: number, blockDuration: number): RateLimiterAbstract {
+  const keyPrefix = `${store.prefix}:limit:${name}`
+  return new RateLimiterRedis({ points, duration, blockDuration, keyPrefix, storeClient: store.client, rejectIfRedisNotReady: true })
 }

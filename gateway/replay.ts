@@ -1,22 +1,20 @@
 /**
- * An answer all parts of which come again is not made again. A query whose fetches all go to remote subgraphs depends on its
- * variables and on the bytes they send, and on nothing else; what a run asked them, which remembered answers it got
- * (transports/remembered.ts), and the bytes of its own answer are a recording. The next run with these variables makes
- * the same calls in the same order: each is really made, for who asks now. If every answer is byte by byte the recorded one, so
- * is what the client gets, and nothing is parsed, copied, merged, projected or serialized.
+ * Replays an answer if all of its parts come again. A query whose fetches all go to remote subgraphs depends only on its variables and on
+ * the bytes of the subgraphs. A recording has the calls of a run, the remembered answers (transports/remembered.ts) and the bytes of the
+ * result. The next run with these variables makes the same calls in the same order, each for the current viewer. If every answer equals the
+ * recorded bytes, the client gets the recorded result. Nothing is parsed, copied, merged, projected or serialized.
  *
- * The order of events where one answer is another:
- *   1. calls of the recording are sent, each when all that it depends on has come as recorded;
- *   2. an answer differs, or a call fails: no more are sent;
- *   3. the run starts over without the recording. Up to that point it asks what has been asked, and takes those answers, also
- *      the ones still under way. Nothing is asked twice.
+ * The order of events if one answer differs:
+ *   1. calls of the recording are sent, each when the answers it depends on have come as recorded;
+ *   2. an answer differs, or a call fails: no more calls are sent;
+ *   3. the run starts over without the recording. It reuses the answers that it has, and those still under way. No call is made twice.
  *
- * Only answers without any error are recorded. Who may not see something has an operation of his own, with its own
- * recordings; mutations and subscriptions have none; nor have operations that ask a subgraph of this process, whose data
- * may be different each time. A recording whose answer does not come any more is forgotten at once, the others when they weigh too
- * much, the oldest first.
+ * Only answers without errors are recorded. Each set of grants has its own operation and its own recordings. Mutations and subscriptions
+ * have no recordings. Operations that ask a subgraph of this process have none either, because its data may change each time. A recording
+ * that no longer matches is forgotten at once; the others go when the memory needs room.
  */
-import { makeLru } from './lru.ts'
+import type { ClientMemory, Holding } from './memory/client-memory.ts'
+import { NOTHING_HELD } from './memory/family.ts'
 import { ownResult } from './transports/remembered.ts'
 import type { Kept, Read } from './transports/remembered.ts'
 import type { FetchResult, FetchVariables, Wire } from './transports/transport.ts'
@@ -47,7 +45,7 @@ export type Replay = {
 export type Notes = {
   readonly calls: (string | undefined)[]
   readonly kept: (Kept | undefined)[]
-  /** What a replay asked before it gave up. */
+  /** The calls that a replay made before it gave up. */
   readonly begun: ByFetch<Begun>
   allKept: boolean
 }
@@ -62,26 +60,41 @@ export type Replays = {
   weight(): number
 }
 
-/** What the recordings of an engine may weigh together, and one of them. */
-const WEIGHT_MAX = 16_777_216
+/** A longer recording is not kept. */
 const RECORDING_WEIGHT_MAX = 1_048_576
-const RECORDINGS_MAX = 1_000
+/** Milliseconds to make an answer without its recording: about the same for any answer. */
+const RECORDING_COST_MS = 1
 
-export function makeReplays(): Replays {
+export function makeReplays(memory: ClientMemory): Replays {
+  const recordings = new Map<string, { recording: Recording; bytes: number; holding: Holding }>()
   let weight = 0
-  const recordings = makeLru<Recording>(RECORDINGS_MAX, (key, recording) => (weight -= weightOf(key, recording)))
+  function forget(key: string): void {
+    const kept = recordings.get(key)
+    if (kept === undefined) return
+    kept.holding.release()
+    weight -= kept.bytes
+    recordings.delete(key)
+  }
   return {
-    get: recordings.get,
+    get(key) {
+      const kept = recordings.get(key)
+      kept?.holding.touch()
+      return kept?.recording
+    },
     set(key, { calls, kept }, json) {
       const recording = { calls, kept, json }
-      const own = weightOf(key, recording)
-      if (own > RECORDING_WEIGHT_MAX) return
-      recordings.set(key, recording)
-      weight += own
-      while (weight > WEIGHT_MAX) recordings.forgetOldest()
+      const bytes = weightOf(key, recording)
+      if (bytes > RECORDING_WEIGHT_MAX) return
+      forget(key)
+      const entry = { recording, bytes, holding: NOTHING_HELD }
+      recordings.set(key, entry)
+      weight += bytes
+      entry.holding = memory.hold('answer', bytes, RECORDING_COST_MS, () => forget(key))
     },
-    forget: recordings.forget,
-    clear: recordings.clear,
+    forget,
+    clear() {
+      for (const key of recordings.keys()) forget(key)
+    },
     weight: () => weight,
   }
 }

@@ -1,25 +1,32 @@
 /**
- * The gateway's front: GraphQL over HTTP, SSE and WebSocket on `/graphql`, GraphiQL in development, health and metrics.
- * What is wrong with a request ends here; what an operation means is the engine's.
+ * The gateway's front: GraphQL over HTTP, SSE and WebSocket on `/graphql`, GraphiQL in development, health and metrics. The front handles
+ * errors of requests; the engine handles operations.
  *
- * A shutdown goes in an order: no new connections and "not ready" first; then streams and sockets are sent away (their
- * clients connect again, elsewhere); requests in flight are answered, up to `drainMaxMs`; what is left is cut.
+ * A shutdown has this order:
+ *   1. "not ready" for `drainDelayMs`: requests are served as before, each with `connection: close`, so that load balancers and clients
+ *      move to another process;
+ *   2. no new connections;
+ *   3. streams and sockets are closed, and their clients connect elsewhere;
+ *   4. requests in flight are answered, up to `drainMaxMs`; the rest is cut.
  */
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { systemClock, type Clock } from '../core/clock.ts'
+import { sleep, systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
 import { makeCors, makeOriginCheck, type CorsOptions } from './cors.ts'
 import { textOf } from './body.ts'
+import { holdBody } from './limits/held-bytes.ts'
 import { refuseConnection, timeouts } from './slow-clients.ts'
-import { makeFastLane, writeAnswer } from './fast-lane.ts'
+import { makeFastLane, NOT_STORED, writeAnswer } from './fast-lane.ts'
+import { makeHostCheck, unknownHostSentence } from './hosts.ts'
 import { makeFront, type Collaborators } from './front.ts'
 import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes } from './health.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
+import { listenErrorOf } from './listen-error.ts'
 import { makeHttp, refusal, type Answer, type HttpOptions } from './http.ts'
 import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
 import { makeSse } from './sse.ts'
@@ -27,16 +34,24 @@ import { serveWebSockets } from './websocket.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 
-export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'bodyBytesMax' | 'drainMaxMs'> &
-  HttpOptions & {
+export type ServerOptions = Pick<Config['server'], 'host' | 'port' | 'mode' | 'bodyBytesMax' | 'drainMaxMs'> & {
+  /** Milliseconds. Default 0. */
+  readonly drainDelayMs?: number | undefined
+} & HttpOptions & {
     /** Milliseconds between two signs of life on a quiet WebSocket or event stream. Default 12000. */
     readonly pingEveryMs?: number
     /** What the subscriptions of one WebSocket may cost together. Default: anything. */
     readonly subscriptionsCostMax?: number
     /** Web pages of which origins may call the API; absent: none. */
     readonly cors?: CorsOptions | undefined
+    /** Further host names that a process in development answers; see hosts.ts. Default: empty. */
+    readonly hosts?: readonly string[]
     /** Milliseconds a client may take to send a request; a third of them for its headers. Default 30000. */
     readonly requestMaxMs?: number
+    /** Whether the API is also at /: gateways look for a subgraph there. Default false. */
+    readonly atRoot?: boolean
+    /** Default true. */
+    readonly webSockets?: boolean
   }
 
 export type GatewayServer = {
@@ -57,8 +72,8 @@ export function makeServer(
   collaborators: Collaborators,
   clock: Clock = systemClock,
 ): GatewayServer {
-  const { mode, bodyBytesMax, drainMaxMs, pingEveryMs = 12_000, requestMaxMs = 30_000 } = options
-  let state: 'open' | 'draining' = 'open'
+  const { mode, bodyBytesMax, drainMaxMs, drainDelayMs = 0, pingEveryMs = 12_000, requestMaxMs = 30_000 } = options
+  let state: 'open' | 'leaving' | 'draining' = 'open'
   const draining = () => state === 'draining'
   const inFlight = new Set<ServerResponse>()
   let whenIdle = () => {}
@@ -67,6 +82,7 @@ export function makeServer(
   const http = makeHttp(front, options)
   const sse = makeSse(front, { pingEveryMs })
   const cors = options.cors === undefined ? undefined : makeCors(options.cors)
+  const isKnownHost = mode === 'development' ? makeHostCheck([options.host, ...(options.hosts ?? [])]) : undefined
   const fastLane = makeFastLane(serve, { path: GRAPHQL_PATH, bodyBytesMax })
 
   const app = Fastify({
@@ -79,21 +95,31 @@ export function makeServer(
     serverFactory: (route) =>
       createServer({ ...timeouts(requestMaxMs), keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
         track(response)
+        holdBody(front.heldBytes, request, response, bodyBytesMax)
+        const { host } = request.headers
+        if (isKnownHost?.(host) === false) return writeAnswer(response, unknownHost(host))
         if (cors?.(request, response) === true) return
         if (!fastLane(request, response)) route(request, response)
       }),
   })
-  const isAllowed = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
-  const webSockets = serveWebSockets(app.server, engine, front, {
-    path: GRAPHQL_PATH,
-    messageBytesMax: bodyBytesMax,
-    pingEveryMs,
-    subscriptionsCostMax: options.subscriptionsCostMax,
-    isAllowed,
-  })
+  const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
+  const isAllowed = (origin: string | undefined, host: string | undefined): boolean =>
+    isKnownHost?.(host) !== false && isAllowedOrigin?.(origin, host) !== false
+  const webSockets =
+    options.webSockets === false
+      ? NO_WEB_SOCKETS
+      : serveWebSockets(app.server, engine, front, {
+          path: GRAPHQL_PATH,
+          messageBytesMax: bodyBytesMax,
+          pingEveryMs,
+          subscriptionsCostMax: options.subscriptionsCostMax,
+          underWayCostMax: collaborators.operationCostMax,
+          isAllowed,
+        })
 
   function track(response: ServerResponse): void {
     inFlight.add(response)
+    if (state !== 'open') response.setHeader('connection', 'close')
     response.once('close', () => {
       inFlight.delete(response)
       if (inFlight.size === 0) whenIdle()
@@ -137,21 +163,28 @@ export function makeServer(
   })
 
   const graphiql = mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined
-  app.all(GRAPHQL_PATH, async (request, reply) => {
-    if (graphiql !== undefined && wantsPage(request)) return sendPage(request, reply, graphiql)
-    reply.hijack()
-    const { method, url, headers, body } = request
-    return serve({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
-  })
+  for (const path of options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]) {
+    app.all(path, async (request, reply) => {
+      if (graphiql !== undefined && wantsPage(request)) return sendPage(request, reply, graphiql)
+      reply.hijack()
+      const { method, url, headers, body } = request
+      return serve({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
+    })
+  }
   app.all<{ Params: { id: string } }>(`${OPERATION_PATH}:id`, async ({ method, url, headers, body, params, socket }, reply) => {
     reply.hijack()
     const text = typeof body === 'string' ? body : ''
     return serve({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
   })
-  if (graphiql !== undefined) {
+  if (graphiql !== undefined && options.atRoot !== true) {
     app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : sendNotFound(reply)))
   }
-  addHealthRoutes(app, () => collaborators.ready(), draining, collaborators.log)
+  addHealthRoutes(
+    app,
+    () => collaborators.ready(),
+    () => state !== 'open',
+    collaborators.log,
+  )
   app.get('/metrics', async (_request, reply) => {
     const { contentType, text } = await front.metrics.render(collaborators.metricsOfAll)
     return reply.type(contentType).send(text)
@@ -170,6 +203,9 @@ export function makeServer(
 
   let closed: Promise<void> | undefined
   async function drain(): Promise<void> {
+    state = 'leaving'
+    for (const response of inFlight) if (!response.headersSent) response.setHeader('connection', 'close')
+    if (drainDelayMs > 0) await sleep(clock, Math.min(drainDelayMs, drainMaxMs))
     state = 'draining'
     const idle = new Promise<void>((resolve) => (whenIdle = resolve))
     const socketsClosed = webSockets.drain()
@@ -200,9 +236,16 @@ function withDeadline(work: Promise<unknown>, deadlineMs: number, clock: Clock):
   })
 }
 
+const NO_WEB_SOCKETS: ReturnType<typeof serveWebSockets> = { drain: () => Promise.resolve(), terminate: () => undefined }
+
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: send the request again'), JSON_TYPE)
 
+function unknownHost(host = ''): Answer {
+  return refusal(new TidemarkError('FORBIDDEN', unknownHostSentence(host)), JSON_TYPE)
+}
+
 function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
+  if (answer.status !== 200) reply.headers(NOT_STORED)
   if (answer.headers !== undefined) reply.headers(answer.headers)
   return reply.code(answer.status).header('content-type', answer.contentType).send(answer.body)
 }
@@ -238,19 +281,6 @@ function requestErrorOf(error: unknown, bodyBytesMax: number): TidemarkError | u
   }
   if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return undefined
   return new TidemarkError('BAD_REQUEST', `the request is malformed: ${String(message)}`)
-}
-
-function listenErrorOf(error: unknown, { host, port }: Pick<ServerOptions, 'host' | 'port'>): unknown {
-  const code = (error as { code?: unknown }).code
-  const reason = typeof code === 'string' ? LISTEN_REASONS[code] : undefined
-  return reason === undefined ? error : new TidemarkError('CONFIG_INVALID', `server.port ${port} of ${host} ${reason}`, { cause: error })
-}
-
-const LISTEN_REASONS: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use: stop what listens there, or choose another with PORT or --port (0 picks a free one)',
-  EACCES: 'is not allowed to this user: choose one above 1023 with PORT or --port',
-  EADDRNOTAVAIL: 'cannot be had: server.host is not an address of this machine',
-  ENOTFOUND: 'cannot be had: server.host is not known; 127.0.0.1 is this machine, 0.0.0.0 all of its addresses',
 }
 
 /** Where a client on this machine reaches the server. */

@@ -1,22 +1,27 @@
 /**
- * Subscriptions as server-sent events, by the protocol of graphql-sse in its "distinct connections" mode: one request is
- * one operation; every result is an event `next`, its end an event `complete`; the client ends it by closing the
- * connection. Queries and mutations may come this way too and have one `next`.
+ * Subscriptions as server-sent events, by the "distinct connections" mode of the graphql-sse protocol: one request is one operation. Every
+ * result is an event `next`, and the end is an event `complete`. The client ends the stream by closing the connection. Queries and
+ * mutations may come this way too and have one `next`.
  *
- * What is wrong with the operation is told in a `next` with errors, because a browser's EventSource hides the body of
- * any answer but 200. What is wrong with the request itself, or with who asks, is a plain HTTP error.
+ * Errors of the operation come in a `next` event, because a browser's EventSource hides the body of any answer but 200. Errors of the
+ * request or its credentials are plain HTTP errors.
  *
- * A stream ends with an error when the token it was opened by expires. A stream that the drain of the process ends has no
- * `complete`: the client sees a broken connection and comes again, to another process.
+ * Streams and WebSockets count together in the limits of open connections (limits/open-limits.ts). A stream above the limit gets HTTP 429
+ * or 503.
+ *
+ * A stream ends with an error when its token expires. A stream that a drain ends has no `complete`: the client sees a broken connection and
+ * reconnects to another process.
  */
 import type { ServerResponse } from 'node:http'
 import type { ExecutionResult } from 'graphql'
 import { isTidemarkError, TidemarkError } from '../core/errors.ts'
-import type { Front, OperationRequest } from './front.ts'
+import type { Front, OperationRequest, Refusal } from './front.ts'
 import { JSON_TYPE } from './accept.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
 import { answerOf, mutationByGet, operationOf, refusal, requestErrors, sentenceOf, type Answer } from './http.ts'
+import type { OpenConnection } from './limits/open-limits.ts'
+import { costOpen, subscribeHeld } from './open-cost.ts'
 import { readParameters, type HttpRequest } from './parameters.ts'
 import type { PreparedOperation } from './engine.ts'
 import type { Caller } from './caller.ts'
@@ -32,6 +37,9 @@ export type Sse = {
   /** Ends all streams, without `complete`. */
   endAll(): void
 }
+
+/** The places that a stream holds in the limits of open connections. */
+type Held = { readonly connection: OpenConnection; readonly release: () => void }
 
 const COMPLETE = 'event: complete\ndata:\n\n'
 
@@ -51,11 +59,29 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     } catch (error) {
       return refusal(error, JSON_TYPE)
     }
-    const prepared = front.prepare(operation, caller)
+    const prepared = await front.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
     const refused = 'errors' in prepared ? prepared : await front.admit(prepared, operation, caller)
     if (refused?.errors?.[0]?.extensions['code'] === 'RATE_LIMITED') return requestErrors(refused.errors, JSON_TYPE)
-    return (response) => write(response, prepared, operation, caller)
+    const held = hold(prepared, operation, caller, request.body.length)
+    if (isTidemarkError(held)) return requestErrors([graphqlErrorOf(held)], JSON_TYPE)
+    return (response) => write(response, refused ?? prepared, operation, caller, held)
+  }
+
+  /** A stream is an open connection, and a subscription has a cost. The two must be taken without waiting in between. */
+  function hold(
+    prepared: PreparedOperation | Refusal,
+    operation: OperationRequest,
+    { viewer, address }: Caller,
+    characters: number,
+  ): Held | TidemarkError {
+    const connection = front.openLimits.connect(address)
+    if (isTidemarkError(connection)) return connection
+    const isLasting = !('errors' in prepared) && prepared.kind === 'subscription'
+    const cost = isLasting ? costOpen(prepared.cost?.(operation.variables) ?? 1, characters) : 0
+    const release = connection.identify(viewer) ?? connection.take(cost)
+    if (isTidemarkError(release)) connection.close()
+    return isTidemarkError(release) ? release : { connection, release }
   }
 
   async function write(
@@ -63,6 +89,7 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     prepared: PreparedOperation | ExecutionResult,
     operation: OperationRequest,
     caller: Caller,
+    { connection, release }: Held,
   ): Promise<void> {
     let results: AsyncGenerator<ExecutionResult, void, void> | undefined
     let mode: 'open' | 'ended' = 'open'
@@ -74,16 +101,22 @@ export function makeSse(front: Front, options: SseOptions): Sse {
       clearInterval(ping)
       forget()
       streams.delete(end)
+      connection.close()
       // Not awaited: a source may take its time to stop, and nobody is left to hear how it went.
       results?.return().catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))
       response.end()
     }
     streams.add(end)
     response.once('close', end)
+    // The client may have left during admission; no other event reports that.
+    if (response.destroyed) {
+      release()
+      return end()
+    }
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' })
     response.flushHeaders()
     try {
-      const first = await firstResult(prepared, operation, caller)
+      const first = await subscribeHeld(() => firstResult(prepared, operation, caller), release)
       if (Symbol.asyncIterator in first) {
         results = first
         forget = whenExpired(caller.viewer, () => {
@@ -104,7 +137,11 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     end()
   }
 
-  async function firstResult(prepared: PreparedOperation | ExecutionResult, operation: OperationRequest, caller: Caller) {
+  async function firstResult(
+    prepared: PreparedOperation | ExecutionResult,
+    operation: OperationRequest,
+    caller: Caller,
+  ): Promise<ExecutionResult | AsyncGenerator<ExecutionResult, void, void>> {
     if (!('kind' in prepared)) return prepared
     return prepared.kind === 'subscription' ? front.subscribe(prepared, operation, caller) : front.execute(prepared, operation, caller)
   }

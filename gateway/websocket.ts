@@ -1,25 +1,29 @@
 /**
- * GraphQL over WebSocket, by the protocol graphql-transport-ws of `graphql-ws`, on the same path as HTTP. The viewer is
- * named once, in the payload of `connection_init` (`{authorization: 'Bearer …'}`, in development also `{viewerId}`), or,
- * by clients that can, in the headers of the upgrade. Then operations of every kind run over the open socket, each with
- * a context of its own: this is the cheap way for a player to send a heartbeat every few seconds.
+ * GraphQL over WebSocket, by the protocol graphql-transport-ws of `graphql-ws`, on the same path as HTTP. The client names the viewer once,
+ * in the payload of `connection_init` (`{authorization: 'Bearer …'}`, in development also `{viewerId}`). Clients that can set headers may
+ * use those of the upgrade instead. Then operations of every kind run over the open socket, each with a context of its own. This is the
+ * cheap way for a player to send a heartbeat every few seconds.
  *
- * Refused credentials close the socket with 4403 and say why; so does a token that expires while the socket is open, since
- * the protocol knows no message to send a new one with: the client connects again. A socket that answers no ping is terminated.
+ * Refused credentials close the socket with 4403 and a reason. A token that expires closes the socket too: the protocol has no message for
+ * a new token, so the client reconnects. A socket that answers no ping is terminated.
  *
- * What the subscriptions of a socket cost together is bounded (open-cost.ts): one more is refused with SUBSCRIPTIONS_TOO_MANY,
- * those open go on.
+ * Sockets are limited per address, per viewer and per process, and so is the cost of their subscriptions (limits/open-limits.ts). An
+ * upgrade without room is answered with HTTP 429 or 503. A socket of a viewer with too many sockets is closed with 1013: clients reconnect
+ * later. A subscription without room is refused with SUBSCRIPTIONS_TOO_MANY, and the open ones go on.
  *
- * Answers that a client does not read are held up to a bound; beyond it the socket is closed with 1013.
+ * The messages of a socket handled at once are bounded (limits/message-intake.ts). Heavy operations run one after the other
+ * (limits/cost-queue.ts). Unread answers are buffered up to a bound; beyond it the socket is closed with 1013. Together with messages
+ * that are not whole they are bounded per process (limits/held-bytes.ts).
  *
- * A drain closes sockets with 1001, on which clients connect again, elsewhere. Queries and mutations under way are
- * answered first; subscriptions are not completed, because a client takes `complete` for an end and would not come back.
+ * A drain closes sockets with 1001, and clients reconnect elsewhere. Queries and mutations under way are answered first. Subscriptions are
+ * not completed, because a client would take `complete` for the end and not return.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { parse, type DocumentNode, type ExecutionArgs } from 'graphql'
 import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
+import { systemClock } from '../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { nestsTooDeep } from './body.ts'
 import type { Engine, PreparedOperation } from './engine.ts'
@@ -27,9 +31,14 @@ import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
-import { makeOpenCost, whenEnded, type OpenCost } from './open-cost.ts'
+import { makeCostQueue, type CostQueue } from './limits/cost-queue.ts'
+import { holdSocket, type HeldSocket } from './limits/held-bytes.ts'
+import { takeMessages, type MessageIntake } from './limits/message-intake.ts'
+import type { OpenConnection } from './limits/open-limits.ts'
+import { costOpen, subscribeHeld, whenEnded } from './open-cost.ts'
 import { operationOfMessage, withText } from './parameters.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
+import { reasonOf, refuseFull, refuseUpgrade } from './websocket-refusals.ts'
 
 export type WebSocketOptions = {
   readonly path: string
@@ -41,6 +50,8 @@ export type WebSocketOptions = {
   readonly initMaxMs?: number
   /** What the subscriptions of one socket may cost together. Default: anything. */
   readonly subscriptionsCostMax?: number | undefined
+  /** The total cost of queries and mutations under way on one socket; a single operation may cost anything. Default: unlimited. */
+  readonly underWayCostMax?: number | undefined
   /** May a page of this origin connect to this host? Absent: any may. */
   readonly isAllowed?: ((origin: string | undefined, host: string | undefined) => boolean) | undefined
 }
@@ -55,19 +66,27 @@ export type WebSockets = {
 /** Operations one socket may have open at a time. Far more than any client needs; less than a flood. */
 const OPERATIONS_MAX = 1_000
 const INIT_MAX_MS = 3_000
-/** Bytes of answers that may wait for a client to read them. What has a thousand operations open and reads nothing fills memory. */
+/** Bytes of answers that may wait for a client to read them. */
 const UNREAD_BYTES_MAX = 16_777_216
+/** Characters of the first message, which is kept as long as the socket: as many as Node lets headers have. */
+const INIT_LENGTH_MAX = 16_384
 const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
-const NOTHING_TAKEN = (): void => undefined
-/** What the protocol allows for the reason of a close frame. */
-const REASON_BYTES_MAX = 123
+/** The close code on which clients connect again later. */
+const TRY_AGAIN_LATER = 1013
 
 type Socket = {
   readonly socket: WebSocket
   readonly upgrade: IncomingMessage
   caller: Caller
   readonly pending: Set<string>
-  readonly openCost: OpenCost
+  readonly open: OpenConnection
+  /** Characters of the message that is being handed to the protocol. */
+  messageLength: number
+  /** Open subscriptions: they are not work under way. */
+  streams: number
+  readonly underWay: CostQueue
+  intake: MessageIntake | undefined
+  readonly held: HeldSocket
   /** Stops waiting for the token to expire. */
   forget(): void
 }
@@ -75,15 +94,17 @@ type Run = {
   readonly prepared: PreparedOperation
   readonly operation: OperationRequest
   readonly caller: Caller
-  /** Gives back what its subscription costs. */
+  readonly socket: Socket
+  /** Releases the cost of its subscription, or its turn. */
   readonly release: () => void
 }
 
 export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, front: Front, options: WebSocketOptions): WebSockets {
   const sockets = new Set<Socket>()
-  const { subscriptionsCostMax = Infinity } = options
+  const { subscriptionsCostMax = Infinity, underWayCostMax = Infinity } = options
   let draining = false
-  const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols })
+  // The intake answers pings and bounds them.
+  const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols, autoPong: false })
 
   const protocol = makeServer<Credentials | undefined, Socket>({
     // Asked for each time: a reload puts another in its place.
@@ -94,10 +115,15 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       const params: Credentials = connection.connectionParams ?? {}
       try {
         const { headers, socket } = extra.upgrade
-        const credentials = namesViewer(params) ? params : { ...headers, ...params }
+        const credentials = credentialsOf(params, headers)
         const caller = await front.callerOf(credentials, socket.remoteAddress, headers)
         if ('errors' in caller) {
           extra.socket.close(CloseCode.Forbidden, reasonOf(`RATE_LIMITED: ${caller.errors[0]?.message ?? ''}`))
+          return false
+        }
+        const full = extra.open.identify(caller.viewer)
+        if (full !== undefined) {
+          extra.socket.close(TRY_AGAIN_LATER, reasonOf(`${full.code}: ${full.message}`))
           return false
         }
         extra.caller = caller
@@ -112,7 +138,9 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
         return false
       }
     },
-    onSubscribe(connection, id, payload) {
+    async onSubscribe(connection, id, payload) {
+      // Read before anything is awaited: the next message sets it anew.
+      const { messageLength } = connection.extra
       if (draining)
         return [graphqlErrorOf(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again and repeat the operation'))]
       if (Object.keys(connection.subscriptions).length > OPERATIONS_MAX) {
@@ -124,43 +152,56 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       }
       const operation = operationOfMessage(payload)
       if (isTidemarkError(operation)) return [graphqlErrorOf(operation)]
-      const prepared = front.prepare(operation, connection.extra.caller)
+      const prepared = await front.prepare(operation, connection.extra.caller)
       if ('errors' in prepared) return prepared.errors
-      const { extra, subscriptions } = connection
-      const release = prepared.kind === 'subscription' ? extra.openCost.take(prepared.cost?.(operation.variables) ?? 1) : NOTHING_TAKEN
-      if (release === undefined) {
-        const sentence = `the subscriptions that this socket has open may cost ${subscriptionsCostMax} points together, and this one is too much: complete some first, or follow fewer ids`
-        return [graphqlErrorOf(new TidemarkError('SUBSCRIPTIONS_TOO_MANY', sentence))]
-      }
-      const start = () => {
-        // The client may have gone on to complete it while somebody counted.
-        if (prepared.kind !== 'subscription' && id in subscriptions) extra.pending.add(id)
-        const run: Run = { prepared, operation, caller: extra.caller, release }
+      const { extra } = connection
+      const cost = prepared.cost?.(operation.variables) ?? 1
+      const start = (release: () => void) => {
+        // The client may have completed the operation in the meantime.
+        if (prepared.kind !== 'subscription' && id in connection.subscriptions) extra.pending.add(id)
+        const run: Run = { prepared, operation, caller: extra.caller, socket: extra, release }
         return { schema: engine.schema, document: DOCUMENTS[prepared.kind], contextValue: run }
       }
-      const admission = front.admit(prepared, operation, extra.caller)
-      if (admission === undefined) return start()
-      return admission.then((refused) => {
-        if (refused === undefined) return start()
-        release()
-        return refused.errors
-      })
+      const admitted = (release: () => void) => {
+        const admission = front.admit(prepared, operation, extra.caller)
+        if (admission === undefined) return start(release)
+        return admission.then((refused) => {
+          if (refused === undefined) return start(release)
+          release()
+          return refused.errors
+        })
+      }
+      if (prepared.kind !== 'subscription') {
+        const turn = extra.underWay.enter(cost)
+        if (typeof turn === 'function') return admitted(turn)
+        return turn.then((release) => {
+          if (id in connection.subscriptions) return admitted(release)
+          release()
+          // The client has left or completed the operation, so it receives nothing.
+          return [graphqlErrorOf(new TidemarkError('BAD_REQUEST', 'the operation was completed before its turn'))]
+        })
+      }
+      const release = extra.open.take(costOpen(cost, messageLength))
+      return isTidemarkError(release) ? [graphqlErrorOf(release)] : admitted(release)
     },
-    execute: (args) => {
-      const { prepared, operation, caller } = runOf(args)
-      return front.execute(prepared, operation, caller)
-    },
-    async subscribe(args) {
+    async execute(args) {
       const { prepared, operation, caller, release } = runOf(args)
       try {
-        const opened = await front.subscribe(prepared, operation, caller)
-        if (Symbol.asyncIterator in opened) return whenEnded(opened, release)
+        return await front.execute(prepared, operation, caller)
+      } finally {
         release()
-        return opened
-      } catch (error) {
-        release()
-        throw error
       }
+    },
+    async subscribe(args) {
+      const { prepared, operation, caller, socket, release } = runOf(args)
+      const opened = await subscribeHeld(() => front.subscribe(prepared, operation, caller), release)
+      if (!(Symbol.asyncIterator in opened)) return opened
+      socket.streams += 1
+      socket.intake?.proceed()
+      return whenEnded(
+        opened,
+        once(() => (socket.streams -= 1)),
+      )
     },
     onError: (_connection, _id, _payload, errors) => errors.map((error) => front.formatError(error, 'request').toJSON()),
     onComplete(connection, id) {
@@ -177,19 +218,31 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     if (request.url?.split('?', 1)[0] !== options.path) return refuseUpgrade(duplex, '404 Not Found')
     const { origin, host } = request.headers
     if (options.isAllowed?.(origin, host) === false) {
-      front.log.warn({ origin }, 'a WebSocket of a foreign page was refused: list its origin in server.cors.origins to let it in')
+      front.log.warn(
+        { origin, host },
+        'a WebSocket of a foreign page was refused: list its origin in server.cors.origins, or its host in server.hosts, to let it in',
+      )
       return refuseUpgrade(duplex, '403 Forbidden')
     }
-    upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request))
+    const address = front.addressOf(request.socket.remoteAddress, request.headers)
+    const open = front.openLimits.connect(address, subscriptionsCostMax)
+    if (isTidemarkError(open)) return refuseFull(duplex, open)
+    duplex.once('close', () => open.close())
+    upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request, open))
   }
 
-  function accept(socket: WebSocket, request: IncomingMessage): void {
+  function accept(socket: WebSocket, request: IncomingMessage, open: OpenConnection): void {
     const extra: Socket = {
       socket,
       upgrade: request,
       caller: NOBODY,
       pending: new Set(),
-      openCost: makeOpenCost(subscriptionsCostMax),
+      open,
+      messageLength: 0,
+      streams: 0,
+      underWay: makeCostQueue(underWayCostMax),
+      intake: undefined,
+      held: holdSocket(front.heldBytes, socket, request.socket),
       forget() {},
     }
     sockets.add(extra)
@@ -200,25 +253,53 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     const closed = protocol.opened(
       {
         protocol: socket.protocol,
-        send: (message) => send(socket, message),
+        send: (message) => send(extra, message),
         close: (code, reason) => socket.close(code, reason),
         onMessage: (receive) => {
-          socket.on('message', (data) => {
-            receive(withText(textOf(data))).catch((error: unknown) => {
+          const handle = (data: RawData): Promise<void> => {
+            const message = textOf(data)
+            extra.messageLength = message.length
+            if (extra.caller === NOBODY && message.length > INIT_LENGTH_MAX) {
+              socket.close(CloseCode.BadRequest, `the first message may have ${INIT_LENGTH_MAX} characters`)
+              return Promise.resolve()
+            }
+            return receive(withText(message)).catch((error: unknown) => {
+              if (isForbiddenMessage(error)) return socket.close(CloseCode.BadRequest, 'Invalid message received')
               front.log.error({ err: error }, 'a WebSocket message could not be handled')
               socket.close(CloseCode.InternalServerError, 'internal error')
             })
-          })
+          }
+          extra.intake = takeMessages(socket, systemClock, handle, () => extra.streams)
         },
       },
       extra,
     )
     socket.once('close', (code, reason) => {
       stopPings()
+      extra.intake?.close()
       extra.forget()
+      extra.held.close()
       sockets.delete(extra)
       front.metrics.socketClosed()
       closed(code, String(reason)).catch((error: unknown) => front.log.warn({ err: error }, 'a subscription did not stop cleanly'))
+    })
+  }
+
+  /** Resolves when the message is handed to the network, so that a slow reader slows its own source. */
+  function send(extra: Socket, message: string): Promise<void> {
+    const { socket } = extra
+    return new Promise((resolve) => {
+      // An error here means that the socket is closing; its `close` event handles the rest.
+      if (socket.readyState !== socket.OPEN) return resolve()
+      socket.send(message, () => {
+        extra.held.unread(socket.bufferedAmount)
+        resolve()
+      })
+      const unreadBytes = socket.bufferedAmount
+      extra.held.unread(unreadBytes)
+      // If the client does not read this either, `ws` cuts the connection half a minute later.
+      if (unreadBytes > UNREAD_BYTES_MAX)
+        socket.close(TRY_AGAIN_LATER, `more than ${unreadBytes} bytes of answers are unread: read faster, or ask for less at a time`)
     })
   }
 
@@ -253,18 +334,6 @@ function runOf(args: ExecutionArgs): Run {
   return args.contextValue as Run
 }
 
-/** Resolves when the message is handed to the network, so that a slow reader slows its own source. */
-function send(socket: WebSocket, message: string): Promise<void> {
-  return new Promise((resolve) => {
-    // An error here means that the socket is closing; its `close` event tells the rest.
-    if (socket.readyState !== socket.OPEN) return resolve()
-    socket.send(message, () => resolve())
-    // 1013: come again later. If he does not read this either, `ws` cuts the connection half a minute later.
-    if (socket.bufferedAmount > UNREAD_BYTES_MAX)
-      socket.close(1013, `more than ${UNREAD_BYTES_MAX} bytes of answers are unread: read faster, or ask for less at a time`)
-  })
-}
-
 /** What would take long to parse becomes nothing, which is no message of the protocol and closes the socket. */
 function textOf(data: RawData): string {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
@@ -275,23 +344,37 @@ function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {
   let answered = true
   socket.on('pong', () => (answered = true))
   const timer = setInterval(() => {
-    if (!answered) return socket.terminate()
+    // The answers of a client are unknown while its socket is not read.
+    if (!answered && !socket.isPaused) return socket.terminate()
     answered = false
     socket.ping()
   }, pingEveryMs)
   return () => clearInterval(timer)
 }
 
-function refuseUpgrade(duplex: Duplex, status: string): void {
-  duplex.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
+/**
+ * Credentials of connection_init are used alone if they name a viewer. Headers that name a viewer would be ignored, so they are refused.
+ */
+function credentialsOf(params: Credentials, headers: IncomingMessage['headers']): Credentials {
+  if (!namesViewer(params)) return { ...headers, ...params }
+  const ignored = ['x-on-behalf-of', 'x-viewer-id'].find((name) => headers[name] !== undefined)
+  if (ignored !== undefined)
+    throw new TidemarkError(
+      'BAD_REQUEST',
+      `${ignored} is a header and the token is a parameter: send both in the parameters, or both as headers`,
+    )
+  return params
 }
 
-function reasonOf(text: string): string {
-  if (Buffer.byteLength(text) <= REASON_BYTES_MAX) return text
-  return (
-    Buffer.from(text)
-      .subarray(0, REASON_BYTES_MAX - 3)
-      .toString('utf8')
-      .replace(/\uFFFD+$/, '') + '…'
-  )
+/** Only servers send `next`, `error` and `connection_ack`. The library throws the same error for them as for its own mistakes. */
+function isForbiddenMessage(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Unexpected message of type')
+}
+
+function once(task: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) task()
+    isDone = true
+  }
 }

@@ -286,6 +286,9 @@ export namespace tidemark {
             /** Subjects oids. */
             oids: string[];
 
+            /** Subjects stagedOn. */
+            stagedOn: number;
+
             /**
              * Encodes the specified Subjects message. Does not implicitly {@link tidemark.Flush.Subjects.verify|verify} messages.
              * @param message Subjects message or plain object to encode
@@ -322,6 +325,9 @@ export namespace tidemark {
 
                 /** Subjects oids */
                 oids?: (string[]|null);
+
+                /** Subjects stagedOn */
+                stagedOn?: (number|null);
 
                 /** Unknown fields preserved while decoding when enabled */
                 $unknowns?: Uint8Array[];

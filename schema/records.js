@@ -719,6 +719,7 @@ export const tidemark = $root.tidemark = (() => {
              * @typedef {Object} tidemark.Flush.Subjects.$Properties
              * @property {number|null} [business] Subjects business
              * @property {Array.<string>|null} [oids] Subjects oids
+             * @property {number|null} [stagedOn] Subjects stagedOn
              * @property {Array.<Uint8Array>} [$unknowns] Unknown fields preserved while decoding when enabled
              */
 
@@ -768,6 +769,14 @@ export const tidemark = $root.tidemark = (() => {
             Subjects.prototype.oids = $util.emptyArray;
 
             /**
+             * Subjects stagedOn.
+             * @member {number} stagedOn
+             * @memberof tidemark.Flush.Subjects
+             * @instance
+             */
+            Subjects.prototype.stagedOn = 0;
+
+            /**
              * Encodes the specified Subjects message. Does not implicitly {@link tidemark.Flush.Subjects.verify|verify} messages.
              * @function encode
              * @memberof tidemark.Flush.Subjects
@@ -788,6 +797,8 @@ export const tidemark = $root.tidemark = (() => {
                 if (message.oids != null && message.oids.length)
                     for (let i = 0; i < message.oids.length; ++i)
                         writer.uint32(/* id 2, wireType 2 =*/18).string(message.oids[i]);
+                if (message.stagedOn != null && $Object.hasOwnProperty.call(message, "stagedOn") && message.stagedOn !== 0)
+                    writer.uint32(/* id 3, wireType 0 =*/24).uint32(message.stagedOn);
                 if (message.$unknowns != null && $Object.hasOwnProperty.call(message, "$unknowns"))
                     for (let i = 0; i < message.$unknowns.length; ++i)
                         writer.raw(message.$unknowns[i]);
@@ -847,6 +858,15 @@ export const tidemark = $root.tidemark = (() => {
                             if (!(message.oids && message.oids.length))
                                 message.oids = [];
                             message.oids.push(reader.stringVerify());
+                            continue;
+                        }
+                    case 3: {
+                            if (wireType !== 0)
+                                break;
+                            if (value = reader.uint32())
+                                message.stagedOn = value;
+                            else
+                                delete message.stagedOn;
                             continue;
                         }
                     }
@@ -2226,4 +2246,4 @@ export const tidemark = $root.tidemark = (() => {
 export {
   $root as default
 };
-// records.proto 56646f5c7525c1b0ca4327f1c72b658028cc64df969a2fd5b8fea2c11dd1ec0a
+// records.proto 8ef7d16af3cf3ee50d648158cdb8a3a0dfc4250a9472f39e95c094d84789752c

@@ -10,20 +10,14 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeConfig } from '../core/config.ts'
 import { composeSupergraph } from '../gateway/compose.ts'
-import { existenceSdl } from '../subgraphs/feed-existence/schema.ts'
-import { historySdl } from '../subgraphs/history/schema.ts'
-import { thumbupSdl } from '../subgraphs/thumbup/schema.ts'
+import { ourSubgraphs } from '../subgraphs/catalog.ts'
 
 const folder = join(import.meta.dirname, '..', 'schema')
 const supergraphFile = join(folder, 'supergraph.graphql')
 const recordsFile = join(folder, 'records.js')
 const PBJS = ['--yes', '-p', 'protobufjs-cli@2.7.1']
 
-const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph([
-  { name: 'history', sdl: historySdl(makeConfig([]).businesses) },
-  { name: 'thumbup', sdl: thumbupSdl(makeConfig([]).businesses) },
-  { name: 'feed-existence', sdl: existenceSdl(makeConfig([]).businesses) },
-])}\n`
+const supergraph = `# Composed by "npm run schema" from the default configuration; never edited.\n${composeSupergraph(ourSubgraphs(makeConfig([])))}\n`
 const protoLine = `// records.proto ${createHash('sha256')
   .update(readFileSync(join(folder, 'records.proto')))
   .digest('hex')}\n`

@@ -19,6 +19,18 @@ export type CachedLikers = {
   whole: boolean
 }
 
+/** The subscription of one listener. It keeps nothing per subject. */
+export type CountFollowing = {
+  /**
+   * Resolves when changes of these subjects arrive. Rejects with HOT_STORE_UNAVAILABLE if that takes too long. The subjects stay added
+   * then, and `onGap` is called as soon as their changes arrive. Undo each addition with one `remove` of the same subjects.
+   */
+  add(subjects: readonly Subject[]): Promise<void>
+  remove(subjects: readonly Subject[]): void
+  /** The listener is not called again. Remaining subjects stay added. */
+  stop(): void
+}
+
 export interface CountCache {
   /** Multi-get in order: one command per node. Undefined = not cached. */
   getCountsMany(subjects: readonly Subject[]): Promise<(SubjectCounts | undefined)[]>
@@ -32,10 +44,10 @@ export interface CountCache {
   ): Promise<(Pick<OwnerSum, 'likes' | 'version'> | undefined)[]>
   putOwnerSums(sums: readonly OwnerSum[]): Promise<void>
   /**
-   * Calls `listener` after each change of these subjects' counts that any process put. At most once per change; changes may be
-   * missed while a connection is lost: `onGap` is called when following goes on. Resolves when following has begun.
+   * Reports changes of counts by any process, once subjects are added. The listener may get other subjects too, and a version twice: the
+   * caller filters. Changes may be missed while a connection is lost. `onGap` is called when the connection is back.
    */
-  followCounts(subjects: readonly Subject[], listener: (changed: CountedSubject) => void, onGap?: () => void): Promise<() => void>
+  followCounts(listener: (changed: CountedSubject) => void, onGap?: () => void): CountFollowing
   /** Removes everything of a business that is deleted; at most about `limit` keys. Returns how many went; 0 = done. */
   forgetCounts(business: BusinessNumber, limit: number): Promise<number>
   /** How many keys of a business are kept, COUNTED_MAX or more being that; 0 once it is forgotten. What is only in this process's memory does not count. May be slow. */

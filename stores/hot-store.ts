@@ -48,10 +48,16 @@ export type ProgressWrite = {
 }
 
 export type PutOutcome =
-  /** Stored, visible and marked dirty. `record` is the merged result. */
-  | { status: 'written'; record: ProgressRecord; firstOfDay: boolean }
-  /** Something newer is stored (or deleted, or cleared); nothing changed. `record` is what is stored and visible, if any. */
-  | { status: 'stale'; record: ProgressRecord | undefined }
+  /**
+   * Stored, visible and marked dirty. `record` is the merged result. `before` is the previous record, held or base, or a tombstone. It is
+   * undefined if the key was new, or if a decisive report did not need it.
+   */
+  | { status: 'written'; record: ProgressRecord; before: ProgressRecord | undefined; firstOfDay: boolean }
+  /**
+   * A newer report, deletion or clearing is stored; nothing changed. `record` is the stored and visible record, if any. `voidUntil` is the
+   * newest clearing or deletion that covers the key; 0 if there is none. A report above it and above `record` is not stale.
+   */
+  | { status: 'stale'; record: ProgressRecord | undefined; voidUntil: number }
   /** The viewer paused his history; nothing changed. */
   | { status: 'paused' }
   /**

@@ -4,7 +4,7 @@
  *
  * Every adapter passes `test/contracts/log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
  */
-import type { ProgressKey, RewardEvent } from '../core/domain.ts'
+import type { FlushedKey, RewardEvent } from '../core/domain.ts'
 
 /** What flows through a log of its own: keys of progress, keys of marks, plays (`play-log.ts`). */
 export type Stream = 'history' | 'marks' | 'plays'
@@ -12,7 +12,7 @@ export type Stream = 'history' | 'marks' | 'plays'
 export type FlushMessage = {
   region: number
   /** All of this region; each once. */
-  keys: readonly ProgressKey[]
+  keys: readonly FlushedKey[]
 }
 
 export type LogBatch = {

@@ -68,6 +68,8 @@ export type BusinessSize = {
 export type Drift = Subject & { counts: SubjectCounts; rows: Pick<SubjectCounts, 'likes' | 'dislikes'> }
 
 export interface MarkRecords {
+  /** Reads that this process may have in flight: its connections. Absent: the store is in this process and needs no limit. */
+  readonly readsAtOnceMax?: number
   /**
    * One transaction: reads the old rows (both tiers), writes each row that `winsOver` its old one, adds the summed
    * transitions to counts (one update per subject) and to owners' sums, keeps the changes for the outbox, and moves the

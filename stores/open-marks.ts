@@ -33,9 +33,12 @@ import { closeAll, kafkaConnection, loggerOf, type Distributed, type StoreLogger
 export type OpenMarks = {
   /** Of all businesses that have none of their own. */
   marks: MarkStores
-  tenants: ReadonlyMap<BusinessNumber, MarkStores>
+  tenants: ReadonlyMap<BusinessNumber, TenantStores>
   close(): Promise<void>
 }
+
+/** `takesWrites`: false while the embedded stores of the tenant have no room. */
+export type TenantStores = MarkStores & { takesWrites?(): boolean }
 
 /** A window takes at once what waits; see core/window.ts. */
 const WINDOW_KEYS_MAX = 200_000
@@ -52,7 +55,7 @@ export function openEmbeddedMarks(config: Config, clock: Clock, environment: Env
   const { regions, sizeMaxGb } = config.stores
   const tenants = tenantsOf(config).map(({ number, thumbup }) => {
     const own = openEnvironment(thumbup.stores?.data as string, { regions, sizeMaxGb })
-    return { number, own, stores: openIn(own, clock, relay) }
+    return { number, own, stores: { ...openIn(own, clock, relay), takesWrites: () => !own.isFull() } }
   })
   const marks = openIn(environment, clock, relay)
   return {

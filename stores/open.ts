@@ -6,7 +6,7 @@ import type { MarkStores } from '../core/guarded-mark-stores.ts'
 import type { SeenStores } from '../core/guarded-seen-stores.ts'
 import { openDistributedSeen, openEmbeddedSeen } from './open-seen.ts'
 import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
-import { markJournalFolders, openDistributedMarks, openEmbeddedMarks } from './open-marks.ts'
+import { markJournalFolders, openDistributedMarks, openEmbeddedMarks, type TenantStores } from './open-marks.ts'
 import type { Config } from '../core/config.ts'
 import type { HotStore } from './hot-store.ts'
 import type { Journals, JournalView } from './journal.ts'
@@ -31,9 +31,11 @@ export type OpenStores = {
   /** The stores of marks, of all businesses that have none of their own. */
   marks: MarkStores
   /** Those of businesses that have. */
-  tenants: ReadonlyMap<BusinessNumber, MarkStores>
+  tenants: ReadonlyMap<BusinessNumber, TenantStores>
   /** Those of what viewers were served and watched. */
   seen: SeenStores
+  /** False while the embedded stores have no room for writes; reads work. */
+  takesWrites?(): boolean
   /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
   sqlFigures?(): { rows: number; statements: number }
   /** Closes what is open, what was acknowledged first. */
@@ -73,7 +75,10 @@ export function openJournals(config: Config): Journals | undefined {
  * Undefined in the embedded shape, and where nothing is limited.
  */
 export function openCountingStore({ stores, limits }: Config): { client: RedisClient; prefix: string; close(): void } | undefined {
-  if (stores.redis === undefined || Object.keys(limits).length === 0) return undefined
+  const isCounted = [limits.viewer, limits.service, limits.client, limits.address, limits.anonymous].some(
+    (rate) => rate !== undefined && rate !== 'none',
+  )
+  if (stores.redis === undefined || !isCounted) return undefined
   // Nobody's request waits long for being counted: after this the process counts for itself.
   const client = makeClient({ ...stores.redis, commandTimeoutMs: COUNTING_MAX_MS })
   // Without a listener an error would end the process; each call says what is wrong, and counting goes on in memory.
@@ -104,6 +109,7 @@ function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partia
     marks,
     tenants,
     seen,
+    takesWrites: () => !environment.isFull(),
     async close() {
       await closeSeen()
       await closeMarks()

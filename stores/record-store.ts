@@ -11,6 +11,8 @@ export type ProgressRow = { key: ProgressKey; record: ProgressRecord }
 export type SettingsRow = { viewer: ViewerId; settings: ViewerSettings }
 
 export interface RecordStore {
+  /** Reads that this process may have in flight: its connections. Absent: the store is in this process and needs no limit. */
+  readonly readsAtOnceMax?: number
   /** Merges each row into what is stored (`mergeProgress`), so that any repetition and order ends in the same rows. Keys are distinct. */
   putProgress(rows: readonly ProgressRow[]): Promise<void>
   /** Replaces settings whose version is not newer; `clearedAt` never moves back. Viewers are distinct. */

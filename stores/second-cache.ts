@@ -47,7 +47,18 @@ export function withSecondCache(clock: Clock, first: CountCache, second: CountCa
     putLikers: (subject, likers) => put((cache) => cache.putLikers(subject, likers)),
     getOwnerSums: (owners) => read((cache) => cache.getOwnerSums(owners)),
     putOwnerSums: (sums) => put((cache) => cache.putOwnerSums(sums)),
-    followCounts: (subjects, listener, onGap) => read((cache) => cache.followCounts(subjects, listener, onGap)),
+    // Puts go to both caches, so a listener gets most versions twice, which callers accept. One of the two is enough.
+    followCounts(listener, onGap) {
+      const both = [first.followCounts(listener, onGap), second.followCounts(listener, onGap)]
+      return {
+        async add(subjects) {
+          const added = both.map((each) => each.add(subjects))
+          await Promise.any(added).catch(() => added[0])
+        },
+        remove: (subjects) => both.forEach((each) => each.remove(subjects)),
+        stop: () => both.forEach((each) => each.stop()),
+      }
+    },
     async forgetCounts(business, limit) {
       const [one, other] = await Promise.all([first.forgetCounts(business, limit), second.forgetCounts(business, limit)])
       return one + other

@@ -36,6 +36,8 @@ export type FilterWrite = FilterKey & {
 export type QuarantinedFilter = FilterKey & StoredFilter & { reason: string }
 
 export interface SeenRecords {
+  /** Reads that this process may have in flight: its connections. Absent: the store is in this process and needs no limit. */
+  readonly readsAtOnceMax?: number
   /** Multi-get in order. Each as it was at some moment of the call; of many, not all at the same one. Expired ones are there until they are purged. */
   getFilters(keys: readonly FilterKey[]): Promise<(StoredFilter | undefined)[]>
   /** All months of these viewers that are stored, in order of viewers, each by month. */

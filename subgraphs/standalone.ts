@@ -1,163 +1,113 @@
 /**
- * Runs one subgraph alone, on Apollo Server, so that any supergraph can be composed with it. It serves the same schema
- * object that the gateway runs in its process; who asks is found out by the function given, as there. Apollo Server answers
- * GraphQL; Fastify has the socket, so that sizes, broken bodies and the operators' routes are as on the gateway.
+ * Runs the operations of one standalone subgraph on Apollo Server, with traces for routers that ask for them. It serves the same schema
+ * object that the gateway runs in its process.
+ *
+ * Only parsed and checked operations come here (gateway/standalone/). Apollo Server finds their documents in its document store while they
+ * run, so it parses, validates and keeps nothing. Errors leave as resolvers threw them: the transport decides how much a client sees.
  */
-import { ApolloServer, HeaderMap, type ApolloServerPlugin, type HTTPGraphQLRequest } from '@apollo/server'
-import { unwrapResolverError } from '@apollo/server/errors'
+import { ApolloServer, HeaderMap, type ApolloServerPlugin } from '@apollo/server'
+import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/disabled'
 import { ApolloServerPluginInlineTrace } from '@apollo/server/plugin/inlineTrace'
-import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { DocumentNode, GraphQLError, GraphQLSchema } from 'graphql'
-import type { IncomingHttpHeaders } from 'node:http'
-import { Readable } from 'node:stream'
-import { ERRORS, TidemarkError, isTidemarkError, publicMessage } from '../core/errors.ts'
+import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
+import { createHash } from 'node:crypto'
+import { takeEntitiesInTurns } from './entity-turns.ts'
 
-export type StandaloneOptions = {
-  host: string
-  /** 0 picks a free one. */
-  port: number
-  /** In production errors that are nobody's fault but ours say no more than that. */
-  production: boolean
-  /** Refuses operations that cost too much. */
-  judge: (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
-  /** Bytes a request body may have. */
-  bodyBytesMax: number
-  /** Adds what else this address answers: health checks, metrics. */
-  addRoutes?: (app: FastifyInstance) => void
+/** Routers that trace send this header to ask for timings. */
+export const TRACE_HEADER = 'apollo-federation-include-trace'
+
+type Variables = Readonly<Record<string, unknown>>
+
+export type Standalone = {
+  /** `document`: one validated operation. `trace`: the value of the trace header. Rejects only where Apollo Server does. */
+  execute(document: DocumentNode, variables: Variables | undefined, context: object, trace?: string): Promise<ExecutionResult>
+  stop(): Promise<void>
 }
 
-export type Standalone = { url: string; stop(): Promise<void> }
+/** The context of a request in Apollo Server, which copies the context and formats errors for a client of its own. */
+const CARRIED = Symbol('carried')
+type Carried = { errors?: readonly GraphQLError[] }
+type Context = { [CARRIED]?: Carried }
 
-/**
- * `makeContext` makes what a request brings along, from its headers; it rejects where these are wrong. What resolvers note in
- * its `degraded` the client is told.
- */
-export async function startStandalone<Context extends object & { degraded?: ReadonlySet<string> }>(
-  schema: GraphQLSchema,
-  makeContext: (headers: IncomingHttpHeaders) => Promise<Context>,
-  options: StandaloneOptions,
-  onError: (error: unknown) => void,
-): Promise<Standalone> {
+export async function startStandalone(schema: GraphQLSchema): Promise<Standalone> {
+  takeEntitiesInTurns(schema)
+  const documents = makeDocumentsUnderWay()
   const server = new ApolloServer<Context>({
     schema,
     introspection: true,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    // Routers that trace ask for timings by a header; what errors say is masked there. Named here, or it announces itself.
-    plugins: [ApolloServerPluginInlineTrace(), degradedPlugin<Context>(), limitsPlugin<Context>(options.judge)],
-    formatError(formatted, error) {
-      const cause = unwrapResolverError(error)
-      if (isTidemarkError(cause)) {
-        const message = publicMessage(cause)
-        if (message !== cause.message) onError(cause)
-        return { ...formatted, message, extensions: { code: cause.code } }
-      }
-      const code = formatted.extensions?.['code']
-      if (code !== 'INTERNAL_SERVER_ERROR') return formatted
-      onError(cause)
-      const message = options.production ? "internal error, see the server's log" : formatted.message
-      return { ...formatted, message, extensions: { code: 'INTERNAL' } }
-    },
+    persistedQueries: false,
+    documentStore: documents.store,
+    // Both plugins are named here. Otherwise Apollo Server logs the first, and the second wraps every resolver.
+    plugins: [ApolloServerPluginInlineTrace(), ApolloServerPluginCacheControlDisabled(), keepErrors],
   })
   await server.start()
-  const app = Fastify({ bodyLimit: options.bodyBytesMax, logger: false, exposeHeadRoutes: false, forceCloseConnections: 'idle' })
-  app.setErrorHandler((error: FastifyError, _request, reply) => refuse(reply, refusalOf(error, options)))
-  app.setNotFoundHandler((_request, reply) =>
-    refuse(reply, new TidemarkError('BAD_REQUEST', 'there is nothing here: the API is at /'), 404),
-  )
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    // Before GraphQL begins: who may not come in is told so by the status as well.
-    const context = await makeContext(request.headers)
-    const answered = await server.executeHTTPGraphQLRequest({
-      httpGraphQLRequest: requestOf(request),
-      context: () => Promise.resolve(context),
-    })
-    reply.code(answered.status ?? 200).headers(Object.fromEntries(answered.headers))
-    return reply.send(answered.body.kind === 'complete' ? answered.body.string : Readable.from(answered.body.asyncIterator))
-  }
-  for (const url of ['/', '/graphql']) app.all(url, answer)
-  options.addRoutes?.(app)
-  const url = await listen(app, options)
   return {
-    url,
-    async stop() {
-      await app.close()
-      await server.stop()
+    async execute(document, variables, context, trace) {
+      const carried: Carried = {}
+      const headers = new HeaderMap(trace === undefined ? [] : [[TRACE_HEADER, trace]])
+      const { name, release } = documents.begin(document)
+      try {
+        const { body } = await server.executeOperation(
+          { query: name, variables: { ...variables }, http: { method: 'POST', headers, search: '', body: undefined } },
+          { contextValue: { ...context, [CARRIED]: carried } },
+        )
+        if (body.kind !== 'single') throw new Error('Apollo Server answered in parts, although @defer is not supported')
+        const { errors, ...result } = body.singleResult
+        return errors === undefined ? result : { ...result, errors: carried.errors ?? [] }
+      } finally {
+        release()
+      }
     },
+    stop: () => server.stop(),
   }
 }
 
-function requestOf({ method, headers, url, body }: FastifyRequest): HTTPGraphQLRequest {
-  const map = new HeaderMap()
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined) map.set(name, Array.isArray(value) ? value.join(', ') : value)
-  const at = url.indexOf('?')
-  return { method, headers: map, search: at < 0 ? '' : url.slice(at), body }
+const keepErrors: ApolloServerPlugin<Context> = {
+  requestDidStart: ({ contextValue: { [CARRIED]: carried } }) =>
+    Promise.resolve({
+      didEncounterErrors({ errors }) {
+        if (carried !== undefined) carried.errors = errors
+        return Promise.resolve()
+      },
+    }),
 }
 
-/** What is wrong with a request before it is GraphQL, in our words. */
-function refusalOf(error: FastifyError, { bodyBytesMax }: StandaloneOptions): TidemarkError {
-  if (isTidemarkError(error)) return error
-  if (error.statusCode === 413)
-    return new TidemarkError('BODY_TOO_LARGE', `the body is larger than ${bodyBytesMax} bytes: send less at once`)
-  if (error.statusCode === 415) return new TidemarkError('BAD_REQUEST', 'the body is not JSON: send content-type: application/json')
-  if ((error.statusCode ?? 500) < 500)
-    return new TidemarkError('BAD_REQUEST', 'the body is not valid JSON: send a JSON object with "query"')
-  throw error
-}
+/** Apollo Server looks up documents by the hash of their texts. A short name replaces each text. */
+function makeDocumentsUnderWay() {
+  const names = new WeakMap<DocumentNode, { name: string; hash: string }>()
+  const underWay = new Map<string, { document: DocumentNode; requests: number }>()
+  let named = 0
 
-function refuse(reply: FastifyReply, error: TidemarkError, status: number = ERRORS[error.code].status): FastifyReply {
-  const { message, extensions } = error
-  return reply
-    .code(status)
-    .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ errors: [{ message, extensions }] }))
-}
-
-async function listen(app: FastifyInstance, { host, port }: StandaloneOptions): Promise<string> {
-  try {
-    return `${await app.listen({ host, port })}/`
-  } catch (cause) {
-    const sentence = `cannot listen on ${host}:${port} (${(cause as Error).message}): choose another --port or --host`
-    throw new TidemarkError('CONFIG_INVALID', sentence, { cause })
+  function nameOf(document: DocumentNode): { name: string; hash: string } {
+    let known = names.get(document)
+    if (known === undefined) {
+      const name = `operation ${(named += 1)}`
+      known = { name, hash: createHash('sha256').update(name).digest('hex') }
+      names.set(document, known)
+    }
+    return known
   }
-}
 
-/** Representations one call may carry. A gateway sends what one page of a client needs. */
-const REPRESENTATIONS_MAX = 1_000
-
-function limitsPlugin<Context extends object>(judge: StandaloneOptions['judge']): ApolloServerPlugin<Context> {
   return {
-    requestDidStart: () =>
-      Promise.resolve({
-        didResolveOperation({ document, operation, request }) {
-          if (operation?.operation === 'subscription')
-            throw new TidemarkError('BAD_REQUEST', 'this address serves no subscriptions: use the gateway')
-          const [refusal] = judge(document, request.operationName ?? undefined)
-          if (refusal !== undefined) throw refusal
-          for (const value of Object.values(request.variables ?? {})) {
-            if (!Array.isArray(value) || value.length <= REPRESENTATIONS_MAX) continue
-            throw new TidemarkError('IDS_TOO_MANY', `a list of ${value.length} is too long: send at most ${REPRESENTATIONS_MAX} per call`)
-          }
-          return Promise.resolve()
+    begin(document: DocumentNode): { name: string; release(): void } {
+      const { name, hash } = nameOf(document)
+      const entry = underWay.get(hash) ?? { document, requests: 0 }
+      entry.requests += 1
+      underWay.set(hash, entry)
+      return {
+        name,
+        release() {
+          entry.requests -= 1
+          if (entry.requests === 0) underWay.delete(hash)
         },
-      }),
-  }
-}
-
-/** Says in `extensions.degraded` which stores the answer had to do without. */
-function degradedPlugin<Context extends object & { degraded?: ReadonlySet<string> }>(): ApolloServerPlugin<Context> {
-  return {
-    requestDidStart: () =>
-      Promise.resolve({
-        willSendResponse({ contextValue, response }) {
-          const { degraded } = contextValue
-          if (degraded !== undefined && degraded.size > 0 && response.body.kind === 'single') {
-            const result = response.body.singleResult
-            result.extensions = { ...result.extensions, degraded: [...degraded] }
-          }
-          return Promise.resolve()
-        },
-      }),
+      }
+    },
+    store: {
+      // The key is the schema's key, a colon and the hash.
+      get: (key: string) => Promise.resolve(underWay.get(key.slice(key.lastIndexOf(':') + 1))?.document),
+      set: () => Promise.resolve(),
+      delete: () => Promise.resolve(false),
+    },
   }
 }

@@ -9,13 +9,13 @@ import { parse, print, visit } from 'graphql'
 import { makeConfig } from '../../core/config.ts'
 import { composeSupergraph } from '../../gateway/compose.ts'
 import { makePlanner } from '../../gateway/planner.ts'
-import { historySdl } from '../../subgraphs/history/schema.ts'
+import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 
 // A schema can only be printed by the copy of graphql-js that made it: Tidemark's, not the one beside the composer.
 const { printSchema } = createRequire(new URL('../../package.json', import.meta.url))('graphql')
 const read = (path) => readFileSync(new URL(path, import.meta.url), 'utf8')
 const subgraphs = [
-  { name: 'history', url: 'http://history/', sdl: historySdl(makeConfig([]).businesses) },
+  ...ourSubgraphs(makeConfig([])).map((each) => ({ ...each, url: `http://${each.name}/` })),
   { name: 'catalog', url: 'http://catalog/', sdl: read('../../examples/partner-subgraph/schema.graphql') },
 ]
 

@@ -13,7 +13,7 @@ export type AuditedGateway = { url: string; close(): Promise<void> }
 /** As in production but for error messages: those of development say what went wrong. No limits but the body's. */
 export async function startAuditedGateway(supergraph: string, port: number): Promise<AuditedGateway> {
   const subgraphs = remotesOf(supergraph).map((remote) => ({ name: remote.name, transport: remoteTransport(remote) }))
-  const engine = makeEngine(supergraph, subgraphs, { compiledMax: 1_000, tokensMax: 100_000 })
+  const engine = makeEngine(supergraph, subgraphs, { tokensMax: 100_000 })
   const server = makeServer(
     engine,
     { host: '127.0.0.1', port, mode: 'development', bodyBytesMax: 10_485_760, drainMaxMs: 1_000 },

@@ -159,7 +159,7 @@ async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): P
   )
 }
 
-/** What is refused only because so much is asked here at once (`thumbup.recordReadsPerSecondMax`) is asked again. */
+/** An answer that lacks a store which is just back is asked again. */
 async function ask<Data>(gateway: Role, viewer: string, query: string, variables: object): Promise<Data> {
   for (const deadline = Date.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
     const { end }: Call<Data> = await call<Data>(gateway, 'verify', viewer, query, variables)

@@ -76,7 +76,7 @@ async function recordCalls(supergraph: string): Promise<{ calls: Call[]; answer:
   const engine = makeEngine(
     supergraph,
     NAMES.map((name) => ({ name, transport: recording(name) })),
-    { compiledMax: 1, tokensMax: 5_000 },
+    { tokensMax: 5_000 },
   )
   const operation = engine.prepare(QUERY)
   if ('errors' in operation) throw new Error(operation.errors.join('\n'))

@@ -32,7 +32,7 @@ async function startOurs(): Promise<void> {
     const headers = makeSubgraphHeaders(undefined, name)
     return { name, transport: observe(name, remoteTransport({ name, url, dedupe, headers, traceHeaders })) }
   })
-  const engine = makeEngine(supergraph, subgraphs, { compiledMax: 100, tokensMax: 5_000 })
+  const engine = makeEngine(supergraph, subgraphs, { tokensMax: 5_000 })
   const server = makeServer(
     engine,
     { host: '127.0.0.1', port: Number(port), mode: 'production', bodyBytesMax: 1_048_576, drainMaxMs: 0 },

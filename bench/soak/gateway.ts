@@ -5,6 +5,7 @@ import { parse } from 'graphql'
 import { readFileSync } from 'node:fs'
 import { pino } from 'pino'
 import { systemClock } from '../../core/clock.ts'
+import { makeClientMemory } from '../../gateway/memory/client-memory.ts'
 import { GRAPHQL_PATH, makeServer } from '../../gateway/server.ts'
 import { openSupergraph } from '../../gateway/supergraph/open.ts'
 import { remoteTransport } from '../../gateway/transports/remote.ts'
@@ -15,7 +16,7 @@ export type GatewayMessage =
   | { kind: 'state'; hash: string; engines: number; anonymousBytes: number; heapBytes: number }
 
 const SERVER = { host: '127.0.0.1', port: 0, mode: 'production', bodyBytesMax: 1_048_576, drainMaxMs: 0 } as const
-const COMPILED_MAX = 500
+const MEMORY_BYTES_MAX = 16_777_216
 const LINGER_MS = 1_000
 
 const resolvers = {
@@ -31,7 +32,13 @@ async function start(path: string): Promise<void> {
   const ours = { name: 'history', sdl: LOCAL_SDL, schema: buildSubgraphSchema([{ typeDefs: parse(LOCAL_SDL), resolvers }]) }
   const supergraph = await openSupergraph(
     [ours],
-    { path, pollMs: 0, fetchTimeoutMs: 1_000, lingerMs: LINGER_MS, engine: { compiledMax: COMPILED_MAX, tokensMax: 5_000 } },
+    {
+      path,
+      pollMs: 0,
+      fetchTimeoutMs: 1_000,
+      lingerMs: LINGER_MS,
+      engine: { memory: makeClientMemory(MEMORY_BYTES_MAX), tokensMax: 5_000 },
+    },
     { makeRemote: (name, url) => remoteTransport({ name, url }), log, registry, clock: systemClock },
   )
   const server = makeServer(supergraph.engine, SERVER, {

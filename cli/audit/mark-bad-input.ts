@@ -22,7 +22,6 @@ import {
   type MarkInput,
 } from './operations.ts'
 
-const HOUR = 3_600_000
 const UNKNOWN_BUSINESS = 'no-such-business'
 
 type Bad = { id: string; sentence: string; code: string; query: string; variables: Record<string, unknown> }
@@ -98,12 +97,6 @@ const MARKS: readonly BadMark[] = [
   },
   { id: 'mark-id-empty', sentence: 'A mark of an empty id is rejected.', code: 'ID_INVALID', input: () => ({ id: '' }) },
   { id: 'mark-id-long', sentence: 'A mark of an id of 65 bytes is rejected.', code: 'ID_INVALID', input: () => ({ id: 'x'.repeat(65) }) },
-  {
-    id: 'mark-in-the-future',
-    sentence: 'A mark of two days ahead is rejected.',
-    code: 'MARKED_AT_INVALID',
-    input: (audit) => ({ markedAt: Math.round(audit.now() + 48 * HOUR) }),
-  },
   { id: 'mark-time-negative', sentence: 'A mark of before 1970 is rejected.', code: 'MARKED_AT_INVALID', input: () => ({ markedAt: -1 }) },
   {
     id: 'mark-source-long',

@@ -170,6 +170,19 @@ export const markWrites: readonly Check[] = [
     },
   },
   {
+    id: 'mark-ahead-counts-as-now',
+    sentence: 'A mark of a clock that is ahead counts as now: it can be undone at once.',
+    async check(audit) {
+      const { mark, marksOf } = await thumbup(audit)
+      const viewer = await audit.ownViewer()
+      const id = audit.newOid()
+      await mark(viewer, id, 'LIKE', { markedAt: Math.round(audit.now() + 48 * 3_600_000) })
+      expectEqual('the mark of a clock that is ahead', await marksOf(viewer, [id]), ['LIKE'])
+      expectFields('the answer to the undo', await mark(viewer, id, 'NONE'), { outcome: 'ACCEPTED', newMark: 'NONE' })
+      expectEqual('the mark after it', await marksOf(viewer, [id]), ['NONE'])
+    },
+  },
+  {
     id: 'equal-marked-at',
     sentence: 'Of two marks of one moment the one that came later wins.',
     async check(audit) {

@@ -138,6 +138,22 @@ export const order: readonly Check[] = [
     },
   },
   {
+    id: 'ahead-counts-as-now',
+    sentence: 'A report of a clock that is ahead counts as now: neither it nor a clearing after it costs a later report.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ahead = await viewer.report({ oid: '1', position: REAL_POSITION + 1, viewedAt: audit.now() + 48 * HOUR })
+      expectEqual('the outcome of the report of a clock that is ahead', ahead.outcome, 'ACCEPTED')
+      expectThat((ahead.progress?.viewedAt ?? Infinity) < audit.now() + HOUR, 'viewedAt of about now', ahead.progress?.viewedAt)
+      for (const position of [REAL_POSITION + 2, REAL_POSITION + 3]) {
+        expectEqual('the outcome of a report after it', (await viewer.report({ oid: '1', position })).outcome, 'ACCEPTED')
+        expectFields('what is stored', await viewer.lookUp('1'), { position })
+        await viewer.clearHistory()
+        expectEqual('what is stored after a clearing', await viewer.lookUp('1'), null)
+      }
+    },
+  },
+  {
     id: 'stale-says-what-is-stored',
     sentence: 'A report that comes too late is STALE, changes nothing, and is told what is stored.',
     async check(audit) {

@@ -5,24 +5,28 @@
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import { makeLru } from '../lru.ts'
+import { FORM_BYTES } from '../memory/estimates.ts'
+import type { Family } from '../memory/family.ts'
 import type { ReadOperation } from '../operations.ts'
 import { compileError } from '../operations.ts'
-import type { PreparedOperation, RequestContext } from '../prepared.ts'
+import type { PreparedOperation, RequestContext, Variables } from '../prepared.ts'
+import type { Gate } from '../preparing.ts'
 import { clientError } from '../subgraph-errors.ts'
 import { conditionsOf, denialsOf, deniedRoot, deniedTo, type Guards } from './guarded.ts'
 import { isGranted } from './rules.ts'
 
-/** Forms of one operation that are kept besides the whole one. Callers' scopes are few; an issuer may surprise. */
+/** Forms of one operation that are kept besides the complete form. Callers usually have few sets of scopes, but an issuer may use many. */
 const FORMS_MAX = 16
 
 /** One that cannot be compiled is remembered as its errors. */
 type Form = PreparedOperation | (ExecutionResult & { readonly errors: readonly GraphQLError[] })
 
-/** `compile` makes the form for a viewer with these grants. */
+/** `compile` makes the form for a viewer with these grants. Its variants are compiled when it first runs. */
 export function authorize(
   whole: PreparedOperation,
   { operation, fragments }: ReadOperation,
   guards: Guards,
+  family: Family,
   compile: (viewer: Viewer | undefined) => PreparedOperation,
 ): PreparedOperation {
   if (guards.size === 0) return whole
@@ -44,6 +48,7 @@ export function authorize(
     if (form === undefined) {
       form = compileForm(viewer)
       forms.set(grants, form)
+      family.hold('form', FORM_BYTES, 1, () => forms.forget(grants))
     }
     return form
   }
@@ -67,22 +72,22 @@ export function authorize(
   return {
     ...whole,
     denials: (viewer) => denialsOf(viewer, guards),
-    async execute(variables, context) {
+    async execute(variables, context, gate) {
       const form = formFor(context)
-      return 'errors' in form ? form : form.execute(variables, context)
+      return 'errors' in form ? form : form.execute(variables, context, gate)
     },
     ...(whole.executeToJson === undefined
       ? {}
       : {
-          async executeToJson(variables: Parameters<PreparedOperation['execute']>[0], context: RequestContext) {
+          async executeToJson(variables: Variables, context: RequestContext, gate?: Gate) {
             const form = formFor(context)
             if ('errors' in form) return form
-            return (form.executeToJson ?? form.execute)(variables, context)
+            return (form.executeToJson ?? form.execute)(variables, context, gate)
           },
         }),
-    async subscribe(variables, context) {
+    async subscribe(variables, context, gate) {
       const form = formFor(context)
-      return 'errors' in form ? form : form.subscribe(variables, context)
+      return 'errors' in form ? form : form.subscribe(variables, context, gate)
     },
   }
 }

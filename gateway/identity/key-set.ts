@@ -7,7 +7,7 @@
  * gone by then. If its address is down, the keys known go on working: whoever is signed in stays so. Only a process that
  * never got the set can verify nothing, and says IDENTITY_UNAVAILABLE, which is no verdict on the token.
  */
-import { createRemoteJWKSet, errors, type JWTVerifyGetKey } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, type FetchImplementation, type JWTVerifyGetKey } from 'jose'
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 
@@ -21,11 +21,18 @@ export type KeySet = {
 const REFRESH_EVERY_MS = 600_000
 const COOLDOWN_MS = 2_000
 const TIMEOUT_MS = 5_000
+/** A key takes less than 1 KB, or several KB with a certificate chain. */
+const BYTES_MAX = 262_144
 /** After a failure the address is left alone for this long; tokens that need it are answered at once meanwhile. */
 const RETRY_AFTER_MS = 1_000
 
 export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
-  const set = createRemoteJWKSet(new URL(url), { timeoutDuration: TIMEOUT_MS, cooldownDuration: COOLDOWN_MS, cacheMaxAge: Infinity })
+  const set = createRemoteJWKSet(new URL(url), {
+    timeoutDuration: TIMEOUT_MS,
+    cooldownDuration: COOLDOWN_MS,
+    cacheMaxAge: Infinity,
+    [customFetch]: fetchBounded,
+  })
   let askedAt = -Infinity
   let failedAt = -Infinity
   let failure: unknown
@@ -65,6 +72,20 @@ export function makeKeySet(url: string, clock: Clock, log?: KeySetLog): KeySet {
     }
   }
   return { find, refreshEveryMs: REFRESH_EVERY_MS }
+}
+
+/** jose would read an answer of any size into memory. */
+const fetchBounded: FetchImplementation = async (url, options) => {
+  const response = await fetch(url, options)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    // Leaving the loop ends the connection.
+    if (length > BYTES_MAX) throw new Error(`the key set has more than ${BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return new Response(Buffer.concat(chunks), { status: response.status, headers: response.headers })
 }
 
 function unavailable(url: string, cause: unknown): TidemarkError {

@@ -54,7 +54,7 @@ export function makeVerify({ key, algorithms, believeMaxMs }: TrustedKeys, token
     })
     const id = payload.sub
     if (typeof id !== 'string' || typeof payload.exp !== 'number')
-      throw unauthenticated('the token has no subject: "sub" must be the id of the viewer')
+      throw unauthenticated('the token has no string as its subject: "sub" must be the id of the viewer, as a string')
     try {
       checkId(id, 'the subject of the token')
     } catch (error) {

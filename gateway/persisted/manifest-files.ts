@@ -26,8 +26,11 @@ export function readManifestFiles(paths: readonly string[], tokensMax: number): 
 }
 
 export function mistakesOf({ manifests, missing }: ManifestFiles): string[] {
-  const absent = missing.map((path) => `persisted.manifests: ${path} cannot be read: name a file or a folder that is there`)
-  return [...absent, ...[...manifests.values()].flatMap(({ mistakes }) => mistakes)]
+  return [...missing.map(manifestMissing), ...[...manifests.values()].flatMap(({ mistakes }) => mistakes)]
+}
+
+export function manifestMissing(path: string): string {
+  return `persisted.manifests: ${path} cannot be read: name a file or a folder that is there`
 }
 
 /** Differs as soon as any manifest does. */

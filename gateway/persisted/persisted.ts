@@ -18,9 +18,12 @@ import type { Registry } from '@prometheus-io/client'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
-import type { PreparedOperation } from '../engine.ts'
+import type { Engine, PreparedOperation } from '../engine.ts'
 import { graphqlErrorOf, type Log } from '../error-format.ts'
 import type { OperationRequest } from '../front.ts'
+import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
+import type { Gate } from '../preparing.ts'
+import { isPromise } from '../run.ts'
 import { makeLiveSet, type LiveSet } from './live-set.ts'
 import { isSha256, keyOf, sha256 } from './manifest.ts'
 import { makePersistedMetrics } from './metrics.ts'
@@ -34,7 +37,7 @@ export type Outcome = PreparedOperation | { readonly errors: readonly GraphQLErr
 
 export type Persisted = {
   /** Errors come back, never thrown. */
-  prepare(request: OperationRequest, client: string | undefined): Outcome
+  prepare(request: OperationRequest, client: string | undefined, gate: Gate): Outcome | Promise<Outcome>
   /** Answers may depend on the name of the client. */
   readonly varyOnClient: boolean
   close(): Promise<void>
@@ -46,16 +49,22 @@ export type PersistedOptions = Config['persisted'] & {
 }
 
 const REGISTERED_LENGTH_MAX = 65_536
-const REGISTERED_BYTES_MAX = 33_554_432
 const WRITE_EVERY_MS = 5_000
 
 /** Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
-export function makePersisted(engine: Preparing, options: PersistedOptions, log: Log, registry: Registry, clock: Clock): Persisted {
+export function makePersisted(
+  engine: Preparing & Pick<Engine, 'prepareFor'>,
+  options: PersistedOptions,
+  log: Log,
+  registry: Registry,
+  clock: Clock,
+  memory: ClientMemory = makeClientMemory(),
+): Persisted {
   const { manifests: paths, tokensMax, watchEveryMs } = options
   const metrics = makePersistedMetrics(registry)
   const modeOf = makeModeOf(options)
-  const registered = makeRegistered(options.registeredMax, REGISTERED_BYTES_MAX)
-  const recorder = makeRecorder(clock, log, metrics.recorded, {
+  const registered = makeRegistered(memory)
+  const recorder = makeRecorder(clock, log, memory, metrics.recorded, {
     file: options.report,
     countMax: options.reportMax,
     writeEveryMs: WRITE_EVERY_MS,
@@ -63,23 +72,23 @@ export function makePersisted(engine: Preparing, options: PersistedOptions, log:
 
   const live = makeLiveSet(engine, { manifests: paths, tokensMax, watchEveryMs }, log, metrics, clock)
 
-  function prepare(request: OperationRequest, client: string | undefined): Outcome {
+  function prepare(request: OperationRequest, client: string | undefined, gate: Gate): Outcome | Promise<Outcome> {
     try {
-      return find(request, client)
+      return find(request, client, gate)
     } catch (error) {
       if (!isTidemarkError(error)) throw error
       return { errors: [graphqlErrorOf(error)] }
     }
   }
 
-  function find(request: OperationRequest, client: string | undefined): Outcome {
+  function find(request: OperationRequest, client: string | undefined, gate: Gate): Outcome | Promise<Outcome> {
     const { query, operationName } = request
     const mode = modeOf(client)
-    if (mode === 'off' && query !== undefined && query !== '') return engine.prepare(query, operationName)
+    if (mode === 'off' && query !== undefined && query !== '') return engine.prepareFor(gate, query, operationName)
     const called = requestIdOf(request)
     if (called === undefined) {
       if (query === undefined) throw new TidemarkError('BAD_REQUEST', '"query" is missing: send the text of the operation, or its id')
-      return byText(query, request, client, mode)
+      return byText(query, request, client, mode, gate)
     }
     if (mode === 'off') throw notSupported(called)
     // Over WebSocket a query must be there; an empty one says nothing.
@@ -88,35 +97,41 @@ export function makePersisted(engine: Preparing, options: PersistedOptions, log:
     if (text !== undefined) checkText(called, text, entry)
     if (entry !== undefined) {
       metrics.count('manifest')
-      return ofPinned(entry, operationName)
+      return ofPinned(entry, operationName, gate)
     }
     if (mode === 'enforce') throw refused(`the id ${called.id} is in no manifest`)
-    if (text !== undefined) return register(called, text, request, client, mode)
+    if (text !== undefined) return register(called, text, request, client, mode, gate)
     const known = registered.get(called.id)
     if (known === undefined) throw notFound(called)
     metrics.count('registered')
-    return byText(known, request, client, mode)
+    return byText(known, request, client, mode, gate)
   }
 
-  function byText(text: string, { operationName }: OperationRequest, client: string | undefined, mode: PersistedMode) {
+  function byText(
+    text: string,
+    { operationName }: OperationRequest,
+    client: string | undefined,
+    mode: PersistedMode,
+    gate: Gate,
+  ): Outcome | Promise<Outcome> {
     const entry = live.set().byText(text, client)
     if (entry !== undefined) {
       metrics.count('manifest')
-      return ofPinned(entry, operationName)
+      return ofPinned(entry, operationName, gate)
     }
     if (mode === 'enforce') throw refused('this text is in no manifest')
-    const prepared = engine.prepare(text, operationName)
-    if (mode === 'report' && !('errors' in prepared)) {
-      metrics.count('unknown')
-      const { kind: type, name } = prepared
-      recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), keyOf(text, client))
-    }
-    return prepared
+    const prepared = engine.prepareFor(gate, text, operationName)
+    return mode === 'report' ? after(prepared, ({ kind, name }) => noteUnknown(text, kind, name, client)) : prepared
   }
 
-  function ofPinned({ body, prepared }: Pinned, operationName: string | undefined): Outcome {
+  function noteUnknown(text: string, type: string, name: string | undefined, client: string | undefined): void {
+    metrics.count('unknown')
+    recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), keyOf(text, client))
+  }
+
+  function ofPinned({ body, prepared }: Pinned, operationName: string | undefined, gate: Gate): Outcome | Promise<Outcome> {
     // The engine says best what is wrong with a name that the text does not have.
-    return prepared.get(operationName) ?? engine.prepare(body, operationName)
+    return prepared.get(operationName) ?? engine.prepareFor(gate, body, operationName)
   }
 
   /** An id and a text must belong together, or one client could put words in the mouth of another. */
@@ -131,10 +146,17 @@ export function makePersisted(engine: Preparing, options: PersistedOptions, log:
     throw coded('BAD_REQUEST', `the id ${called.id} is no SHA-256, so it cannot be registered: send the text without an id`)
   }
 
-  function register({ id }: RequestId, text: string, request: OperationRequest, client: string | undefined, mode: 'apq' | 'report') {
-    const prepared = byText(text, request, client, mode)
-    if (!('errors' in prepared) && text.length <= REGISTERED_LENGTH_MAX) registered.set(id, text)
-    return prepared
+  function register(
+    { id }: RequestId,
+    text: string,
+    request: OperationRequest,
+    client: string | undefined,
+    mode: 'apq' | 'report',
+    gate: Gate,
+  ): Outcome | Promise<Outcome> {
+    return after(byText(text, request, client, mode, gate), () => {
+      if (text.length <= REGISTERED_LENGTH_MAX) registered.set(id, text)
+    })
   }
 
   function notFound(called: RequestId): TidemarkError {
@@ -165,6 +187,13 @@ export function makePersisted(engine: Preparing, options: PersistedOptions, log:
       await recorder.close()
     },
   }
+}
+
+/** Runs a further step once an operation is prepared. */
+function after(outcome: Outcome | Promise<Outcome>, more: (prepared: PreparedOperation) => void): Outcome | Promise<Outcome> {
+  if (isPromise(outcome)) return outcome.then((known) => after(known, more))
+  if (!('errors' in outcome)) more(outcome)
+  return outcome
 }
 
 function coded(code: ErrorCode, message: string): TidemarkError {

@@ -7,7 +7,7 @@ import type { Engine, PreparedOperation } from '../engine.ts'
 import { withCause } from '../operations.ts'
 import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
 
-export type Preparing = Pick<Engine, 'prepare'>
+export type Preparing = Pick<Engine, 'pin'>
 type Outcome = PreparedOperation | { readonly errors: readonly GraphQLError[] }
 
 export type Pinned = {
@@ -43,7 +43,7 @@ export function mergeOperations(manifests: Iterable<Manifest>): { operations: Ma
 export function prepareOne(engine: Preparing, { body, names }: ManifestOperation): Pinned {
   const prepared = new Map<string | undefined, Outcome>()
   for (const name of names) {
-    const outcome = engine.prepare(body, names.length === 1 ? undefined : name)
+    const outcome = engine.pin(body, names.length === 1 ? undefined : name)
     prepared.set(name, outcome)
     if (names.length === 1) prepared.set(undefined, outcome)
   }

@@ -10,6 +10,8 @@ import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../error-format.ts'
+import type { ClientMemory, Holding } from '../memory/client-memory.ts'
+import { textBytes } from '../memory/estimates.ts'
 import { APOLLO_FORMAT, keyOf } from './manifest.ts'
 
 export type Unknown = {
@@ -48,6 +50,8 @@ type Line = {
 
 const BODY_LENGTH_MAX = 65_536
 const LENGTH_MAX = 16_777_216
+/** Operators wait for these texts, so they stay longer than an operation that was sent once. */
+const COST_MS = 10
 const CLOSING_ROUNDS = 5
 const CLOSING_PAUSE_MS = 50
 /** A lock older than this belongs to a process that died. */
@@ -56,12 +60,14 @@ const LOCK_MAX_MS = 10_000
 export function makeRecorder(
   clock: Clock,
   log: Log,
+  memory: ClientMemory,
   onChange: (count: number, dropped: number) => void,
   options: RecorderOptions,
 ): Recorder {
   const { file, countMax, writeEveryMs } = options
   const noted = new Map<string, Noted>()
   const unwritten = new Map<string, Noted>()
+  const holdings = new Map<string, Holding>()
   let length = 0
   let dropped = 0
   let timer: Timer | undefined
@@ -71,6 +77,7 @@ export function makeRecorder(
     const now = clock.now()
     const known = noted.get(key)
     if (known !== undefined) {
+      holdings.get(key)?.touch()
       known.count++
       known.lastSeen = now
       addUnwritten(key, known, 1, now)
@@ -83,7 +90,19 @@ export function makeRecorder(
       length += unknown.body.length
       noted.set(key, { ...unknown, count: 1, firstSeen: now, lastSeen: now })
       addUnwritten(key, unknown, 1, now)
+      // The key has the text as well, and so has the queue of unwritten texts.
+      const holding = memory.hold('recorded', textBytes(unknown.body) * 2, COST_MS, () => forget(key))
+      if (noted.has(key)) holdings.set(key, holding)
     }
+    onChange(noted.size, dropped)
+  }
+
+  /** Texts in the file stay there. Unwritten texts are lost, and the log says so. */
+  function forget(key: string): void {
+    length -= noted.get(key)?.body.length ?? 0
+    noted.delete(key)
+    holdings.delete(key)
+    if (file === undefined || unwritten.delete(key)) dropped++
     onChange(noted.size, dropped)
   }
 

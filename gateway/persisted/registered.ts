@@ -1,46 +1,37 @@
 /**
- * Texts that clients registered themselves (automatic persisted queries), by the SHA-256 that was checked when they came.
- * One store per process: a client whose id another process knows is told so and sends the text once more. Bounded by
- * count and by bytes; what was not asked for the longest time goes first.
+ * Texts that clients registered themselves (automatic persisted queries), by their SHA-256, which was checked on arrival. Each process has
+ * its own store: if it does not know an id, the client sends the text once more. Texts stay as long as the memory of clients has room for
+ * them.
  */
+import type { ClientMemory, Holding } from '../memory/client-memory.ts'
+import { textBytes } from '../memory/estimates.ts'
+import { NOTHING_HELD } from '../memory/family.ts'
+
 export type Registered = {
   get(id: string): string | undefined
   set(id: string, text: string): void
   readonly size: number
 }
 
-export function makeRegistered(countMax: number, bytesMax: number): Registered {
-  const texts = new Map<string, string>()
-  let bytes = 0
-  function remove(id: string): void {
-    bytes -= bytesOf(texts.get(id))
-    texts.delete(id)
-  }
+/** The cost of sending a text again. */
+const COST_MS = 1
+
+export function makeRegistered(memory: ClientMemory): Registered {
+  const texts = new Map<string, { text: string; holding: Holding }>()
   return {
     get(id) {
-      const text = texts.get(id)
-      if (text === undefined) return undefined
-      texts.delete(id)
-      texts.set(id, text)
-      return text
+      const known = texts.get(id)
+      known?.holding.touch()
+      return known?.text
     },
     set(id, text) {
-      remove(id)
-      if (bytesOf(text) > bytesMax) return
-      texts.set(id, text)
-      bytes += bytesOf(text)
-      for (const oldest of texts.keys()) {
-        if (texts.size <= countMax && bytes <= bytesMax) break
-        remove(oldest)
-      }
+      if (texts.has(id)) return
+      const entry = { text, holding: NOTHING_HELD }
+      texts.set(id, entry)
+      entry.holding = memory.hold('registered', textBytes(text) + textBytes(id), COST_MS, () => texts.delete(id))
     },
     get size() {
       return texts.size
     },
   }
-}
-
-/** What V8 takes for it at most: two bytes a character, and some for the entry. */
-function bytesOf(text: string | undefined): number {
-  return text === undefined ? 0 : text.length * 2 + 200
 }

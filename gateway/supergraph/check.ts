@@ -8,6 +8,7 @@ import type { SubgraphSdl } from '../compose.ts'
 import { readCostRules, type CostRules } from '../cost-rules.ts'
 import { compileCost } from '../operation-cost.ts'
 import { readOperation, withCause, type Judge } from '../operations.ts'
+import { runNow } from '../preparing.ts'
 import { makeDataKeys, splitOperation } from '../plan-document.ts'
 import { makePlanner, type Planner } from '../planner.ts'
 import { findChanges, type Change } from './changes.ts'
@@ -67,12 +68,17 @@ export function checkSupergraph(input: CheckInput): CheckReport {
     subgraphs: loaded.placements,
     changes,
     operations: reports,
-    warnings: lintSubgraphs(input.subgraphs),
+    warnings: [...lintSubgraphs(input.subgraphs), ...lacksOf(loaded)],
   }
 }
 
+/** This is a warning only: a deployment may serve a part of its configuration on purpose. */
+export function lacksOf({ lacks }: LoadedSupergraph): Warning[] {
+  return lacks.map((sentence) => ({ rule: 'supergraph-lacks-ours', subgraph: '', place: '', sentence }))
+}
+
 function checkOperation(planner: Planner, costRules: CostRules, { name, text, file }: KnownOperation, input: CheckInput): OperationReport {
-  const read = readOperation(planner.schema, text, undefined, input)
+  const read = runNow(readOperation(planner.schema, text, undefined, input))
   if ('errors' in read) return { name, file, problems: read.errors.map(({ message }) => message), cost: null }
   try {
     // Nobody knows the variables here: lists have the lengths of defaults, or those assumed.

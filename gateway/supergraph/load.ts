@@ -14,21 +14,35 @@ export type Placement = { readonly name: string; readonly url: string | undefine
 
 export type LoadedSupergraph = {
   readonly sdl: string
-  /** The first 16 hexadecimal digits of the SHA-256 of the SDL. */
+  /** The first 16 hexadecimal digits of the SHA-256 of the SDL, without the final line break of a file. */
   readonly hash: string
   readonly placements: readonly Placement[]
+  /**
+   * One sentence per configured subgraph of Tidemark with fields missing from the supergraph. Only a precomposed supergraph can lack
+   * fields.
+   */
+  readonly lacks: readonly string[]
 }
 
 /** Throws CONFIG_INVALID: it does not compose, or it is not a supergraph of ours. */
 export function loadSupergraph({ content }: Gathered, ours: readonly SubgraphSdl[]): LoadedSupergraph {
-  const sdl = 'supergraph' in content ? content.supergraph : composeSupergraph(content.subgraphs)
-  const placements = 'supergraph' in content ? readPlacements(sdl, ours) : content.subgraphs.map(({ name, url }) => ({ name, url }))
-  return { sdl, hash: createHash('sha256').update(sdl).digest('hex').slice(0, 16), placements }
-}
-
-function readPlacements(sdl: string, ours: readonly SubgraphSdl[]): Placement[] {
+  if ('subgraphs' in content) {
+    const sdl = composeSupergraph(content.subgraphs)
+    return { sdl, hash: hashOf(sdl), placements: content.subgraphs.map(({ name, url }) => ({ name, url })), lacks: [] }
+  }
+  const { supergraph: sdl } = content
   const document = parseSupergraph(sdl)
   const graphs = readGraphs(document)
+  return { sdl, hash: hashOf(sdl), placements: placementsOf(document, graphs, ours), lacks: findLacks(document, graphs, ours) }
+}
+
+function hashOf(sdl: string): string {
+  return createHash('sha256').update(sdl.trimEnd()).digest('hex').slice(0, 16)
+}
+
+type Graph = { readonly id: string; readonly name: string; readonly url: string | undefined }
+
+function placementsOf(document: DocumentNode, graphs: readonly Graph[], ours: readonly SubgraphSdl[]): Placement[] {
   for (const { id, name, url } of graphs) {
     const own = ours.find((each) => each.name === name)
     if (own === undefined && url === undefined) {
@@ -48,7 +62,7 @@ function parseSupergraph(sdl: string): DocumentNode {
 }
 
 /** `enum join__Graph { HISTORY @join__graph(name: "history", url: "…") }` */
-function readGraphs({ definitions }: DocumentNode): { id: string; name: string; url: string | undefined }[] {
+function readGraphs({ definitions }: DocumentNode): Graph[] {
   const graphs = definitions.find((definition) => definition.kind === Kind.ENUM_TYPE_DEFINITION && definition.name.value === 'join__Graph')
   const values = graphs?.kind === Kind.ENUM_TYPE_DEFINITION ? (graphs.values ?? []) : []
   return values.map((value) => {
@@ -75,6 +89,19 @@ function refuseStale({ definitions }: DocumentNode, graph: string, own: Subgraph
       )
     }
   }
+}
+
+/** The supergraph may be older than a configured business or subgraph. Its fields would then be missing without any notice. */
+function findLacks(document: DocumentNode, graphs: readonly Graph[], ours: readonly SubgraphSdl[]): string[] {
+  const known = fieldsOf(document)
+  return ours.flatMap(({ name, sdl }) => {
+    if (!graphs.some((each) => each.name === name))
+      return [`the supergraph has no subgraph "${name}", which is configured: compose it again`]
+    const missing = [...fieldsOf(parseSdl(name, sdl))].filter((field) => !known.has(field))
+    if (missing.length === 0) return []
+    const others = missing.length === 1 ? '' : ` and ${missing.length - 1} more fields`
+    return [`the supergraph lacks ${missing[0]}${others} of the subgraph "${name}", which are configured: compose it again`]
+  })
 }
 
 function graphsOf(directives: readonly ConstDirectiveNode[] | undefined, name: string): string[] {

@@ -61,12 +61,17 @@ export async function openSupergraph(
 ): Promise<Supergraph> {
   const { clock, log, observe = (_, transport) => transport } = parts
   const sdls = ours.map(({ name, sdl }) => ({ name, sdl }))
-  const locals = new Map(ours.map(({ name, schema }) => [name, observe(name, localTransport(schema))]))
+  const locals = new Map(ours.map(({ name, schema }) => [name, observe(name, localTransport(schema, options.engine))]))
   const remotes = makeRemotes(makeRemote, (err) => log.warn({ err }, 'connections to a subgraph did not close cleanly'))
 
   function makeRemote(name: string, url: string): ClosableTransport {
     const remote = parts.makeRemote(name, url)
     return { ...observe(name, remote), close: () => remote.close() }
+  }
+
+  function serveNow({ hash, lacks }: LoadedSupergraph): void {
+    metrics.serve(hash)
+    for (const sentence of lacks) log.warn({ hash }, sentence)
   }
 
   function build(gathered: Gathered): { loaded: LoadedSupergraph; candidate: Candidate } {
@@ -96,7 +101,7 @@ export async function openSupergraph(
   const checks = new Set<Check>()
   const listeners = new Set<() => void>()
   let current = loaded
-  metrics.serve(loaded.hash)
+  serveNow(loaded)
   const reloader =
     options.path === undefined
       ? undefined
@@ -110,7 +115,7 @@ export async function openSupergraph(
             log,
             swapped(next) {
               current = next
-              metrics.serve(next.hash)
+              serveNow(next)
               for (const listener of listeners) listener()
             },
           },

@@ -73,13 +73,19 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    const reason = (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : `cannot be read (${(cause as Error).message})`
-    throw invalid(`the supergraph ${path} ${reason}: correct server.supergraph or --supergraph`, cause)
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw invalid(supergraphMissing(path), cause)
+    throw invalid(`the supergraph ${path} cannot be read (${(cause as Error).message}): ${CORRECT_IT}`, cause)
   }
 }
 
+const CORRECT_IT = 'correct server.supergraph or --supergraph'
+
+export function supergraphMissing(path: string): string {
+  return `the supergraph ${path} does not exist: ${CORRECT_IT}`
+}
+
 /** Every composed supergraph declares the enum of its subgraphs. */
-function isComposed(text: string): boolean {
+export function isComposed(text: string): boolean {
   return /^\s*enum\s+join__Graph\b/m.test(text)
 }
 
@@ -92,7 +98,9 @@ function parseYaml(path: string, text: string): unknown {
   }
   const value: unknown = document.toJS()
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(`${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see "Partners" in README.md`)
+    throw invalid(
+      `${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see "Partners" in gateway/README.md`,
+    )
   }
   return value
 }
@@ -117,7 +125,7 @@ function describe(path: string, issue: z.ZodIssue): string[] {
       const place = [...issue.path, key].join('.')
       return key === 'graphref' || key === 'subgraph'
         ? `${path}: ${place} fetches a schema from a registry, which Tidemark does not: use file, subgraph_url or sdl`
-        : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see "Partners" in README.md for the names`
+        : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see "Partners" in gateway/README.md for the names`
     })
   }
   return [`${path}: ${issue.path.join('.') || 'the file'}: ${issue.message === 'Required' ? 'this key is missing' : issue.message}`]

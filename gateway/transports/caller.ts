@@ -15,6 +15,7 @@ import { openEventStream } from './event-stream.ts'
 import { CallFailure, post, textOf } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
 import type { Read } from './remembered.ts'
+import type { ClientMemory } from '../memory/client-memory.ts'
 import { makeRemembered, ownResult } from './remembered.ts'
 import { makeSubgraphBreaker } from './subgraph-breaker.ts'
 import type { FetchOperation, FetchResult } from './transport.ts'
@@ -41,6 +42,7 @@ export type CallerOptions = {
   readonly failuresMax: number
   readonly checkEveryMs: number
   readonly report?: (call: CallReport) => void
+  readonly memory: ClientMemory
   readonly clock: Clock
   readonly random: Random
 }
@@ -62,10 +64,15 @@ const RETRIED_STATUS: ReadonlySet<number> = new Set([502, 503, 504])
 export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCall, options: CallerOptions): Caller {
   const { name, clock, random, timeoutMs } = options
   const bounds = { timeoutMs, bytesMax: options.bodyBytesMax }
-  const remembered = makeRemembered()
+  const remembered = makeRemembered(options.memory)
   const breaker = makeSubgraphBreaker(clock, check, options)
 
-  return { send, open, isDown: () => breaker.isOpen, stop: breaker.stop }
+  return { send, open, isDown: () => breaker.isOpen, stop }
+
+  function stop(): void {
+    breaker.stop()
+    remembered.clear()
+  }
 
   async function check(): Promise<void> {
     if (saysDown(await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')

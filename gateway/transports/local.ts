@@ -1,68 +1,110 @@
 /**
- * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`, each fetch compiled once by
- * graphql-jit. What jit cannot do is left to graphql-js, fetch by fetch:
+ * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. graphql-jit compiles each fetch that runs
+ * often. graphql-js runs the fetches that jit does not support:
  *
- * - it names resolvers by type and field run together, so `A.bC` and `Ab.C` would share one;
- * - it does not wait for types that are resolved asynchronously;
- * - it hands the variables instead of the arguments to `subscribe`: the source of a subscription is always opened by
- *   graphql-js, only its events are run by jit.
+ * - jit names resolvers by type and field run together, so `A.bC` and `Ab.C` would share one;
+ * - jit does not wait for types that are resolved asynchronously;
+ * - jit passes the variables instead of the arguments to `subscribe`. graphql-js therefore always opens the source of a subscription, and
+ *   jit runs only its events.
  *
- * As everywhere with jit, a field without a resolver is read, not called and not awaited.
+ * With jit, a field without a resolver is read: it is not called and not awaited.
  */
 import { createSourceEventStream, execute, isAbstractType, isObjectType } from 'graphql'
 import type { DocumentNode, GraphQLSchema } from 'graphql'
 import { compileQuery, isCompiledQuery } from 'graphql-jit'
-import { makeLru } from '../lru.ts'
+import type { ClientMemory, Holding } from '../memory/client-memory.ts'
+import { compileCostMs, countNodes, jitBytes } from '../memory/estimates.ts'
+import { NOTHING_HELD } from '../memory/family.ts'
 import { makeEntitySchema } from './entity-schema.ts'
-import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
+import { makeSharedFetches, type SharedFetch } from './shared-fetches.ts'
+import type { FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
 
-/** Compiled fetches kept for operations that share them; those in use are kept by their operations anyway. */
-const FETCHES_MAX = 1_000
+/** graphql-jit compiles a fetch after this many runs, plus one run per this many characters of its text. */
+const RUNS_MIN = 2
+const CHARACTERS_PER_RUN = 500
 
 type Execute = (root: unknown, context: object, variables: FetchVariables) => FetchResult | Promise<FetchResult>
 
-export function localTransport(schema: GraphQLSchema): Transport {
+/** The compiled code of a fetch, if any. */
+type Code = { execute: Execute | undefined; holding: Holding; runs: number }
+
+export type LocalOptions = {
+  /**
+   * Keeps the code of fetches that run often; graphql-js runs the others. Compiling takes most of the time and memory of preparing, and
+   * most texts of a client that varies its texts run once. Absent: every fetch is compiled at once.
+   */
+  readonly memory?: ClientMemory
+}
+
+export function localTransport(schema: GraphQLSchema, { memory }: LocalOptions = {}): Transport {
   const entities = makeEntitySchema(schema)
   const byJit = isFitForJit(schema)
-  const fetches = makeLru<CompiledFetch>(FETCHES_MAX)
-  const compile = (operation: FetchOperation): CompiledFetch => {
+  const shared = makeSharedFetches()
+
+  function compile(operation: FetchOperation): SharedFetch {
     const { document } = operation
     const lists = entities?.rewrite(document)
     if (entities !== undefined && lists !== undefined) {
-      const run = compileExecute(entities.schema, lists.document, byJit)
-      return { run: (variables, context) => run(rootOf(lists.lists, variables), context, variables), subscribe: noSubscription }
+      const { run, release } = compileExecute(entities.schema, lists.document, operation.text.length)
+      return {
+        fetch: { run: (variables, context) => run(rootOf(lists.lists, variables), context, variables), subscribe: noSubscription },
+        release,
+      }
     }
-    const run = compileExecute(schema, document, byJit)
+    const { run, release } = compileExecute(schema, document, operation.text.length)
     return {
-      run: (variables, context) => run(undefined, context, variables),
-      subscribe:
-        operation.kind === 'subscription'
-          ? (variables, context) => subscribeLocal(schema, document, run, variables, context)
-          : noSubscription,
+      fetch: {
+        run: (variables, context) => run(undefined, context, variables),
+        subscribe:
+          operation.kind === 'subscription'
+            ? (variables, context) => subscribeLocal(schema, document, run, variables, context)
+            : noSubscription,
+      },
+      release,
     }
   }
+
+  function compileExecute(own: GraphQLSchema, document: DocumentNode, characters: number): { run: Execute; release: () => void } {
+    const interpret: Execute = (rootValue, contextValue, variableValues) =>
+      execute({ schema: own, document, rootValue, contextValue, variableValues })
+    if (!byJit) return { run: interpret, release() {} }
+    if (memory === undefined) return { run: compileOrUndefined(own, document) ?? interpret, release() {} }
+    return compileLater(own, document, characters, interpret, memory)
+  }
+
   return {
     remote: false,
-    compile(operation) {
-      const known = fetches.get(operation.text)
-      if (known !== undefined) return known
-      const fetch = compile(operation)
-      fetches.set(operation.text, fetch)
-      return fetch
-    },
+    compile: (operation) => shared(operation.text, () => compile(operation)),
   }
+}
+
+function compileLater(schema: GraphQLSchema, document: DocumentNode, characters: number, interpret: Execute, memory: ClientMemory) {
+  const code: Code = { execute: undefined, holding: NOTHING_HELD, runs: 0 }
+  const runsMin = RUNS_MIN + characters / CHARACTERS_PER_RUN
+  const evicted = () => {
+    code.execute = undefined
+    code.runs = 0
+  }
+  const run: Execute = (root, context, variables) => {
+    if (code.execute !== undefined) {
+      code.holding.touch()
+      return code.execute(root, context, variables)
+    }
+    code.runs += 1
+    if (code.runs > runsMin) {
+      code.execute = compileOrUndefined(schema, document) ?? interpret
+      const bytes = jitBytes(countNodes(document))
+      code.holding = memory.hold('fetch', bytes, compileCostMs(bytes), evicted)
+    }
+    return (code.execute ?? interpret)(root, context, variables)
+  }
+  return { run, release: () => code.holding.release() }
 }
 
 function rootOf(lists: readonly { key: string; variable: string }[], variables: FetchVariables): Record<string, unknown> {
   const root: Record<string, unknown> = {}
   for (const { key, variable } of lists) root[key] = variables[variable]
   return root
-}
-
-function compileExecute(schema: GraphQLSchema, document: DocumentNode, byJit: boolean): Execute {
-  const compiled = byJit ? compileOrUndefined(schema, document) : undefined
-  if (compiled !== undefined) return compiled
-  return (rootValue, contextValue, variableValues) => execute({ schema, document, rootValue, contextValue, variableValues })
 }
 
 function compileOrUndefined(schema: GraphQLSchema, document: DocumentNode): Execute | undefined {

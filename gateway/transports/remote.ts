@@ -21,12 +21,13 @@ import type { Clock } from '../../core/clock.ts'
 import { systemClock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
 import { systemRandom } from '../../core/random.ts'
-import { makeLru } from '../lru.ts'
+import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { isPromise } from '../run.ts'
 import { makeCaller } from './caller.ts'
 import type { CallReport } from './caller.ts'
 import type { Read } from './remembered.ts'
 import { ownResult } from './remembered.ts'
+import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSharing } from './sharing.ts'
 import type { CompiledFetch, FetchOperation, FetchVariables, Transport } from './transport.ts'
 
@@ -61,6 +62,8 @@ export type RemoteOptions = {
   checkEveryMs?: number
   /** Told of every call when it ends; must not throw. */
   report?: (call: CallReport) => void
+  /** The memory for remembered answers. Default: a separate memory of the default size. */
+  memory?: ClientMemory
   clock?: Clock
   random?: Random
 }
@@ -89,11 +92,10 @@ export const REMOTE_DEFAULTS = {
 } as const
 
 const ACCEPT = 'application/graphql-response+json, application/json'
-const FETCHES_MAX = 1_000
 const NO_HEADERS: Headers = Object.freeze({})
 
 export function remoteTransport(given: RemoteOptions): RemoteTransport {
-  const options = { ...REMOTE_DEFAULTS, clock: systemClock, random: systemRandom, ...given }
+  const options = { ...REMOTE_DEFAULTS, clock: systemClock, random: systemRandom, memory: given.memory ?? makeClientMemory(), ...given }
   const url = new URL(options.url)
   const path = url.pathname + url.search
   // The calls have bounds of their own; only a connection that is not made in time leaves room for another try.
@@ -103,7 +105,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
   const probe = { path, headers: headersOf(ACCEPT, []), body: '{"query":"{ __typename }"}', idempotent: true }
   const caller = makeCaller(pool, streams, probe, options)
   const sharing = makeSharing()
-  const fetches = makeLru<CompiledFetch>(FETCHES_MAX)
+  const shared = makeSharedFetches()
   let joined = 0
   let closed: Promise<void> | undefined
 
@@ -148,12 +150,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
   return {
     remote: true,
     compile(operation) {
-      const key = `${operation.kind} ${operation.name ?? ''} ${operation.text}`
-      const known = fetches.get(key)
-      if (known !== undefined) return known
-      const fetch = compile(operation)
-      fetches.set(key, fetch)
-      return fetch
+      return shared(`${operation.kind} ${operation.name ?? ''} ${operation.text}`, () => ({ fetch: compile(operation) }))
     },
     joined: () => joined,
     isDown: caller.isDown,

@@ -3,10 +3,12 @@
  * The protocol does not tell the version of a broker in a form that kafkajs reads, so it is not judged.
  */
 import type { Admin } from 'kafkajs'
+import type { StoreFindingName } from '../../core/store-findings.ts'
 import { type KafkaConnection, type KafkaLogger, bounded, makeClient } from './client.ts'
 import { type TopicSettings, eventTopicNames, inspectTopics, topicNames } from './topics.ts'
 
 export type KafkaFinding = {
+  name: StoreFindingName
   /** `wrong`: it fails or loses data. `doubtful`: it may, under some circumstance. */
   level: 'wrong' | 'doubtful'
   sentence: string
@@ -16,7 +18,7 @@ export type KafkaFinding = {
 export async function examineKafka(connection: KafkaConnection, settings: TopicSettings, logger: KafkaLogger): Promise<KafkaFinding[]> {
   const wrong = await inspectTopics(connection, settings, logger)
   const copies = await inspectCopies(connection, settings, logger)
-  return [...wrong.map((sentence) => ({ level: 'wrong' as const, sentence })), ...copies]
+  return [...wrong.map((sentence) => ({ level: 'wrong' as const, name: 'kafka-topic' as const, sentence })), ...copies]
 }
 
 const COPIES_MAX_MS = 15_000
@@ -57,17 +59,22 @@ async function readCopies(admin: Admin, topic: string): Promise<Copies> {
 
 /** What is in no topic is swept from the hot store, so a lost flush is late, not lost; a lost reward is lost. */
 export function judgeCopies({ topic, replicas, inSyncMin }: Copies): KafkaFinding[] {
-  const doubtful = (sentence: string): KafkaFinding[] => [{ level: 'doubtful', sentence: `topic ${topic} ${sentence}` }]
+  const doubtful = (name: StoreFindingName, sentence: string): KafkaFinding[] => [
+    { level: 'doubtful', name, sentence: `topic ${topic} ${sentence}` },
+  ]
   if (replicas === 1)
     return doubtful(
+      'kafka-one-copy',
       'has one copy of each partition, so the loss of a broker loses its messages: give it three (a new deployment: stores.kafka.replicationFactor: 3)',
     )
   if (inSyncMin >= replicas)
     return doubtful(
+      'kafka-min-insync',
       `has min.insync.replicas=${inSyncMin} and ${replicas} copies, so it takes nothing while one broker is down: set it to ${replicas - 1}`,
     )
   if (inSyncMin === 1)
     return doubtful(
+      'kafka-min-insync',
       `has min.insync.replicas=1, so a message may be acknowledged that only one broker has, and be lost with it: set 2, with three copies`,
     )
   return []

@@ -1,13 +1,12 @@
 /**
- * The count cache on LMDB: a table that all processes of the data folder share, so that one of them counts for all.
- * Each put is one transaction, which looks at the versions it replaces; counts of a subject are told to whoever follows it
- * once they are on disk, in this process directly, in the others through the relay.
+ * The count cache on LMDB: a table that all processes of the data folder share, so that one count serves all. Each put is one transaction
+ * that checks the versions it replaces. Listeners learn of changed counts once these are on disk: in this process directly, in the others
+ * through the relay.
  *
- * What was never counted (version 0) is remembered in memory alone, in a bounded number: anybody can ask for subjects that
- * nobody ever marked, and they would fill the disk. The table is looked at first, so that such an entry never hides what
- * another process counted. For a file that is full the port's calls fail with STORE_FULL, as all embedded stores do.
+ * Uncounted subjects (version 0) are remembered in memory alone, in a bounded number: anybody can ask for subjects without marks, and they
+ * would fill the disk. The table is read first, so that such an entry never hides the count of another process. If the file is full, the
+ * port's calls fail with STORE_FULL, as in all embedded stores.
  */
-import type { BusinessNumber } from '../../core/domain.ts'
 import type { CountCache, CountedSubject } from '../count-cache.ts'
 import { makeUncounted } from '../uncounted.ts'
 import { makeChanges, type CountRelay } from './changes.ts'
@@ -36,6 +35,8 @@ export type LmdbCountCacheOptions = {
 }
 
 const UNCOUNTED_MAX = 100_000
+/** A listener gets all changes and filters them itself: keeping subjects here as well would double their memory. */
+const ALL = ''
 
 type Entry = { key: Buffer; value: Buffer }
 
@@ -43,7 +44,7 @@ type Entry = { key: Buffer; value: Buffer }
 export function openLmdbCountCache(environment: Environment, options: LmdbCountCacheOptions = {}): CountCache {
   const table = environment.table('count-cache')
   const uncounted = makeUncounted<Buffer>({ entriesMax: options.uncountedMax ?? UNCOUNTED_MAX })
-  const changes = makeChanges<CountedSubject>(options.relay, ({ business, oid }) => addressOf(business, oid))
+  const changes = makeChanges<CountedSubject>(options.relay, () => ALL)
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
 
   const reading = <T>(keys: readonly Buffer[], decode: (value: Buffer, length: number) => T): Promise<(T | undefined)[]> =>
@@ -79,7 +80,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
         counted.map(({ business, oid, counts }) => ({ key: cacheKey(COUNTS, business, oid), value: encodeCounts(counts) })),
       )
       for (const [index, { business, oid, counts }] of counted.entries()) {
-        if (newer[index] === true && changes.wanted(addressOf(business, oid))) changes.publish({ business, oid, counts })
+        if (newer[index] === true && changes.wanted(ALL)) changes.publish({ business, oid, counts })
       }
     },
 
@@ -100,11 +101,7 @@ export function openLmdbCountCache(environment: Environment, options: LmdbCountC
       await putAll(sums.map((sum) => ({ key: cacheKey(OWNERS, sum.business, sum.owner), value: encodeOwnerSum(sum) })))
     },
 
-    async followCounts(subjects, listener) {
-      const addresses = new Set(subjects.map(({ business, oid }) => addressOf(business, oid)))
-      const stops = Array.from(addresses, (address) => changes.follow(address, listener))
-      return () => stops.forEach((stop) => stop())
-    },
+    followCounts: (listener) => ({ add: () => Promise.resolve(), remove() {}, stop: changes.follow(ALL, listener) }),
 
     async forgetCounts(business, limit) {
       const { start, end } = cacheRange(business)
@@ -137,8 +134,4 @@ function putUnlessOlder(table: Bytes, { key, value }: Entry): boolean {
 /** One character per byte, so that beginnings of keys are beginnings of names. */
 function nameOf(key: Buffer): string {
   return key.toString('latin1')
-}
-
-function addressOf(business: BusinessNumber, oid: string): string {
-  return `${business}:${oid}`
 }

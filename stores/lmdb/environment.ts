@@ -17,10 +17,12 @@
  * Keys and values are bytes. Local disks only: LMDB does not work on network file systems.
  */
 import { join } from 'node:path'
-import { open, type Database, type RootDatabase } from 'lmdb'
-import { TidemarkError } from '../../core/errors.ts'
-import { makeDataFolder } from './make-folder.ts'
-import { makeRoomCheck } from './room.ts'
+import { open, type Database, type RootDatabase, type RootDatabaseOptionsWithPath } from 'lmdb'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { fullReasonOf, openFailure } from './failures.ts'
+import { checkDataFile, markClosed, markOpened } from './file-check/check-file.ts'
+import { FILE_MODE, makeDataFolder } from './make-folder.ts'
+import { makeRoom } from './room.ts'
 
 export type EnvironmentOptions = {
   /** Regions of the deployment; written at first open, another count is refused. */
@@ -42,6 +44,8 @@ export type Environment = {
   writeToFree<T>(action: () => T): Promise<T>
   /** Runs the action on the newest state of all processes. */
   read<T>(action: () => T): T
+  /** Writes are refused for lack of room; reads work. */
+  isFull(): boolean
   /** Waits for pending writes, then closes. Idempotent. */
   close(): Promise<void>
 }
@@ -54,22 +58,18 @@ const MAP_BYTES_MAX = 2 ** 40
 /** LMDB's own limit for readers is 126: one per process and thread. */
 const READERS_MAX = 512
 
-/** Throws DATA_INCOMPATIBLE if the folder was written with another region count or format. */
+/**
+ * Throws DATA_INCOMPATIBLE if the folder was written with another region count or format, DATA_DAMAGED if its file is damaged, STORE_FULL
+ * if its disk is full, and CONFIG_INVALID if it cannot be written.
+ */
 export function openEnvironment(folder: string, options: EnvironmentOptions): Environment {
   makeDataFolder(folder)
+  const file = join(folder, FILE)
+  checkDataFile(file)
   const bytesMax = Math.ceil(options.sizeMaxGb * 2 ** 30)
-  const root: RootDatabase<Buffer, Buffer> = open({
-    path: join(folder, FILE),
-    mapSize: Math.min(bytesMax, MAP_BYTES_MAX),
-    maxDbs: TABLES_MAX,
-    maxReaders: READERS_MAX,
-    overlappingSync: false,
-    eventTurnBatching: false,
-    encoding: 'binary',
-    keyEncoding: 'binary',
-  })
+  const root = openFile(folder, file, Math.min(bytesMax, MAP_BYTES_MAX))
   const tables = new Map<string, Bytes>()
-  const assertRoom = makeRoomCheck(folder, bytesMax, () => tables.values())
+  const room = makeRoom(folder, bytesMax, () => tables.values())
   let closing: Promise<void> | undefined
 
   function assertOpen(): void {
@@ -87,13 +87,24 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
 
   async function write<T>(action: () => T): Promise<T> {
     assertOpen()
-    assertRoom()
-    return root.childTransaction(action)
+    room.assert()
+    return commit(action)
   }
 
   async function writeToFree<T>(action: () => T): Promise<T> {
     assertOpen()
-    return root.childTransaction(action)
+    room.assertTaken()
+    return commit(action)
+  }
+
+  async function commit<T>(action: () => T): Promise<T> {
+    try {
+      return await root.childTransaction(action)
+    } catch (error) {
+      const reason = isTidemarkError(error) ? undefined : await fullReasonOf(folder, error)
+      if (reason !== undefined) room.refused(reason)
+      throw error
+    }
   }
 
   function read<T>(action: () => T): T {
@@ -103,17 +114,40 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
   }
 
   function close(): Promise<void> {
-    closing ??= root.close()
+    closing ??= root.close().then(() => markClosed(file))
     return closing
   }
 
   try {
     root.transactionSync(() => checkOrigin(table('meta'), folder, options.regions))
+    markOpened(file)
   } catch (error) {
-    void close()
-    throw error
+    void root.close()
+    throw openFailure(folder, error)
   }
-  return { folder, regions: options.regions, table, write, writeToFree, read, close }
+  return { folder, regions: options.regions, table, write, writeToFree, read, isFull: room.isFull, close }
+}
+
+type OpenOptions = RootDatabaseOptionsWithPath & { permissionsMode: number; keyEncoding: 'binary' }
+
+function openFile(folder: string, path: string, mapSize: number): RootDatabase<Buffer, Buffer> {
+  // The library's types lack the file mode.
+  const options: OpenOptions = {
+    path,
+    mapSize,
+    maxDbs: TABLES_MAX,
+    maxReaders: READERS_MAX,
+    overlappingSync: false,
+    eventTurnBatching: false,
+    encoding: 'binary',
+    keyEncoding: 'binary',
+    permissionsMode: FILE_MODE,
+  }
+  try {
+    return open(options)
+  } catch (error) {
+    throw openFailure(folder, error)
+  }
 }
 
 function checkOrigin(meta: Bytes, folder: string, regions: number): void {

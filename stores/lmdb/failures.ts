@@ -8,6 +8,7 @@
  */
 import { statfs } from 'node:fs/promises'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { unusableFolder } from './make-folder.ts'
 
 export type UnavailableCode = 'HOT_STORE_UNAVAILABLE' | 'LOG_UNAVAILABLE' | 'RECORD_STORE_UNAVAILABLE'
 
@@ -26,13 +27,39 @@ export async function failingAs<T>(code: UnavailableCode, folder: string, task: 
   }
 }
 
+/** The reason for the lack of room in a failed commit; undefined if it failed for another reason. */
+export async function fullReasonOf(folder: string, error: unknown): Promise<string | undefined> {
+  const cause = await reasonOf(error)
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return FULL.test(reason) || (DISK_ERROR.test(reason) && (await isDiskFull(folder))) ? reason : undefined
+}
+
 async function describeFailure(code: UnavailableCode, folder: string, error: unknown): Promise<TidemarkError> {
   const cause = await reasonOf(error)
   const reason = cause instanceof Error ? cause.message : String(cause)
-  if (FULL.test(reason) || (DISK_ERROR.test(reason) && (await isDiskFull(folder)))) {
+  if ((await fullReasonOf(folder, cause)) !== undefined) {
     return new TidemarkError('STORE_FULL', `the disk of the embedded stores is full (${reason}): free some space and try again`, { cause })
   }
   return new TidemarkError(code, `the embedded stores failed: ${reason}`, { cause })
+}
+
+const DAMAGED = /MDB_(CORRUPTED|INVALID|PAGE_NOTFOUND|VERSION_MISMATCH|PANIC)/
+
+/** Translates an error of opening a data folder. */
+export function openFailure(folder: string, error: unknown): unknown {
+  if (isTidemarkError(error) || !(error instanceof Error)) return error
+  if (FULL.test(error.message)) {
+    return new TidemarkError(
+      'STORE_FULL',
+      `the disk of the data folder ${folder} is full (${error.message}): free some space and start again`,
+      {
+        cause: error,
+      },
+    )
+  }
+  if (!DAMAGED.test(error.message)) return unusableFolder(folder, error)
+  const sentence = `the data folder ${folder} is damaged (${error.message}): restore it from a backup, or move it away to start without its data`
+  return new TidemarkError('DATA_DAMAGED', sentence, { cause: error })
 }
 
 async function isDiskFull(folder: string): Promise<boolean> {

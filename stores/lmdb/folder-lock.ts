@@ -5,10 +5,11 @@
  *
  * Node has no file locks; its SQLite has: a transaction that holds the database file exclusively. Nothing is written.
  */
+import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { TidemarkError } from '../../core/errors.ts'
-import { makeDataFolder, unusableFolder } from './make-folder.ts'
+import { FILE_MODE, makeDataFolder, unusableFolder } from './make-folder.ts'
 
 export type FolderLock = { release(): void }
 
@@ -44,8 +45,11 @@ export function lockDataFolder(folder: string): FolderLock {
 
 function openLockFile(folder: string): DatabaseSync {
   makeDataFolder(folder)
+  const file = join(folder, FILE)
   try {
-    return new DatabaseSync(join(folder, FILE))
+    // SQLite makes files as the umask says, and gives its journal the mode of the database.
+    closeSync(openSync(file, 'a', FILE_MODE))
+    return new DatabaseSync(file)
   } catch (error) {
     throw unusableFolder(folder, error)
   }

@@ -47,11 +47,13 @@ function putOne(work: HotWork, write: ProgressWrite, options: PutOptions, grown:
   if (merged === stored) return stale(shelf, stored)
   storeRecord(work, shelf, write.oid, held, merged, options.now)
   grown.add(shelf)
-  return { status: 'written', record: merged, firstOfDay: write.day !== undefined && claimDay(work, shelf, write.day, options.now) }
+  const firstOfDay = write.day !== undefined && claimDay(work, shelf, write.day, options.now)
+  return { status: 'written', record: merged, before: stored, firstOfDay }
 }
 
 function stale(shelf: ShelfWork, record: ProgressRecord | undefined): PutOutcome {
-  return { status: 'stale', record: record !== undefined && isVisible(shelf, record) ? record : undefined }
+  const voidUntil = Math.max(clearedAtOf(shelf), record?.since ?? 0)
+  return { status: 'stale', record: record !== undefined && isVisible(shelf, record) ? record : undefined, voidUntil }
 }
 
 /**

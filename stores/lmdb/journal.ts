@@ -40,20 +40,34 @@ export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}
   const openIn = (parent: string, name: string): Journal | undefined => {
     const folder = join(parent, name)
     const lock = lockIfFree(folder)
-    return lock === undefined ? undefined : openJournal(folder, lock, sizeMaxGb)
+    if (lock === undefined) return undefined
+    try {
+      return openJournal(folder, lock, sizeMaxGb)
+    } catch (error) {
+      lock.release()
+      throw error
+    }
   }
   const own = openFirstFree((name) => openIn(data, name))
   return {
     own,
     async adopt() {
+      let damage: unknown
       for (const parent of [data, ...abandoned]) {
         for (const name of journalNames(parent)) {
-          const journal = openIn(parent, name)
+          let journal: Journal | undefined
+          try {
+            journal = openIn(parent, name)
+          } catch (error) {
+            // A journal that cannot be opened must not delay the others.
+            damage ??= error
+          }
           if (journal === undefined) continue
           if ((await journal.count()).waiting > 0) return journal
           await journal.close()
         }
       }
+      if (damage !== undefined) throw damage
       return undefined
     },
     close: () => own.close(),

@@ -6,6 +6,11 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { TidemarkError } from '../../core/errors.ts'
 
+/** Other users of the machine must not read viewers' histories. An existing folder keeps its mode. */
+const FOLDER_MODE = 0o700
+/** Of every file in a data folder. */
+export const FILE_MODE = 0o600
+
 /** Throws CONFIG_INVALID. */
 export function makeDataFolder(folder: string): void {
   try {
@@ -25,7 +30,7 @@ function makeFolder(path: string): void {
   if (existsSync(path)) return
   makeFolder(dirname(path))
   try {
-    mkdirSync(path)
+    mkdirSync(path, { mode: FOLDER_MODE })
   } catch (error) {
     // Another process may have been quicker.
     if (!existsSync(path)) throw error

@@ -46,6 +46,7 @@ export type Session = { send(sql: string, timeoutMs?: number): Promise<Answer> }
 export type Database = Session & {
   /** `host:port/database`, for sentences. */
   server: string
+  connectionsMax: number
   /** Runs `work` on one connection, which locks of a session need. */
   session<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Ends every connection; those in use, after their statement. Idempotent. */
@@ -60,7 +61,8 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
   const server = `${address.host}:${address.port}/${address.database}`
   const statementTimeoutMs = options.statementTimeoutMs ?? 30_000
   const waitTimeoutMs = options.waitTimeoutMs ?? 10_000
-  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: options.connectionsMax ?? 8 })
+  const connectionsMax = options.connectionsMax ?? 8
+  const pool = createPool({ ...address, ...connectionSettings(options), connectionLimit: connectionsMax })
   const prepared = new WeakSet<PoolConnection>()
   let closing: Promise<void> | undefined
 
@@ -105,6 +107,7 @@ export function openDatabase(clock: Clock, options: MysqlOptions): Database {
 
   return {
     server,
+    connectionsMax,
     session,
     send: (sql, timeoutMs) => session((own) => own.send(sql, timeoutMs)),
     close() {

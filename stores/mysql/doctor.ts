@@ -1,15 +1,29 @@
 /** What `tidemark doctor` asks a MySQL, MariaDB or TiDB: is it the right one, will it keep what it acknowledged, and what to do if not. */
 import { type Clock, systemClock } from '../../core/clock.ts'
+import type { StoreFindingName } from '../../core/store-findings.ts'
 import type { Database } from './database.ts'
 import { binlogObstacle, readBinlogFacts } from './feed-places.ts'
 import { codeSchemaVersion, storedSchemaVersion } from './schema-version.ts'
 import { SELECT_FACTS, SHOW_GRANTS, SHOW_VARIABLES } from './statements.ts'
 
+/** Maps each check to the name of its finding. */
+export const MYSQL_FINDINGS = {
+  version: 'mysql-version',
+  schema: 'mysql-schema',
+  durability: 'mysql-durability',
+  'binary log': 'mysql-binlog',
+  'change feed': 'mysql-feed',
+  sql_mode: 'mysql-sql-mode',
+  read_only: 'mysql-read-only',
+  packet: 'mysql-packet',
+  clock: 'mysql-clock',
+} as const satisfies Record<string, StoreFindingName>
+
 export type Finding = {
   /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
   level: 'good' | 'doubtful' | 'wrong'
   /** What was looked at, in a word or two. */
-  subject: string
+  subject: keyof typeof MYSQL_FINDINGS
   /** What was found; unless it is good, also what to do. */
   sentence: string
 }
@@ -53,7 +67,7 @@ export async function checkMysql(database: Database, clock: Clock = systemClock,
   ]
 }
 
-function finding(good: boolean, otherwise: 'doubtful' | 'wrong', subject: string, found: string, advice: string): Finding {
+function finding(good: boolean, otherwise: 'doubtful' | 'wrong', subject: Finding['subject'], found: string, advice: string): Finding {
   return good ? { level: 'good', subject, sentence: found } : { level: otherwise, subject, sentence: `${found}: ${advice}` }
 }
 

@@ -90,6 +90,8 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
   }
 
   return {
+    readsAtOnceMax: database.connectionsMax,
+
     async applyMarks(rows, offsets) {
       const packed = packRows(rows)
       const turn = await window.enter(Math.max(1, rows.length))

@@ -123,6 +123,8 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
   }
 
   return {
+    readsAtOnceMax: database.connectionsMax,
+
     putProgress,
 
     async putSettings(rows) {

@@ -94,6 +94,7 @@ function makeSeenRecords(database: Database, window: WriteWindow, clock: Clock, 
   }
 
   return {
+    readsAtOnceMax: database.connectionsMax,
     putFilters,
 
     async getFilters(keys) {

@@ -1,20 +1,19 @@
 /**
- * How much the database is given at once: the statements in flight and the rows of a statement, both limited by the
- * latency that comes back. So a slow database gets lag, and never more work than it finishes.
+ * Limits the load on the database: the statements in flight and the rows per statement, both by the measured latency. A slow database gets
+ * lag, and never more work than it finishes.
  *
- * The rule is additive increase, multiplicative decrease, which is fair and settles (Chiu and Jain, "Analysis of the
- * increase and decrease algorithms for congestion avoidance in computer networks", 1989; it is what TCP does). A
- * statement is slow if it took longer than `slowMs` or ran into a timeout. As in TCP, one round of slow statements is
- * one reason to cut, and a limit that was not reached does not grow.
+ * The limit of statements follows the rule of `core/concurrency-limit.ts`. A statement is slow if it took longer than `slowMs` or timed
+ * out.
  *
- * - Statements in flight are cut first, by half, down to one: that is what relieves a contended database.
- * - One that is slow even when alone gets fewer rows at a time, by half. If half the rows take about as long, the cost
- *   is not in the rows (a slow disk, a far replica): the rows come back, and latency has to double before the next try.
- *   Otherwise a database with slow commits would get ever smaller statements, and stop.
- * - They grow back in the other order: rows first, 32 at a time, then statements, one per round.
+ * - Statements in flight are cut first, by half, down to one: that relieves a contended database.
+ * - A statement that is slow even when alone gets fewer rows, by half. If half the rows take about as long, the rows are not the cost
+ *   (a slow disk, a far replica). The rows come back then, and latency has to double before the next try. Otherwise a database with slow
+ *   commits would get ever smaller statements, and stop.
+ * - Both grow back in the other order: rows first, 32 at a time, then statements, one per round.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
+import { makeConcurrencyLimit } from '../../core/concurrency-limit.ts'
 
 export type WriteWindowOptions = {
   /** Statements in flight at most. Minimum 1. Default 4. */
@@ -61,10 +60,9 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
   const { statementsMax = 4, rowsMax = 512, slowMs = 500 } = options
   const rowsMin = Math.min(ROWS_MIN, rowsMax)
   const queue: { wanted: number; resolve: (turn: Turn) => void }[] = []
-  let statementLimit = 1
+  const limit = makeConcurrencyLimit(clock, { callsMax: statementsMax })
   let rowLimit = rowsMax
   let inFlight = 0
-  let cutAt = -Infinity
   /** The last cut of rows, until it is known whether it helped. */
   let trial: { rows: number; latencyMs: number } | undefined
   /** Up to this latency fewer rows did not help. */
@@ -77,7 +75,7 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
     const rows = Math.max(1, Math.min(wanted, rowLimit))
     const startedAt = clock.now()
     inFlight += 1
-    const full = { statements: inFlight >= Math.floor(statementLimit), rows: rows >= rowLimit }
+    const full = { statements: inFlight >= limit.calls(), rows: rows >= rowLimit }
     let ended = false
     return {
       rows,
@@ -100,15 +98,12 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
     toleratedMs = 0
     if (rowLimit < rowsMax) {
       if (full.rows && tookMs <= slowMs / 2) rowLimit = Math.min(rowsMax, rowLimit + ROWS_GROWTH)
-    } else if (full.statements) statementLimit = Math.min(statementsMax, statementLimit + 1 / Math.floor(statementLimit))
+    } else limit.grow(full.statements)
   }
 
   function answerSlow(startedAt: number, tookMs: number, rows: number, overloaded: boolean): void {
     slow += 1
-    if (startedAt < cutAt) return
-    cutAt = clock.now()
-    if (statementLimit > 1) statementLimit = Math.max(1, statementLimit / 2)
-    else cutRows(tookMs, rows, overloaded)
+    if (limit.cut(startedAt) === 'least') cutRows(tookMs, rows, overloaded)
   }
 
   function cutRows(tookMs: number, rows: number, overloaded: boolean): void {
@@ -126,7 +121,7 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
   }
 
   function admit(): void {
-    while (inFlight < Math.floor(statementLimit)) {
+    while (inFlight < limit.calls()) {
       const next = queue.shift()
       if (next === undefined) return
       next.resolve(begin(next.wanted))
@@ -140,6 +135,6 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
         admit()
       })
     },
-    figures: () => ({ statementLimit: Math.floor(statementLimit), inFlight, rowLimit, waiting: queue.length, latencyMs, statements, slow }),
+    figures: () => ({ statementLimit: limit.calls(), inFlight, rowLimit, waiting: queue.length, latencyMs, statements, slow }),
   }
 }

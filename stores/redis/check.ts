@@ -3,11 +3,13 @@
  * work. One sentence per finding, each with what to do; an empty list is a clean bill.
  */
 import type { Redis } from 'ioredis'
+import type { StoreFindingName } from '../../core/store-findings.ts'
 import { connect } from './connection.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import { isPassing } from './failures.ts'
 
 export type RedisFinding = {
+  name: StoreFindingName
   /** `wrong`: it will fail or lose what was acknowledged. `risky`: it may, under some circumstance. */
   severity: 'wrong' | 'risky'
   /** host:port. */
@@ -26,7 +28,7 @@ export async function checkRedis(options: RedisConnectionOptions, now: () => num
       if (connection.isCluster && (await isNoCluster(options))) return undefined
       throw error
     })
-    if (masters === undefined) return [{ severity: 'wrong', node: connection.address, sentence: NO_CLUSTER }]
+    if (masters === undefined) return [{ severity: 'wrong', name: 'redis-cluster', node: connection.address, sentence: NO_CLUSTER }]
     for (const node of masters) {
       const facts = await connection.insist(() => readFacts(node, now))
       const name = `${node.options.host}:${node.options.port}`
@@ -53,68 +55,101 @@ async function isNoCluster(options: RedisConnectionOptions): Promise<boolean> {
   }
 }
 
+const SETTINGS = ['appendfsync', 'maxmemory-policy', 'min-replicas-to-write', 'cluster-require-full-coverage']
+
+/** A refusal of one command. Without a password the server refuses every command: that is a failure, not a finding. */
+function isRefusal(error: unknown): boolean {
+  const message = error instanceof Error ? error.message : ''
+  return /^(NOPERM|ERR unknown command)/i.test(message)
+}
+
 type Facts = { info: Map<string, string>; config: Map<string, string>; skewMs: number }
 
 async function readFacts(node: Redis, now: () => number): Promise<Facts> {
-  const info = parseInfo(await node.info())
-  // Managed servers often refuse CONFIG: then only what INFO tells is judged.
-  const settings = await node
-    .call('CONFIG', 'GET', 'appendfsync', 'min-replicas-to-write', 'cluster-require-full-coverage')
-    .catch((error: unknown) => {
-      if (isPassing(error)) throw error
-      return []
-    })
+  // Managed servers often refuse CONFIG, and some accounts INFO. Only the available answer is judged then.
+  const orRefused =
+    <T>(nothing: T) =>
+    (error: unknown): T => {
+      if (isPassing(error) || !isRefusal(error)) throw error
+      return nothing
+    }
+  const info = parseInfo(await node.info().catch(orRefused('')))
+  const settings = await node.call('CONFIG', 'GET', ...SETTINGS).catch(orRefused<unknown>([]))
   const flat = (Array.isArray(settings) ? settings : Object.entries(settings as object).flat()).map(String)
   const config = new Map(flat.flatMap((name, at) => (at % 2 === 0 ? [[name, flat[at + 1] ?? ''] as const] : [])))
   const asked = now()
-  const [seconds, microseconds] = await node.time()
+  const time = await node.time().catch(orRefused(undefined))
   const answered = now()
-  const theirs = Number(seconds) * 1_000 + Number(microseconds) / 1_000
+  if (time === undefined) return { info, config, skewMs: 0 }
+  const theirs = Number(time[0]) * 1_000 + Number(time[1]) / 1_000
   return { info, config, skewMs: Math.round(theirs - (asked + answered) / 2) }
 }
 
 function judge({ info, config, skewMs }: Facts, isCluster: boolean): Omit<RedisFinding, 'node'>[] {
   const findings: Omit<RedisFinding, 'node'>[] = []
-  const say = (severity: RedisFinding['severity'], sentence: string): unknown => findings.push({ severity, sentence })
+  const say = (severity: RedisFinding['severity'], name: StoreFindingName, sentence: string): unknown =>
+    findings.push({ severity, name, sentence })
+  if (info.size === 0) {
+    say('risky', 'redis-unchecked', 'it hides its settings (INFO is refused): make sure that it has noeviction and appendonly yes')
+    return findings
+  }
   const version = info.get('valkey_version') ?? info.get('redis_version') ?? 'unknown'
-  if (Number.parseInt(version) < 7) say('wrong', `version ${version} has no sharded publish/subscribe: install Redis 7 or Valkey`)
-  const policy = info.get('maxmemory_policy') ?? 'unknown'
-  if (policy !== 'noeviction')
-    say('wrong', `maxmemory-policy is ${policy}, which drops what was acknowledged when memory is full: set noeviction`)
+  if (Number.parseInt(version) < 7)
+    say('wrong', 'redis-version', `version ${version} has no sharded publish/subscribe: install Redis 7 or Valkey`)
+  const policy = config.get('maxmemory-policy') ?? info.get('maxmemory_policy')
+  if (policy === undefined) say('risky', 'redis-unchecked', 'it hides its maxmemory-policy: make sure that it is noeviction')
+  else if (policy !== 'noeviction')
+    say('wrong', 'redis-eviction', `maxmemory-policy is ${policy}, which drops acknowledged writes when memory is full: set noeviction`)
   if (info.get('aof_enabled') === '0')
-    say('wrong', 'the append-only file is off, so a restart loses what was acknowledged since the last snapshot: set appendonly yes')
-  if (info.get('aof_last_write_status') === 'err') say('wrong', 'the last write to the append-only file failed: free space on its disk')
-  if (info.get('role') === 'slave') say('wrong', 'this is a replica and takes no writes: name its master')
-  if (!isCluster && info.get('cluster_enabled') === '1') say('wrong', 'this server is a node of a Cluster: set stores.redis.cluster')
-  if (isCluster && info.get('cluster_enabled') === '0') say('wrong', NO_CLUSTER)
+    say(
+      'wrong',
+      'redis-no-aof',
+      'the append-only file is off, so a restart loses the writes acknowledged since the last snapshot: set appendonly yes',
+    )
+  if (info.get('aof_last_write_status') === 'err')
+    say('wrong', 'redis-aof-failing', 'the last write to the append-only file failed: free space on its disk')
+  if (info.get('role') === 'slave')
+    say('wrong', 'redis-replica', 'this is a replica: its reads are stale, and writes to it are refused or lost: name its master')
+  if (!isCluster && info.get('cluster_enabled') === '1')
+    say('wrong', 'redis-cluster', 'this server is a node of a Cluster: set stores.redis.cluster')
+  if (isCluster && info.get('cluster_enabled') === '0') say('wrong', 'redis-cluster', NO_CLUSTER)
   if (config.get('appendfsync') === 'everysec') {
-    say('risky', 'appendfsync is everysec: a crash may lose the last two seconds of acknowledged writes; set always, or accept it')
+    say(
+      'risky',
+      'redis-fsync-everysec',
+      'appendfsync is everysec: a crash may lose the last two seconds of acknowledged writes; set always, or accept it',
+    )
   }
   if (config.get('appendfsync') === 'no')
     say(
       'wrong',
+      'redis-fsync-no',
       'appendfsync is no: a crash of its machine may lose all that was acknowledged since the system last wrote to disk, half a minute or more; set always',
     )
   if (!config.has('appendfsync') && info.get('aof_enabled') === '1')
-    say('risky', 'it does not tell its appendfsync (CONFIG is refused): see that it is always')
+    say('risky', 'redis-unchecked', 'it hides its appendfsync (CONFIG is refused): make sure that it is always')
   if (Number(info.get('connected_slaves') ?? 0) > 0 && Number(config.get('min-replicas-to-write') ?? 0) === 0)
     say(
       'risky',
+      'redis-failover',
       'min-replicas-to-write is 0: if this master is killed and a replica takes over, writes are lost that the replica had not got yet, also during a split of the network; set 1, with min-replicas-max-lag 1, which keeps that to about a second',
     )
   if (isCluster && info.get('connected_slaves') === '0')
-    say('risky', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
+    say('risky', 'redis-no-replica', 'this master has no replica: if its machine is lost, so are its viewers’ unpersisted writes')
   if (isCluster && config.get('cluster-require-full-coverage') === 'yes')
     say(
       'risky',
+      'redis-full-coverage',
       'cluster-require-full-coverage is yes: where one master is lost without a replica, all refuse, and not its regions only; set no',
     )
   if (info.get('maxmemory') === '0')
     say(
       'risky',
+      'redis-no-maxmemory',
       'maxmemory is not set: when memory runs out the system kills Redis, where it would have refused writes; set it below what the machine has',
     )
-  if (Math.abs(skewMs) > CLOCK_SKEW_MAX_MS) say('risky', `its clock is ${skewMs} ms off ours: run a time service on both machines`)
+  if (Math.abs(skewMs) > CLOCK_SKEW_MAX_MS)
+    say('risky', 'redis-clock', `its clock is ${skewMs} ms off ours: run a time service on both machines`)
   return findings
 }
 

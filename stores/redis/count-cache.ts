@@ -67,7 +67,7 @@ export function openRedisCountCache(options: RedisCountCacheOptions): CountCache
     putLikers: verify(likers.putLikers),
     getOwnerSums: verify(owners.getOwnerSums),
     putOwnerSums: verify(owners.putOwnerSums),
-    followCounts: verify(following.followCounts),
+    followCounts: following.followCounts,
     forgetCounts: verify(makeForgetting(connection, layout, [counts.forget, likers.forget, owners.forget])),
     countKept: verify(makeCounting(connection, layout)),
     check: verify(() => checkRegions(connection, layout)),
@@ -109,9 +109,9 @@ function makeCounts(connection: Connection, layout: MarkLayout, { countTtlMs, ze
         const keys = items.flatMap((subject) => [layout.count(region, subject), layout.countVersion(region, subject)])
         const args = items.flatMap((subject): Argument[] => {
           const { likes, dislikes, version } = subject.counts
-          return [likes, dislikes, version, likes + dislikes === 0 ? zeroTtlMs : countTtlMs, layout.countChanged(region, subject)]
+          return [likes, dislikes, version, likes + dislikes === 0 ? zeroTtlMs : countTtlMs, nameOf(subject)]
         })
-        return scriptCommand(SCRIPTS.putCounts, keys, args)
+        return scriptCommand(SCRIPTS.putCounts, keys, [layout.countsChanged(region), ...args])
       })
       await connection.send(commands)
       for (const subject of counted) uncounted.delete(nameOf(subject))

@@ -1,59 +1,66 @@
 /**
- * Followers of subjects' counts in this process, over a shard channel per subject. The put script publishes only for subjects
- * that somebody follows. A change is told once: of equal or older versions, such as those of a cache that was filled again,
- * nobody hears.
+ * Changes of counts in this process, over one shard channel per region. A script may publish only to the slot of its keys, and a region is
+ * a slot. There are therefore as many channels as regions (100 by default), however many subjects are followed. The server with the
+ * channels also holds acknowledged marks, so its memory must not grow with the subjects that clients follow.
+ *
+ * A process subscribes to a region while it follows a subject of it, and receives every changed count of the region. Counts change in
+ * windows of the persist step. The messages are few, each with many subjects, and the process filters them.
  */
-import type { Subject, SubjectCounts } from '../../core/domain.ts'
-import type { CountedSubject } from '../count-cache.ts'
+import type { Subject } from '../../core/domain.ts'
+import type { CountedSubject, CountFollowing } from '../count-cache.ts'
 import type { Connection } from './connection.ts'
-import { decodeChange } from './count-values.ts'
-import { makeFollowers } from './followers.ts'
+import { decodeChanges } from './count-values.ts'
 import type { MarkLayout } from './mark-layout.ts'
+import { makeShardChannels } from './shard-channels.ts'
+
+type Follower = { listener: (changed: CountedSubject) => void; onGap: () => void }
 
 export function makeCountFollowing(connection: Connection, layout: MarkLayout) {
-  const followers = makeFollowers<SubjectCounts>(connection)
+  const followers = new Set<Follower>()
+  /** Followed subjects per region. */
+  const counted = new Map<number, number>()
+  const channels = makeShardChannels(
+    connection,
+    (_, message) => {
+      for (const changed of decodeChanges(message)) for (const { listener } of [...followers]) tell(listener, changed)
+    },
+    (_, side) => {
+      if (side === 'ends') for (const { onGap } of [...followers]) onGap()
+    },
+  )
 
-  function newerOnly(): (message: Buffer) => SubjectCounts | undefined {
-    let told = -1
-    return (message) => {
-      const counts = decodeChange(message)
-      if (counts.version <= told) return undefined
-      told = counts.version
-      return counts
+  async function add(subjects: readonly Subject[]): Promise<void> {
+    const unheard = new Set<number>()
+    for (const subject of subjects) {
+      const region = layout.regionOfSubject(subject)
+      counted.set(region, (counted.get(region) ?? 0) + 1)
+      if (!channels.isHeard(layout.countsChanged(region))) unheard.add(region)
+    }
+    if (unheard.size === 0) return
+    const heard = await Promise.allSettled(
+      Array.from(unheard, (region) => channels.subscribe(layout.countsChanged(region), layout.slot(region))),
+    )
+    const failed = heard.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw failed.reason
+  }
+
+  function remove(subjects: readonly Subject[]): void {
+    for (const subject of subjects) {
+      const region = layout.regionOfSubject(subject)
+      const left = (counted.get(region) ?? 0) - 1
+      if (left > 0) counted.set(region, left)
+      else if (counted.delete(region)) channels.unsubscribe(layout.countsChanged(region))
     }
   }
 
   return {
-    async followCounts(
-      subjects: readonly Subject[],
-      listener: (changed: CountedSubject) => void,
-      onGap: () => void = () => undefined,
-    ): Promise<() => void> {
-      const distinct = new Map(subjects.map(({ business, oid }) => [`${business}:${oid}`, { business, oid }]))
-      const following = await Promise.allSettled(
-        [...distinct.values()].map((subject) => {
-          const region = layout.regionOfSubject(subject)
-          return followers.follow(
-            layout.countChanged(region, subject),
-            layout.slot(region),
-            newerOnly(),
-            (counts) => tell(listener, { ...subject, counts: { ...counts } }),
-            (side) => {
-              if (side === 'ends') onGap()
-            },
-          )
-        }),
-      )
-      const stop = (): void => {
-        for (const result of following) if (result.status === 'fulfilled') result.value()
-      }
-      const failed = following.find((result) => result.status === 'rejected')
-      if (failed === undefined) return stop
-      stop()
-      throw failed.reason
+    followCounts(listener: Follower['listener'], onGap: Follower['onGap'] = () => undefined): CountFollowing {
+      const follower: Follower = { listener, onGap }
+      followers.add(follower)
+      return { add, remove, stop: () => void followers.delete(follower) }
     },
 
-    close: followers.close,
+    close: () => channels.close(),
   }
 }
 

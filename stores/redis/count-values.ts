@@ -1,5 +1,6 @@
 /** What stands in the keys of the count cache: whole numbers as text, with commas in between. */
 import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId } from '../../core/domain.ts'
+import type { CountedSubject } from '../count-cache.ts'
 
 export function decodeCounts(counts: Buffer | null | undefined, version: Buffer | null | undefined): SubjectCounts | undefined {
   if (!counts || !version) return undefined
@@ -11,10 +12,15 @@ export function decodeCounts(counts: Buffer | null | undefined, version: Buffer 
   }
 }
 
-/** As `put-counts.lua` publishes. */
-export function decodeChange(message: Buffer): SubjectCounts {
-  const [likes = 0, dislikes = 0, version = 0] = numbersOf(message)
-  return { likes, dislikes, version }
+/** The format that `put-counts.lua` publishes: per subject `business:oid` and `likes,dislikes,version`, each after its length (1 byte). */
+export function* decodeChanges(message: Buffer): Generator<CountedSubject, void, void> {
+  for (let at = 0; at < message.length;) {
+    const name = message.toString('utf8', at + 1, (at += 1 + (message[at] as number)))
+    const value = message.subarray(at + 1, (at += 1 + (message[at] as number)))
+    const colon = name.indexOf(':')
+    const [likes = 0, dislikes = 0, version = 0] = numbersOf(value)
+    yield { business: Number(name.slice(0, colon)), oid: name.slice(colon + 1), counts: { likes, dislikes, version } }
+  }
 }
 
 export function decodeOwnerSum(value: Buffer | null | undefined): Pick<OwnerSum, 'likes' | 'version'> | undefined {

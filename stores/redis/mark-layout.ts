@@ -1,27 +1,27 @@
 /**
- * What stands where of the marks. Keys are readable text, so that an operator finds them with `redis-cli` and existing tools
- * read them; each carries its region's hash tag. The region is the viewer's, of subjects the hash of business and oid, so
- * that one viewer's marks, and what belongs to one subject, change in one step.
+ * The Redis keys of marks. Keys are readable text, so that operators find them with `redis-cli` and existing tools read
+ * them. Each key has its region's hash tag. A viewer's keys are in the viewer's region; a subject's region is the hash of
+ * business and oid. One viewer's marks, and all keys of one subject, therefore change in one step.
  *
  * | key | type | holds |
  * |---|---|---|
  * | `tm:user:likes:{TAG}:42:1` | sorted set | viewer 42's likes in business 1: score markedAt (ms), member oid |
- * | `tm:user:dislikes:{TAG}:42:1` | sorted set | his dislikes, alike |
- * | `tm:user:marks:{TAG}:42:1` | hash | what is not only that: oid → pending mark or tombstone; empty field → his state. `mark-values.ts` |
+ * | `tm:user:dislikes:{TAG}:42:1` | sorted set | the viewer's dislikes, alike |
+ * | `tm:user:marks:{TAG}:42:1` | hash | further state: oid → pending mark or tombstone; empty field → the viewer's state. `mark-values.ts` |
  * | `tm:marks:dirty:{TAG}` | sorted set | dirty marks: score = time of the first unpersisted change, member packed viewer + business, oid |
  * | `tm:marks:undone:{TAG}` | sorted set | persisted tombstones: score = time of undoing, members alike |
  * | `tm:marks:version:{TAG}` | string | the last version given in this region |
  * | `tm:marks:never:{TAG}` | – | never there: see `probe.lua` |
  * | `tm:count:{TAG}:1:7` | string | counts of subject 7: `likes,dislikes` |
  * | `tm:count-version:{TAG}:1:7` | string | their version |
- * | `tm:count-changed:{TAG}:1:7` | shard channel | their changes, `likes,dislikes,version`; of database 3 `…{TAG}3:1:7` |
+ * | `tm:counts-changed:{TAG}` | shard channel | changed counts of all subjects of the region, see `count-values.ts`; of database 3 `…{TAG}3` |
  * | `tm:likers:{TAG}:1:7` | sorted set | its newest likers: score markedAt, member viewer |
  * | `tm:likers-version:{TAG}:1:7` | string | `version,1` if these are all, else `version,0` |
- * | `tm:owner:{TAG}:1:42` | string | likes received by 42 (in his region as a viewer): `likes,version` |
+ * | `tm:owner:{TAG}:1:42` | string | likes received by 42 (in 42's region as a viewer): `likes,version` |
  * | `tm:marks:meta` | hash | the format and the region count these keys were written with |
  *
  * A clean like or dislike stands in its sorted set and nowhere else. No kind here is the end of another after a colon, and
- * none begins like a key of `layout.ts`: so deployments with any two prefixes, and the history of each, share a server.
+ * none begins like a key of `layout.ts`: deployments with any two prefixes, and the history of each, can share a server.
  */
 import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../core/keys.ts'
@@ -76,8 +76,7 @@ export function makeMarkLayout(prefix: string, regions: number, database = 0) {
     never: region('never'),
     count: subject('count'),
     countVersion: subject('count-version'),
-    countChanged: (region: number, { business, oid }: Subject): string =>
-      `${prefix}:count-changed:{${tags[region]}}${database === 0 ? '' : database}:${business}:${oid}`,
+    countsChanged: (region: number): string => `${prefix}:counts-changed:{${tags[region]}}${database === 0 ? '' : database}`,
     likers: subject('likers'),
     likersVersion: subject('likers-version'),
     owner: (region: number, business: BusinessNumber, owner: ViewerId) => subject('owner')(region, { business, oid: owner }),

@@ -116,17 +116,29 @@ export function makeShardChannels(
   }
 
   return {
-    /** Resolves when messages come. Rejects with HOT_STORE_UNAVAILABLE if that takes too long. */
+    /** Whether messages of this channel arrive now. */
+    isHeard: (channel: string): boolean => subscriptions.get(channel)?.link !== undefined,
+
+    /**
+     * Resolves when messages arrive, at once for a subscribed channel. Rejects with HOT_STORE_UNAVAILABLE if that takes too long. It then
+     * keeps trying until `unsubscribe`, and `onGap` reports when messages arrive.
+     */
     async subscribe(channel: string, slot: number): Promise<void> {
       if (looking === undefined) {
         looking = setInterval(look, LOOK_MS).unref()
         connection.onTopology(() => repairSoon())
       }
-      const subscription: Subscription = { slot, link: undefined, placing: undefined, wasPlaced: false }
+      const subscription = subscriptions.get(channel) ?? { slot, link: undefined, placing: undefined, wasPlaced: false }
       subscriptions.set(channel, subscription)
-      await connection.insist(async () => {
-        if (subscription.link === undefined) await place(channel, subscription)
-      })
+      try {
+        await connection.insist(async () => {
+          if (subscription.link === undefined) await place(channel, subscription)
+        })
+      } catch (error) {
+        subscription.wasPlaced = true
+        repairSoon()
+        throw error
+      }
     },
 
     unsubscribe(channel: string): void {

@@ -115,6 +115,7 @@ function packSettings(viewer: ViewerId): Buffer {
 }
 
 const BASE_AS_OF_BYTES = 7
+const STALE_BYTES = 1 + 6
 const WRITE_BYTES = 2 + 1 + 6 + 7 + 4 + 1 + 1 + 1
 
 /** As `put-progress.lua` says. */
@@ -175,14 +176,29 @@ export function lengthBefore(target: Buffer, offset: number, write: (at: number)
 function decodeOutcome(answer: Buffer): PutOutcome {
   switch (answer[0]) {
     case 0:
-      return { status: 'stale', record: answer.length > 1 ? decodeRecord(answer, 1) : undefined }
+      return {
+        status: 'stale',
+        record: answer.length > STALE_BYTES ? decodeRecord(answer, STALE_BYTES) : undefined,
+        voidUntil: answer.readUIntBE(1, STALE_BYTES - 1),
+      }
     case 1:
-      return { status: 'written', record: decodeRecord(answer, 1), firstOfDay: false }
+      return decodeWritten(answer, false)
     case 2:
       return { status: 'paused' }
     case 3:
       return { status: 'needs-base', asOf: readVersion(answer, 1) }
     default:
-      return { status: 'written', record: decodeRecord(answer, 1), firstOfDay: true }
+      return decodeWritten(answer, true)
+  }
+}
+
+/** The merged record after its length, and the record before it. */
+function decodeWritten(answer: Buffer, firstOfDay: boolean): PutOutcome {
+  const end = 2 + (answer[1] as number)
+  return {
+    status: 'written',
+    record: decodeRecord(answer.subarray(2, end)),
+    before: answer.length > end ? decodeRecord(answer, end) : undefined,
+    firstOfDay,
   }
 }

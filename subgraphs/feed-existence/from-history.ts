@@ -1,50 +1,84 @@
 /**
- * Plays that come from the players' reports: what history persists and was really watched is staged in the same step, before its
- * dirty marks are cleared. So nothing that was acknowledged is lost: whoever dies in between leaves the marks, and the step is
- * done again, which changes nothing here. Nor is there a moment in which a subject has left the hot timeline and is in no
- * filter yet, which those who look for resume points rely on.
+ * Stages plays that come from players' reports. The persist step of history stages the watched subjects of a report before it clears the
+ * report's dirty mark. No acknowledged play is lost: if a process dies in between, the marks remain and the step runs again, without a
+ * further effect. A subject also never leaves the hot timeline before it is in a filter; readers of resume points rely on that.
  *
- * Really watched is what history takes for more than a glance, unless the business says otherwise (`playedFrom`). A hot store
- * that is full leaves the plays to the log, since persisting is what makes room in it; if the log takes none either, the step is
- * done again.
+ * So that feeds hide it at once, a play is staged before the acknowledgement of its first report: the one with which the subject
+ * begins to count as played in its month. The flush of that report says so, and the persist step does not stage it once more. The
+ * persist step stages all others: plays that could not be staged, plays of a process that died before it staged them, and later
+ * days.
+ *
+ * A subject counts as played when history counts it as more than a glance, unless the business says otherwise (`playedFrom`). If the hot
+ * store is full, the plays go to the log, since persisting frees room in the hot store. If the log refuses them too, the step is repeated.
  */
 import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
+import { dayOf } from '../../core/day-token.ts'
 import type { Play, ProgressRecord } from '../../core/domain.ts'
 import { isTidemarkError } from '../../core/errors.ts'
-import type { RecordPlays } from '../../core/persist.ts'
+import type { RecordPlays, StageWritten, WrittenReport } from '../../core/persist.ts'
+import { monthOf } from '../../core/time-ring.ts'
 import type { PlayLog } from '../../stores/play-log.ts'
+import type { ProgressRow } from '../../stores/record-store.ts'
 import { mistakeOfPlayedAt, type PlayedAtLimits } from './inputs.ts'
 import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
 
 export type HistoryPlaysFigures = {
-  /** Plays staged, each time that its subject was persisted; and of these, those that went to the log instead. */
+  /** Plays staged with their first report, before its acknowledgement, and plays left to the persist step. */
+  atOnce: number
+  postponed: number
+  /** Plays staged by persist steps, repetitions included; and of these, those that went to the log instead. */
   recorded: number
   logged: number
 }
 
-export type HistoryPlays = { record: RecordPlays; figures(): HistoryPlaysFigures }
+export type HistoryPlays = { record: RecordPlays; stageWritten: StageWritten; figures(): HistoryPlaysFigures }
 
 export function makeHistoryPlays(
   clock: Clock,
   businesses: Pick<Businesses, 'byNumber'>,
   staging: Pick<Staging, 'stage'>,
+  stagingAtOnce: Pick<Staging, 'stage'>,
   rewards: Pick<DayRewards, 'withDays'>,
   log: Pick<PlayLog, 'appendPlays'>,
   limits: PlayedAtLimits,
 ): HistoryPlays {
-  const figures: HistoryPlaysFigures = { recorded: 0, logged: 0 }
+  const figures: HistoryPlaysFigures = { atOnce: 0, postponed: 0, recorded: 0, logged: 0 }
+
+  function playOf({ key: { viewer, business, oid }, record }: ProgressRow, now: number): Play | undefined {
+    if (!isPlayed(record, businesses.byNumber(business))) return undefined
+    // The clock of the process that took the report may be ahead of this one.
+    const playedAt = Math.min(record.viewedAt, now)
+    return mistakeOfPlayedAt(playedAt, now, limits) === undefined ? { viewer, business, oid, playedAt } : undefined
+  }
+
+  /** If the previous record counted as played in the same month, an earlier report has staged the play. */
+  function isFirst({ key, record, before }: WrittenReport): boolean {
+    return (
+      before === undefined || monthOf(before.viewedAt) !== monthOf(record.viewedAt) || !isPlayed(before, businesses.byNumber(key.business))
+    )
+  }
 
   return {
+    async stageWritten(written) {
+      const now = clock.now()
+      const first = written.map((each) => (isFirst(each) ? playOf(each, now) : undefined))
+      const plays = first.filter((play) => play !== undefined)
+      if (plays.length === 0) return []
+      try {
+        await stagingAtOnce.stage(rewards.withDays(plays, now))
+      } catch (error) {
+        if (!isTidemarkError(error)) throw error
+        figures.postponed += plays.length
+        return []
+      }
+      figures.atOnce += plays.length
+      return first.map((play) => (play === undefined ? undefined : dayOf(play.playedAt)))
+    },
     async record(rows) {
       const now = clock.now()
-      const plays = rows.flatMap(({ key, record }): Play[] => {
-        if (!isPlayed(record, businesses.byNumber(key.business))) return []
-        // History may let its clients be further ahead than we do.
-        const playedAt = Math.min(record.viewedAt, now)
-        return mistakeOfPlayedAt(playedAt, now, limits) === undefined ? [{ ...key, playedAt }] : []
-      })
+      const plays = rows.flatMap((row) => playOf(row, now) ?? [])
       if (plays.length === 0) return
       try {
         await staging.stage(rewards.withDays(plays, now))

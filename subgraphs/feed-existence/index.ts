@@ -14,8 +14,9 @@ import { makeFold, type Fold, type FoldOptions, type Renewed } from '../../core/
 import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { guardSeenStores, type GuardedSeenStores, type SeenStores } from '../../core/guarded-seen-stores.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../core/notices.ts'
-import type { RecordPlays } from '../../core/persist.ts'
+import type { RecordPlays, StageWritten } from '../../core/persist.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
+import type { RecordReadsFigures } from '../../core/record-reads.ts'
 import { expiryOf } from '../../core/seen-expiry.ts'
 import { rateOfEach } from '../../core/seen-filter.ts'
 import { listingOf } from '../../core/migration-mark.ts'
@@ -60,6 +61,8 @@ export type ExistenceSubgraph = {
   mayHavePlayed: MayHavePlayed
   /** For history: takes what it persists. */
   recordPlays: RecordPlays
+  /** For history: stages its written reports. */
+  stageWritten: StageWritten
   /** For a process that serves, before its first request: begins to look by itself whether answers lack something. Until `drain`. */
   start(): Promise<void>
   /** Starts a job on the same stores; a process may serve, persist, or both. */
@@ -72,6 +75,7 @@ export type ExistenceSubgraph = {
 export type ExistenceSubgraphFigures = {
   existence: ExistenceFigures
   cache: ReturnType<FilterCache['figures']>
+  recordReads: RecordReadsFigures
   samples: SampleFigures
   resumes: ResumeGuardFigures
   fromHistory: HistoryPlaysFigures
@@ -155,7 +159,7 @@ export function makeExistenceSubgraph(
   const staging = makeStaging(clock, guarded.hot, shape, existence.stagedMax, foldIfUp, onError, rewards.send, noteBack)
   // What persists may wait, as the job may.
   const historyStaging = makeStaging(clock, stores.hot, shape, existence.stagedMax, fold, onError, rewards.send, noteBack)
-  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, rewards, stores.log, existence)
+  const fromHistory = makeHistoryPlays(clock, businesses, historyStaging, staging, rewards, stores.log, existence)
   const sources = {
     ...guarded,
     history: stores.history,
@@ -196,6 +200,7 @@ export function makeExistenceSubgraph(
     makeLoaders: makeExistenceLoaders(reads.reasons),
     mayHavePlayed: resumes.mayHavePlayed,
     recordPlays: fromHistory.record,
+    stageWritten: fromHistory.stageWritten,
     start: arrears.start,
     async startJob() {
       const jobMover = migration?.makeMover()
@@ -241,6 +246,7 @@ export function makeExistenceSubgraph(
     figures: () => ({
       existence: service.figures(),
       cache: cache.figures(),
+      recordReads: guarded.recordReads(),
       samples: sampler.figures(),
       resumes: resumes.figures(),
       fromHistory: fromHistory.figures(),

@@ -1,9 +1,10 @@
 /** Arguments in, loaders and service out; no logic, no store. */
 import type { Businesses } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
-import { checkId } from '../../core/keys.ts'
+import { idFrom } from '../../core/keys.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { ExistenceLoaders } from '../../loaders/existence.ts'
+import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
 import type { ExistenceService } from './service.ts'
 
@@ -59,10 +60,11 @@ export function makeExistenceResolvers(businesses: Businesses, service: Existenc
       businesses.all.map(({ entity, number }) => [
         entity,
         {
+          __resolveReference: resolveReference<Entity>,
           viewerSeen({ id }: Entity, _: unknown, context: ExistenceContext) {
             // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
-            checkId(String(id), 'id')
-            return context.loaders.seen.load({ viewer: requireViewer(context.viewer).id, business: number, oid: String(id) })
+            const oid = idFrom(id, 'id')
+            return context.loaders.seen.load({ viewer: requireViewer(context.viewer).id, business: number, oid })
           },
         },
       ]),

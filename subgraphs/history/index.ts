@@ -7,7 +7,8 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import { noteLack, type Degraded, type StoreName } from '../../core/degraded.ts'
 import type { GuardOptions, GuardedStores } from '../../core/guarded-stores.ts'
-import type { RecordPlays } from '../../core/persist.ts'
+import type { RecordPlays, StageWritten } from '../../core/persist.ts'
+import type { RecordReadsFigures } from '../../core/record-reads.ts'
 import { makeLoaders, type Loaders } from '../../loaders/index.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { openChangeStream } from './change-stream.ts'
@@ -42,6 +43,7 @@ export type HistorySubgraphFigures = {
   aggregator: AggregatorFigures
   flushes: FlusherFigures
   journal: JournalFigures
+  recordReads: RecordReadsFigures
   /** Per store: is it down as far as the service knows, and how often was it? */
   outages: Record<StoreName, { isDown: boolean; count: number }>
 }
@@ -52,6 +54,8 @@ export type HistoryHelp = {
   mayHavePlayed?: MayHavePlayed | undefined
   /** Takes what was really watched, of all that is persisted. */
   recordPlays?: RecordPlays | undefined
+  /** Stages written reports before they are acknowledged. */
+  stageWritten?: StageWritten | undefined
 }
 
 const DIRECT_PERSISTS_MAX = 4
@@ -78,11 +82,10 @@ export function makeHistorySubgraph(
   const { guarded, service, mayLack, aggregator, flusher, journaling, persist, drain } = makeWritePath(
     clock,
     businesses,
-    { ...stores, journals, recordPlays: help.recordPlays },
+    { ...stores, journals, recordPlays: help.recordPlays, stageWritten: help.stageWritten },
     {
       regions: config.stores.regions,
       timelineCap: history.timelineCap,
-      futureMaxMs: history.futureMaxMs,
       purgeRowsMax: PURGE_ROWS_MAX,
       aggregator: { keysMax: history.flushKeysMax, ageMaxMs: history.flushAgeMaxMs, heldMax: history.aggregatorKeysMax },
       flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
@@ -132,6 +135,7 @@ export function makeHistorySubgraph(
       aggregator: aggregator.figures(),
       flushes: flusher.figures(),
       journal: journaling?.figures() ?? { journaled: 0, replayed: 0, dropped: 0, parked: 0 },
+      recordReads: guarded.recordReads(),
       outages: outagesOf(guarded),
     }),
   }

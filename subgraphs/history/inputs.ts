@@ -3,6 +3,7 @@
  * to do. Batches catch it per input; so the good inputs of a batch still count.
  */
 import type { Businesses } from '../../core/businesses.ts'
+import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
@@ -29,37 +30,33 @@ export type ProgressInput = {
   dayToken?: string | null
 }
 
-export type CheckOptions = {
-  /** How far viewedAt may lie ahead of `now`, in milliseconds. */
-  futureMaxMs: number
-}
+/**
+ * A checked write. `isNow`: the write is current. Its input has no time, or a time that is this millisecond or ahead of the server's clock.
+ */
+export type CheckedReport = ProgressWrite & { isNow: boolean }
 
 /** The write an input asks for. Throws with the code the payload will carry. */
-export function checkReport(
-  input: ProgressInput,
-  viewer: Viewer,
-  businesses: Businesses,
-  now: number,
-  options: CheckOptions,
-): ProgressWrite {
+export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Businesses, now: number, ahead?: TimesAhead): CheckedReport {
   const business = businesses.byName(input.business)
   const viewerId = reportedViewer(input, viewer)
   checkId(input.oid, 'oid')
   const position = checkExtent(input.position, 'position')
   const duration = checkExtent(input.duration ?? 0, 'duration')
-  const viewedAt = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now, now, options.futureMaxMs)
+  const given = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now)
+  const viewedAt = countedTime(given, now, ahead)
   const device = checkDevice(input.device ?? '')
   const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)
   // Position 0 is a glance whatever is configured: opening a thing is no progress in it.
   const glance = !finished && (position === 0 || position < business.glanceMax)
   const rank = rankOf(business.conflict, { viewedAt, position, finished, glance })
   const record: ProgressRecord = { viewedAt, since: 0, rank, version: 0, position, duration, device, finished, deleted: false }
-  const write: ProgressWrite = {
+  const write: CheckedReport = {
     viewer: viewerId,
     business: business.number,
     oid: input.oid,
     record,
     decisive: business.conflict === 'newest' && !glance,
+    isNow: given >= now,
   }
   const day = dayOf(now)
   return input.dayToken === dayTokenOf(viewerId, business.number, day) ? write : { ...write, day }

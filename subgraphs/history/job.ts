@@ -3,7 +3,7 @@
  * has expired. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { ProgressKey } from '../../core/domain.ts'
+import type { FlushedKey } from '../../core/domain.ts'
 import { makeSweeper } from '../../core/sweeper.ts'
 import type { PersistReport } from '../../core/persist.ts'
 import type { HotStore } from '../../stores/hot-store.ts'
@@ -45,14 +45,14 @@ export async function startHistoryJob(
   hot: HotStore,
   log: Log,
   records: RecordStore,
-  persist: (keys: readonly ProgressKey[]) => Promise<PersistReport>,
+  persist: (keys: readonly FlushedKey[]) => Promise<PersistReport>,
   options: HistoryJobOptions,
   onError: (error: unknown) => void,
   onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
 ): Promise<HistoryJob> {
   const figures: HistoryJobFigures = { messages: 0, steps: 0, rows: 0, missing: 0, swept: 0, expired: 0, parked: 0 }
 
-  async function persistCounted(keys: readonly ProgressKey[]): Promise<void> {
+  async function persistCounted(keys: readonly FlushedKey[]): Promise<void> {
     for (let start = 0; start < keys.length; start += options.persistKeysMax) {
       const report = await persist(keys.slice(start, start + options.persistKeysMax))
       figures.steps++

@@ -12,19 +12,24 @@
  *
  * A report replayed after its viewer paused is dropped, even if it was made before: when in doubt nothing is recorded.
  */
-import type { BusinessNumber, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../core/domain.ts'
+import type { BusinessNumber, FlushedKey, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
+import type { StageWritten } from '../../core/persist.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
 import type { Replay } from '../../core/journaling.ts'
 import { putProgress } from './putting.ts'
+import { flushedKey, stageOutcomes } from './written-plays.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { placeOf } from './timeline.ts'
+import type { WriteOutcome } from './writes.ts'
 
 export type ReplayHooks = {
   /** The hot store has this key's change: it may be flushed. */
-  aggregate(key: ProgressKey): void
+  aggregate(key: FlushedKey): void
+  /** Stages plays of written reports; the persist step stages the rest. */
+  stageWritten?: StageWritten | undefined
   reward(events: readonly RewardEvent[]): void
   /** Notes durably that these were put without what the record store has. */
   withoutBase(writes: readonly ProgressWrite[], now: number): Promise<void>
@@ -45,13 +50,16 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
   }
 
   async function put(writes: readonly ProgressWrite[], now: number): Promise<boolean> {
-    const outcomes = await putProgress(hot, records, writes, { now, timelineCap }, (without) => hooks.withoutBase(without, now))
+    const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, (without) =>
+      hooks.withoutBase(without, now),
+    )
+    if (hooks.stageWritten !== undefined) await stageOutcomes(writes, outcomes, hooks.stageWritten)
     const rewards: RewardEvent[] = []
     writes.forEach(({ viewer, business, oid, day }, index) => {
       const outcome = outcomes[index]
       if (outcome?.status !== 'written') return
       const key = { viewer, business, oid }
-      hooks.aggregate(key)
+      hooks.aggregate(flushedKey(key, outcome))
       if (outcome.record.viewedAt > now) own.set(keyText(key), outcome.record.version)
       if (outcome.firstOfDay && day !== undefined) rewards.push(rewardOf(viewer, business, day))
     })

@@ -2,11 +2,12 @@
 import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
 import type { Degraded } from '../../core/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
-import { checkId } from '../../core/keys.ts'
+import { idFrom } from '../../core/keys.ts'
 import { decodeCursor, encodeCursor } from '../../core/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { Loaders } from '../../loaders/index.ts'
 import { connectionOf } from '../connection.ts'
+import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
 import { tokenOf } from './change-stream.ts'
 import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
@@ -105,8 +106,10 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
   function payloadOf(answer: ReportAnswer) {
     if (answer.outcome === 'REJECTED') return { ...answer, firstOfDay: false }
     if (answer.outcome === 'PAUSED') return { outcome: answer.outcome, firstOfDay: false }
-    const { outcome, key, record, dayToken, firstOfDay } = answer
-    return { outcome, progress: record && progressOf(configured(key.business), key.oid, record), dayToken, firstOfDay }
+    const { key, record } = answer
+    const progress = record && progressOf(configured(key.business), key.oid, record)
+    if (answer.outcome === 'STALE') return { outcome: answer.outcome, progress, clearedAt: answer.clearedAt, firstOfDay: false }
+    return { outcome: answer.outcome, progress, dayToken: answer.dayToken, firstOfDay: answer.firstOfDay }
   }
 
   function changeOf(change: ProgressChange) {
@@ -125,11 +128,11 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
 
   function entityResolvers(business: HistoryBusiness) {
     return {
+      __resolveReference: resolveReference<Entity>,
       async viewerProgress(entity: Entity, _: unknown, context: HistoryContext) {
         const viewer = requireViewer(context.viewer).id
         // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
-        const oid = String(entity.id)
-        checkId(oid, 'id')
+        const oid = idFrom(entity.id, 'id')
         const key: ProgressKey = { viewer, business: business.number, oid }
         const record = await context.loaders.progress.load(key)
         return record && progressOf(business, oid, record)

@@ -7,33 +7,38 @@
 import type { Aggregator } from '../../core/aggregator.ts'
 import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
+import { orderAhead, putOvertaken, type TimesAhead } from '../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import { noteLack, saysDown, type Degraded } from '../../core/degraded.ts'
-import type { ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from '../../core/domain.ts'
+import type { FlushedKey, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import type { GapSide, HotStore, ProgressWrite } from '../../stores/hot-store.ts'
 import type { RecordStore } from '../../stores/record-store.ts'
-import { checkIds, checkInputCount, checkReport, type ProgressInput } from './inputs.ts'
+import { checkIds, checkInputCount, checkReport, type CheckedReport, type ProgressInput } from './inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
+import { lookUpStale, overtakenReports } from './stale-reports.ts'
 import { rewardOf } from '../../core/rewards.ts'
 import { makeDirectWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
+import { flushedKey } from './written-plays.ts'
 
 export { rewardOf } from '../../core/rewards.ts'
 
-export type HistoryServiceOptions = { regions: number; timelineCap: number; futureMaxMs: number }
+export type HistoryServiceOptions = { regions: number; timelineCap: number }
 
 /** One answer per report. `key` names what `record` is stored under. */
 export type ReportAnswer =
   | {
-      outcome: 'ACCEPTED' | 'STALE'
+      outcome: 'ACCEPTED'
       key: ProgressKey
-      record: ProgressRecord | undefined
+      record: ProgressRecord
       dayToken: string | undefined
       firstOfDay: boolean
     }
+  /** `record`: the stored record. `clearedAt`: the clearing or deletion after the report. One of them is set, unless a store is down. */
+  | { outcome: 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; clearedAt: number | undefined }
   | { outcome: 'PAUSED' }
   | Rejected
 
@@ -49,6 +54,7 @@ export type HistoryService = {
   /** The watermark. Throws BUSINESS_UNKNOWN. */
   clearHistory(viewer: Viewer, business: string, degraded?: Degraded): Promise<number>
   setPaused(viewer: Viewer, paused: boolean, degraded?: Degraded): Promise<ViewerSettings>
+  /** If no store answers: the settings in this process's journal, or else the defaults. */
   settings(viewer: Viewer, degraded?: Degraded): Promise<ViewerSettings>
   follow(viewer: Viewer, listener: (change: ProgressChange) => void, onGap: (side: GapSide) => void): Promise<() => void>
   figures(): HistoryFigures
@@ -70,16 +76,21 @@ export function makeHistoryService(
 ): HistoryService {
   const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
 
-  function aggregate(key: ProgressKey): void {
+  function aggregate(key: FlushedKey): void {
     aggregator.add(regionOf(key.viewer, options.regions), key)
   }
 
   async function report(viewer: Viewer, inputs: readonly ProgressInput[], degraded?: Degraded): Promise<ReportAnswer[]> {
     checkInputCount(inputs.length)
     const now = clock.now()
-    const checked = inputs.map((input) => checkOrReject(input, viewer, now))
-    const checkedWrites = checked.filter((each) => 'record' in each)
-    const outcomes = checkedWrites.length > 0 ? await writes.put(checkedWrites, now, degraded) : []
+    const ahead = orderAhead(
+      inputs.map(({ viewedAt }) => viewedAt),
+      now,
+    )
+    const checked = inputs.map((input) => checkOrReject(input, viewer, now, ahead))
+    const reports = checked.filter((each) => 'record' in each)
+    const put = (some: readonly CheckedReport[]): Promise<WriteOutcome[]> => writes.put(some, now, degraded)
+    const outcomes = reports.length > 0 ? await putOvertaken(reports, await put(reports), overtakenReports(businesses), put) : []
     const rewards: RewardEvent[] = []
     let next = 0
     const answers = checked.map((each): ReportAnswer => {
@@ -87,13 +98,14 @@ export function makeHistoryService(
       return answer(each, outcomes[next++] as WriteOutcome, now, rewards)
     })
     if (rewards.length > 0) reward(rewards)
+    await lookUpStale(hot, records, answers, degraded)
     for (const each of answers) figures[FIGURE_OF[each.outcome]]++
     return answers
   }
 
-  function checkOrReject(input: ProgressInput, viewer: Viewer, now: number): ProgressWrite | Rejected {
+  function checkOrReject(input: ProgressInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedReport | Rejected {
     try {
-      return checkReport(input, viewer, businesses, now, options)
+      return checkReport(input, viewer, businesses, now, ahead)
     } catch (error) {
       if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message }
       throw error
@@ -111,10 +123,13 @@ export function makeHistoryService(
     const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
     const day = dayOf(now)
     // A token says that the day was claimed; what claimed nothing earns none.
-    if (outcome.status === 'stale') return { outcome: 'STALE', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
+    if (outcome.status === 'stale') {
+      const isCleared = write.record.viewedAt <= outcome.voidUntil
+      return { outcome: 'STALE', key, record: outcome.record, clearedAt: isCleared ? outcome.voidUntil : undefined }
+    }
     if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
     const dayToken = dayTokenOf(write.viewer, write.business, day)
-    aggregate(key)
+    aggregate(flushedKey(key, outcome))
     if (outcome.firstOfDay) rewards.push(rewardOf(write.viewer, write.business, day))
     return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }
   }
@@ -153,7 +168,7 @@ export function makeHistoryService(
         const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer.id]).catch((failure: unknown) => {
           if (!saysDown(failure, 'recordStore')) throw failure
           degraded.add('recordStore')
-          throw error
+          return [NO_SETTINGS]
         })
         return { ...settings, paused: pausedBy ?? settings.paused }
       }

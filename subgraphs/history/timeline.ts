@@ -1,23 +1,23 @@
 /**
  * One page of a viewer's history, without a seam between the hot store and the record store.
  *
- * The hot store is read first. Only if a timeline was truncated and the page runs past its floor is the record store
- * read for the rest; nothing is written back. Its rows are then looked up as any key is, and those count that still stand
- * where they were listed: others stand elsewhere by now (watched again), or nowhere any more (deleted, cleared).
+ * The hot store is read first. The record store is read for the rest, only if the timeline was truncated and the page
+ * runs past its floor; nothing is written back. The rows are then looked up like any key. A row counts if it still stands
+ * where it was listed: others have moved (watched again) or are gone (deleted, cleared).
  *
- * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. So whatever
- * the first read misses because it was trimmed before, the second finds; what is trimmed in between is found twice, and
- * kept once. And the lookup comes after it, because a listed row may be an old one: 1. the row is listed, the viewer has
- * watched again, which only the hot store knows. 2. That is persisted and trimmed, or cleared. 3. The hot store has no
- * record, but the row that was listed is not the answer.
+ * The order of reads matters: an entry is trimmed from the hot store only after it is in the record store. The
+ * second read therefore finds entries trimmed before the first read. Entries trimmed in between are found twice and kept
+ * once. The lookup comes last, because a listed row may be outdated: 1. The row is listed; the viewer has watched again,
+ * and only the hot store has that. 2. The new record is persisted and trimmed, or cleared. 3. The hot store has no record,
+ * but the listed row is outdated.
  *
- * What was watched again between the reads would be on neither: 1. the hot store is read, and the subject is below its
- * floor. 2. It is watched again. 3. Its row, if it is listed at all, does not stand any more. So the hot store is read
- * once more at the end, where it now stands at the top.
+ * A subject watched again between the reads would be in neither: 1. The hot store is read; the subject is below its floor.
+ * 2. The viewer watches it again. 3. Its row, if listed, is outdated. The hot store is therefore read once more at the
+ * end: the subject is at its top.
  *
- * With the hot store down the page is what the record store has, without what was not yet persisted; the cursors are the
- * same. With the record store down the page ends at the floor, and says that there is more, so that a client that goes on
- * after its last entry gets the rest once it is back. Both only for callers with a collector; for others it rejects.
+ * With the hot store down, the page has the persisted entries of the record store, with the same cursors. With the record
+ * store down, the page ends at the floor and says that there is more: a client that goes on after its last entry gets the
+ * rest later. With both down, the page is empty, and its cursor stays valid. Callers without a collector get a rejection.
  */
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../core/domain.ts'
@@ -46,7 +46,7 @@ export async function readTimeline(
     return readRecords(records, viewer, businesses, before, first).catch((failure: unknown) => {
       if (!saysDown(failure, 'recordStore')) throw failure
       degraded.add('recordStore')
-      throw error
+      return { entries: [], hasNextPage: false }
     })
   }
 }

@@ -7,9 +7,9 @@ import { makeAggregator, type Aggregator, type AggregatorOptions } from '../../c
 import type { Businesses } from '../../core/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { MayLack } from '../../core/degraded.ts'
-import type { ProgressKey } from '../../core/domain.ts'
+import type { FlushedKey } from '../../core/domain.ts'
 import { guardStores, type GuardOptions, type GuardedStores, type Stores } from '../../core/guarded-stores.ts'
-import { persistKeys, type PersistReport, type RecordPlays } from '../../core/persist.ts'
+import { persistKeys, type PersistReport, type RecordPlays, type StageWritten } from '../../core/persist.ts'
 import { regionOf } from '../../core/regions.ts'
 import type { Journals } from '../../stores/journal.ts'
 import { makeFlusher, type Flusher, type FlusherOptions } from '../../core/flusher.ts'
@@ -17,14 +17,18 @@ import { makeJournaling, type Journaling, type JournalingOptions } from '../../c
 import { makeReplay } from './replay.ts'
 import { makeHistoryService, type HistoryService } from './service.ts'
 import { makeDirectWrites, makeJournaledWrites } from './writes.ts'
+import { stagingWrites } from './written-plays.ts'
 
-/** With journals, writes are taken while the hot store is down. `recordPlays`: of feed existence. */
-export type HistoryStores = Stores & { journals?: Journals | undefined; recordPlays?: RecordPlays | undefined }
+/** With journals, writes are accepted while the hot store is down. `recordPlays`, `stageWritten`: steps of feed existence. */
+export type HistoryStores = Stores & {
+  journals?: Journals | undefined
+  recordPlays?: RecordPlays | undefined
+  stageWritten?: StageWritten | undefined
+}
 
 export type WritePathOptions = {
   regions: number
   timelineCap: number
-  futureMaxMs: number
   /** Rows one purge statement removes at most. */
   purgeRowsMax: number
   aggregator: AggregatorOptions
@@ -44,7 +48,7 @@ export type WritePath = {
   /** Does something of this viewer's wait in the journal that the hot store does not have? To be asked before a read. */
   mayLack: MayLack
   /** Persists these keys from store to store, guarded by nothing. */
-  persist(keys: readonly ProgressKey[]): Promise<PersistReport>
+  persist(keys: readonly FlushedKey[]): Promise<PersistReport>
   /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
 }
@@ -60,19 +64,21 @@ export function makeWritePath(
 ): WritePath {
   const { regions, timelineCap, purgeRowsMax } = options
   const guarded = guardStores(clock, stores, options.guard, onDown)
-  const persist = (keys: readonly ProgressKey[]) =>
+  const persist = (keys: readonly FlushedKey[]) =>
     persistKeys(stores.hot, stores.records, keys, { timelineCap, purgeRowsMax }, stores.recordPlays)
   const flusher = makeFlusher(guarded.hot, guarded.log, (keys) => persistIfUp(guarded, keys, () => persist(keys)), options.flusher, onError)
   const aggregator = makeAggregator(clock, flusher.flush, options.aggregator)
-  const aggregate = (key: ProgressKey): void => aggregator.add(regionOf(key.viewer, regions), key)
+  const aggregate = (key: FlushedKey): void => aggregator.add(regionOf(key.viewer, regions), key)
   const journaling =
     stores.journals === undefined
       ? undefined
-      : startJournaling(clock, guarded, stores.journals, aggregate, flusher, timelineCap, options.journaling, onError)
-  const writes =
+      : startJournaling(clock, guarded, stores.journals, stores.stageWritten, aggregate, flusher, timelineCap, options.journaling, onError)
+  const writes = stagingWrites(
     journaling === undefined
       ? makeDirectWrites(guarded.hot, guarded.records, timelineCap)
-      : makeJournaledWrites(guarded.hot, guarded.records, journaling, timelineCap)
+      : makeJournaledWrites(guarded.hot, guarded.records, journaling, timelineCap),
+    stores.stageWritten,
+  )
   const service = makeHistoryService(clock, businesses, guarded.hot, guarded.records, aggregator, flusher.reward, options, writes)
   return {
     guarded,
@@ -95,7 +101,8 @@ function startJournaling(
   clock: Clock,
   { hot, records, breakers }: GuardedStores,
   journals: Journals,
-  aggregate: (key: ProgressKey) => void,
+  stageWritten: StageWritten | undefined,
+  aggregate: (key: FlushedKey) => void,
   flusher: Flusher,
   timelineCap: number,
   { putMaxMs = 10_000, ...options }: WritePathOptions['journaling'],
@@ -108,6 +115,7 @@ function startJournaling(
     (dropped) =>
       makeReplay(hot, records, timelineCap, {
         aggregate,
+        stageWritten,
         reward: flusher.reward,
         mayBeUnderWay: (since) => clock.now() - since < putMaxMs,
         withoutBase: (writes, now) =>
@@ -122,7 +130,7 @@ function startJournaling(
 }
 
 /** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
-async function persistIfUp({ breakers }: GuardedStores, keys: readonly ProgressKey[], persist: () => Promise<unknown>): Promise<void> {
+async function persistIfUp({ breakers }: GuardedStores, keys: readonly FlushedKey[], persist: () => Promise<unknown>): Promise<void> {
   // The keys of a flush are of one region.
   const isHotDown = keys[0] !== undefined && breakers.hotStore.isOpenFor(keys[0].viewer)
   if (isHotDown || breakers.recordStore.isOpen()) throw new Error('a flush is left to the sweeper: two stores are down')

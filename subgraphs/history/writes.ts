@@ -16,7 +16,8 @@ import type { RecordStore } from '../../stores/record-store.ts'
 import type { Journaling } from '../../core/journaling.ts'
 import { putProgress } from './putting.ts'
 
-export type WriteOutcome = PutOutcome | { status: 'journaled'; record: ProgressRecord }
+/** `stagedOn`: as of `FlushedKey`. */
+export type WriteOutcome = (PutOutcome & { stagedOn?: number }) | { status: 'journaled'; record: ProgressRecord }
 
 export type HistoryWrites = {
   /** In the order of `writes`. */

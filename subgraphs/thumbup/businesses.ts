@@ -3,9 +3,14 @@
  * its fields are null with BUSINESS_DELETED, so that no client's operations break because of what they ask for beside it.
  */
 import { makeBusinesses } from '../../core/businesses.ts'
-import type { BusinessConfig } from '../../core/config.ts'
+import type { BusinessConfig, Config } from '../../core/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
+
+/** Whether a business has likes, or had some. Without such a business there is no subgraph. */
+export function hasThumbup({ businesses }: Pick<Config, 'businesses'>): boolean {
+  return businesses.some(isShown)
+}
 
 export type ThumbupBusinesses = {
   /** Those that are served. */

@@ -5,13 +5,14 @@ import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import type { Degraded, StoreName } from '../../core/degraded.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
-import type { GuardedMarkStores, MarkGuardOptions } from '../../core/guarded-mark-stores.ts'
+import type { GuardedMarkStores } from '../../core/guarded-mark-stores.ts'
+import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { markStream } from '../../core/mark-stream.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../core/notices.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import { makeThumbupLoaders, type ThumbupLoaders } from '../../loaders/thumbup.ts'
-import { isShown, makeThumbupBusinesses } from './businesses.ts'
-import { openCountStream } from './count-stream.ts'
+import { makeThumbupBusinesses } from './businesses.ts'
+import { makeCountFollowers, type CountFollowers } from './count-followers.ts'
 import type { ThumbupJob, ThumbupJobFigures } from './job.ts'
 import { makeLikersRead } from './likers.ts'
 import { readLikes } from './likes.ts'
@@ -40,6 +41,8 @@ export type ThumbupSubgraph = {
   /** Applies what is journaled, if the hot store answers, sends everything aggregated to the log and waits until it is there. */
   drain(): Promise<void>
   figures(): ThumbupSubgraphFigures
+  /** Subscriptions of counts in this process, and their subjects, each counted once. */
+  following(): { streams: number; subjects: number }
 }
 
 export type ThumbupSubgraphFigures = PipelineFigures & {
@@ -51,21 +54,17 @@ export type ThumbupSubgraphFigures = PipelineFigures & {
 }
 
 export type ThumbupOptions = {
-  guard?: MarkGuardOptions
+  guard?: GuardOptions
   random?: Random
   /** Businesses that have stores of their own. */
   tenants?: ReadonlyMap<BusinessNumber, ThumbupStores>
-}
-
-/** Is there a business with likes, or one that had some? Without one there is no subgraph. */
-export function hasThumbup(config: Config): boolean {
-  return config.businesses.some(isShown)
 }
 
 type Part = {
   pipeline: Pipeline
   refresh: CountRefresh
   likers: ReturnType<typeof makeLikersRead>
+  followers: CountFollowers
   name: string | undefined
   notices: Notices
 }
@@ -116,6 +115,7 @@ export function makeThumbupSubgraph(
       pipeline,
       refresh: makeCountRefresh(partStores.cache, guarded.records, counts),
       likers: makeLikersRead(clock, { ...guarded, fills, counts, mayLack: pipeline.writes.mayLack }),
+      followers: makeCountFollowers(clock, guarded.cache, counts, thumbup.countsWindowMs),
       name: tenant?.name,
       notices: { ...ours, failed: outages.failed },
     }
@@ -127,7 +127,7 @@ export function makeThumbupSubgraph(
     (business) => partOf(business).pipeline.guarded.records,
     (business, error) => partOf(business).notices.failed(error),
   )
-  const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas, thumbup)
+  const service = makeThumbupService(clock, businesses, (business) => partOf(business).pipeline, quotas)
   const resolvers = makeThumbupResolvers(businesses, service, {
     likers: (business, asked, degraded) => partOf(business).likers(asked, degraded),
     likes(viewer, business, before, first, degraded) {
@@ -135,8 +135,7 @@ export function makeThumbupSubgraph(
       return readLikes({ ...guarded, fills, mayLack: writes.mayLack }, viewer, business, before, first, degraded)
     },
     countsChanged(subjects, degraded) {
-      const { guarded, counts } = partOf(subjects[0]?.business ?? 0).pipeline
-      return openCountStream(clock, guarded.cache, counts, subjects, thumbup.countsWindowMs, degraded)
+      return partOf(subjects[0]?.business ?? 0).followers.open(subjects, degraded)
     },
     mayBeOld: (subject) => partOf(subject.business).pipeline.counts.mayBeOld(subject),
     isLogDown: (business) => partOf(business).pipeline.guarded.breakers.log.isOpen(),
@@ -174,6 +173,10 @@ export function makeThumbupSubgraph(
       await Promise.all(all.map(({ pipeline }) => pipeline.stopReplay()))
       await Promise.all(all.map(({ pipeline }) => pipeline.drain()))
     },
+    following: () =>
+      all
+        .map(({ followers }) => followers.figures())
+        .reduce((a, b) => ({ streams: a.streams + b.streams, subjects: a.subjects + b.subjects })),
     figures: () => ({
       ...common.pipeline.figures(),
       marks: service.figures(),

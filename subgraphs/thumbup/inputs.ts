@@ -2,6 +2,7 @@
  * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
  * to do. Batches catch it per input; so the good inputs of a batch still count.
  */
+import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
 import type { Mark } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkMoment } from '../../core/input-limits.ts'
@@ -26,8 +27,17 @@ export type SubjectInput = { business?: string | null; id: string; owner: string
 
 const MARKS: readonly string[] = ['NONE', 'LIKE', 'DISLIKE'] satisfies Mark[]
 
+/** A checked write. `isNow`: its input has no time, or a time that is not past. */
+export type CheckedMark = MarkWrite & { isNow: boolean }
+
 /** The write an input asks for. Throws with the code the payload will carry. */
-export function checkMark(input: MarkInput, viewer: Viewer, businesses: ThumbupBusinesses, now: number, futureMaxMs: number): MarkWrite {
+export function checkMark(
+  input: MarkInput,
+  viewer: Viewer,
+  businesses: ThumbupBusinesses,
+  now: number,
+  ahead: TimesAhead | undefined,
+): CheckedMark {
   const business = businesses.byName(input.business)
   const viewerId = markedViewer(input.viewer ?? viewer.id, viewer)
   checkId(input.id, 'id')
@@ -36,12 +46,14 @@ export function checkMark(input: MarkInput, viewer: Viewer, businesses: ThumbupB
     throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`)
   }
   checkSource(input.source ?? '')
+  const given = checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now)
   return {
     viewer: viewerId,
     business: business.number,
     oid: input.id,
     mark,
-    markedAt: checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now, now, futureMaxMs),
+    markedAt: countedTime(given, now, ahead),
+    isNow: given >= now,
   }
 }
 

@@ -9,7 +9,8 @@ import type { BusinessConfig } from '../../core/config.ts'
 import type { ThumbupConfig } from '../../core/config-thumbup.ts'
 import type { BusinessNumber, MarkKey } from '../../core/domain.ts'
 import { makeFlusher, type FlusherFigures } from '../../core/flusher.ts'
-import { guardMarkStores, type GuardedMarkStores, type MarkGuardOptions, type MarkStores } from '../../core/guarded-mark-stores.ts'
+import { guardMarkStores, type GuardedMarkStores, type MarkStores } from '../../core/guarded-mark-stores.ts'
+import type { GuardOptions } from '../../core/guarded-stores.ts'
 import { makeJournaling, type JournalFigures, type Journaling, type JournalingOptions } from '../../core/journaling.ts'
 import { makeFills, type Fills } from '../../core/mark-fills.ts'
 import { persistMarks, type MarkPersistReport } from '../../core/persist-marks.ts'
@@ -40,7 +41,7 @@ export type PipelineOptions = {
   /** Where journaled marks go that are not ours. Without it they stay in the journal. */
   targetOf?(business: BusinessNumber): ReplayTarget
   thumbup: ThumbupConfig
-  guard: MarkGuardOptions
+  guard: GuardOptions
   journaling?: JournalingOptions
 }
 
@@ -93,8 +94,7 @@ export function makePipeline(
   const { deleted } = makeThumbupBusinesses(options.businesses)
   const caps = new Map(options.businesses.map((business) => [business.number, business.thumbup.likesCap]))
   const capOf = (business: BusinessNumber): number => caps.get(business) ?? LIKES_CAP
-  const guard = { recordReadsPerSecondMax: thumbup.recordReadsPerSecondMax, ...options.guard }
-  const guarded = guardMarkStores(clock, stores, guard, onDown)
+  const guarded = guardMarkStores(clock, stores, options.guard, onDown)
   const fills = makeFills(guarded.hot, guarded.fillRecords, capOf)
   const isCacheDown = guarded.breakers.countCache.isOpen
   const ownerBytes = thumbup.hotBytesMax * OWNERS_SHARE

@@ -6,7 +6,7 @@ import type { Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkFirst, checkIds } from '../../core/input-limits.ts'
-import { checkId } from '../../core/keys.ts'
+import { idFrom } from '../../core/keys.ts'
 import { decodeMarkCursor, encodeMarkCursor, type MarkList } from '../../core/mark-places.ts'
 import { transitionOf } from '../../core/merge-mark.ts'
 import { SCOPE_MARKS_READ_ANY, requireViewer, type Viewer } from '../../core/viewer.ts'
@@ -14,6 +14,7 @@ import type { ShownMark } from '../../loaders/marks.ts'
 import type { ThumbupLoaders } from '../../loaders/thumbup.ts'
 import type { CountedSubject } from '../../stores/count-cache.ts'
 import { connectionOf } from '../connection.ts'
+import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import type { MarkInput, SubjectInput } from './inputs.ts'
@@ -220,6 +221,7 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
   }
 
   const user = {
+    __resolveReference: resolveReference<User>,
     async likes(user: User, args: PageArgs & { business: string }, context: ThumbupContext) {
       const viewer = requireViewer(context.viewer)
       const id = userId(user)
@@ -281,10 +283,13 @@ export function makeThumbupResolvers(businesses: ThumbupBusinesses, service: Thu
       businesses.shown.map((business) => [
         business.entity,
         // Representations come from other subgraphs, as they like; what is no id must not reach lookups others share.
-        subjectFields(({ id }: Entity) => {
-          businesses.requireServed(business)
-          return { business: business.number, oid: checked(String(id)) }
-        }),
+        {
+          __resolveReference: resolveReference<Entity>,
+          ...subjectFields(({ id }: Entity) => {
+            businesses.requireServed(business)
+            return { business: business.number, oid: idFrom(id, 'id') }
+          }),
+        },
       ]),
     ),
   }
@@ -325,13 +330,8 @@ function subjectOf({ business, oid }: Subject): Subject {
   return { business, oid }
 }
 
-function checked(id: string): string {
-  checkId(id, 'id')
-  return id
-}
-
 function userId({ id }: User): string {
-  return checked(String(id))
+  return idFrom(id, 'id')
 }
 
 function likeOf(business: BusinessConfig, oid: string, markedAt: number) {

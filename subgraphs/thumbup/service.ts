@@ -7,6 +7,7 @@
  * one of them is told of its inputs only.
  */
 import type { Clock } from '../../core/clock.ts'
+import { orderAhead, putOvertaken, type OvertakenRules, type TimesAhead } from '../../core/clock-differences.ts'
 import { saysDown, type Degraded } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../core/errors.ts'
@@ -17,7 +18,7 @@ import type { Registration } from '../../stores/mark-records.ts'
 import type { MarkWrite } from '../../stores/mark-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 import { areOneMore } from './full-business.ts'
-import { checkMark, checkSubject, type MarkInput, type SubjectInput } from './inputs.ts'
+import { checkMark, checkSubject, type CheckedMark, type MarkInput, type SubjectInput } from './inputs.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Quotas } from './quotas.ts'
 import { reconcile, type Reconciliation } from './reconciler.ts'
@@ -59,12 +60,19 @@ export type ThumbupService = {
 
 const SOURCES_MAX = 50
 
+/** A mark equal to the stored mark is not put again. */
+const OVERTAKEN_MARKS: OvertakenRules<CheckedMark, MarkWriteOutcome> = {
+  timeOf: ({ markedAt }) => markedAt,
+  isOvertaken: ({ mark }, outcome) => outcome.status === 'stale' && outcome.record.mark !== mark,
+  raise: (write, outcome) =>
+    outcome.status === 'stale' ? Object.assign({}, write, { markedAt: Math.max(write.markedAt, outcome.record.markedAt + 1) }) : write,
+}
+
 export function makeThumbupService(
   clock: Clock,
   businesses: ThumbupBusinesses,
   pipelineOf: (business: BusinessNumber) => Pick<Pipeline, 'writes' | 'aggregate' | 'guarded' | 'fills' | 'owners'>,
   quotas: Pick<Quotas, 'admit' | 'fullFor'>,
-  options: { futureMaxMs: number },
 ): ThumbupService {
   const figures = { accepted: 0, changed: 0, stale: 0, rejected: 0, journaled: 0 }
   const sources = new Map<string, number>()
@@ -72,33 +80,38 @@ export function makeThumbupService(
   async function mark(viewer: Viewer, inputs: readonly MarkInput[], degraded?: Degraded): Promise<MarkAnswer[]> {
     checkInputCount(inputs.length)
     const now = clock.now()
+    const ahead = orderAhead(
+      inputs.map(({ markedAt }) => markedAt),
+      now,
+    )
     const checked = await refuseNewOfFull(
-      inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now))),
+      inputs.map((input) => orReject(() => checkAndAdmit(input, viewer, now, ahead))),
       degraded ?? new Set(),
     )
     const answers: MarkAnswer[] = []
     await inParts(checked, answers, async (pipeline, writes) => {
-      const outcomes = await pipeline.writes.put(writes, now, degraded)
+      const put = (some: readonly CheckedMark[]): Promise<MarkWriteOutcome[]> => pipeline.writes.put(some, now, degraded)
+      const outcomes = await putOvertaken(writes, await put(writes), OVERTAKEN_MARKS, put)
       const [first] = outcomes
       if (first?.status === 'unreadable' && outcomes.every(({ status }) => status === 'unreadable')) throw first.error
-      return outcomes.map((outcome, index) => answer(pipeline, writes[index] as MarkWrite, outcome))
+      return outcomes.map((outcome, index) => answer(pipeline, writes[index] as CheckedMark, outcome))
     })
     answers.forEach((each, index) => count(each, inputs[index] as MarkInput))
     return answers
   }
 
-  function checkAndAdmit(input: MarkInput, viewer: Viewer, now: number): MarkWrite {
-    const write = checkMark(input, viewer, businesses, now, options.futureMaxMs)
+  function checkAndAdmit(input: MarkInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedMark {
+    const write = checkMark(input, viewer, businesses, now, ahead)
     quotas.admit(write)
     return write
   }
 
   /** Of a business that is full, what would store one more is refused. That is looked up for such a business alone. */
-  async function refuseNewOfFull(checked: readonly (MarkWrite | Rejected)[], degraded: Degraded): Promise<(MarkWrite | Rejected)[]> {
+  async function refuseNewOfFull(checked: readonly (CheckedMark | Rejected)[], degraded: Degraded): Promise<(CheckedMark | Rejected)[]> {
     const judged = [...checked]
     const full = checked.flatMap((each, place) => {
       const error = 'outcome' in each ? undefined : quotas.fullFor(each)
-      return error === undefined ? [] : [{ place, write: each as MarkWrite, error }]
+      return error === undefined ? [] : [{ place, write: each as CheckedMark, error }]
     })
     const parts = Map.groupBy(full, ({ write }) => pipelineOf(write.business))
     await Promise.all(

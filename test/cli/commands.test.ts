@@ -15,7 +15,7 @@ import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { openLmdbSeenRecords } from '../../stores/lmdb/seen-records.ts'
 import type { FilterKey } from '../../stores/seen-records.ts'
 import { readInteractions } from '../../cli/interactions.ts'
-import { NAMES } from '../../cli/subgraphs.ts'
+import { SUBGRAPH_NAMES } from '../../subgraphs/names.ts'
 import { sampleReports, type SampleOptions } from '../../cli/sample.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 
@@ -62,6 +62,14 @@ describe('interactions', () => {
     expect(await rowsOf(write('a.tsv', 'user_id\titem_id\ttime\n7\ta\t1383436800\n'))).toEqual(expected)
     expect(await rowsOf(write('b.tsv.gz', 'time\tviewer\tsubject\n1383436800000\t7\ta\n'))).toEqual(expected)
     expect(await rowsOf(write('c.jsonl', '{"viewer": 7, "oid": "a", "viewedAt": 1383436800000}\n'))).toEqual(expected)
+  })
+
+  test('an id that was rounded when it was parsed is refused with its line', async () => {
+    const path = write(
+      'large.jsonl',
+      '{"viewer": 7, "oid": "9007199254740993", "viewedAt": 1}\n{"viewer": 7, "oid": 9007199254740993, "viewedAt": 1}\n',
+    )
+    await expect(rowsOf(path)).rejects.toThrow(/large.jsonl:2: the subject is the number 9007199254740992.*send ids as strings/)
   })
 
   test.each([
@@ -255,10 +263,17 @@ describe('inspect', () => {
   })
 })
 
+describe('doctor and migrate', () => {
+  test.each([['doctor'], ['migrate']])('%s has nothing to do on the embedded stores, and ends with status 0', async (command) => {
+    const { status, out, error } = await run(command)
+    expect([status, out, error]).toEqual([0, expect.stringMatching(/^nothing to do: [^\n]*the embedded stores need no preparation/), ''])
+  })
+})
+
 describe('help', () => {
   test.each([['job'], ['subgraph']])('of %s names all that it takes', async (command) => {
     const { out } = await run(command, '--help')
-    for (const name of NAMES) expect(out).toMatch(new RegExp(`name .*\\b${name}\\b`))
+    for (const name of SUBGRAPH_NAMES) expect(out).toMatch(new RegExp(`name .*\\b${name}\\b`))
   })
 })
 

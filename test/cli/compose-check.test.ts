@@ -36,7 +36,9 @@ test('compose prints the supergraph alone on standard output, or writes it; both
   const printed = await run('compose', '--config', path)
   expect(printed.status).toBe(0)
   expect(printed.out).toMatch(/^schema\n?\s*@link/)
-  expect(printed.error).toMatch(/^composed history \(in the process\), videos \(http:\/\/videos\/\): [0-9a-f]{16}\n$/)
+  expect(printed.error).toMatch(
+    /^composed history \(in the process\), thumbup \(in the process\), feed-existence \(in the process\), videos \(http:\/\/videos\/\): [0-9a-f]{16}\n$/,
+  )
   expect((await run('compose', '--config', path, '--out', 'out.graphql')).out).toBe('')
   expect(readFileSync(join(folder, 'out.graphql'), 'utf8')).toBe(printed.out)
   const again = await run('compose', '--supergraph', 'out.graphql')
@@ -56,8 +58,31 @@ test('compose works from tidemark.yaml too, whose businesses are in the graph', 
 test('what does not compose ends with status 1 and the reasons', async () => {
   const { status, error } = await run('compose', '--config', writeGraph(VIDEOS.replace('title: String', 'viewerProgress: Int')))
   expect(status).toBe(1)
-  expect(error).toContain('CONFIG_INVALID: the subgraphs history, videos do not compose:')
+  expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, videos do not compose:')
   expect(error).toContain('without "videos" the others compose')
+})
+
+test('one type of three kinds, on which the composer throws, ends start, compose and check with a sentence and status 1', async () => {
+  const link = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@interfaceObject"])'
+  const people = `${link} interface User @key(fields: "id") { id: ID! } type Admin implements User @key(fields: "id") { id: ID! } type Query { admin: User }`
+  const ages = `${link} type User @key(fields: "id") @interfaceObject { id: ID! age: Int }`
+  const listed = Object.entries({ ages, people }).map(([name, sdl]) => [name, { routing_url: `http://${name}/`, schema: { sdl } }])
+  const path = write('kinds.yaml', JSON.stringify({ subgraphs: Object.fromEntries(listed) }))
+  for (const command of [
+    ['compose', '--config'],
+    ['check', '--config'],
+    ['start', '--port', '0', '--data', 'data', '--supergraph'],
+  ]) {
+    const { status, error } = await run(...command, path)
+    expect([status, error]).toEqual([
+      1,
+      expect.stringContaining(
+        'the type User is an object type in "thumbup" and an object type with @interfaceObject in "ages" and an interface in "people": make it the same kind',
+      ),
+    ])
+    expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, ages, people do not compose:')
+    expect(error).not.toContain('    at ')
+  }
 })
 
 test('check compares with an older supergraph, and tells who uses what is gone', async () => {

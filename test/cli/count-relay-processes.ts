@@ -8,6 +8,7 @@ import cluster from 'node:cluster'
 import { joinCountsAsPrimary, joinCountsAsWorker } from '../../cli/count-relay.ts'
 import { openLmdbCountCache } from '../../stores/lmdb/count-cache.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { followCounts } from '../support/follow-counts.ts'
 
 const SUBJECT = { business: 1, oid: 'é {1}' }
 const LIKES = Number.MAX_SAFE_INTEGER
@@ -19,7 +20,7 @@ async function run(folder: string): Promise<void> {
   const cache = openLmdbCountCache(environment, { relay })
   const put = (version: number): Promise<void> => cache.putCounts([{ ...SUBJECT, counts: { likes: LIKES, dislikes: 0, version } }])
   let told = 0
-  await cache.followCounts([SUBJECT, { business: 2, oid: SUBJECT.oid }], ({ counts }) => {
+  await followCounts(cache, [SUBJECT, { business: 2, oid: SUBJECT.oid }], ({ counts }) => {
     console.log(`told ${place} ${counts.version} ${counts.likes}`)
     told += 1
     if (place === 'worker-1' && counts.version === 1) void put(2)

@@ -122,6 +122,17 @@ describe('what is said again', () => {
     expect(lines).toMatchObject([{ at: 1 }, { at: 3, repeated: 2 }])
   })
 
+  test('with other words each time, as clients may choose them, is a bounded number of lines, and none goes uncounted', () => {
+    const { lines, log, pass } = makeLines()
+    for (let at = 0; at < 5_000; at++) log.error({ err: new Error(`no such thing as ${at.toString(36)}`) }, 'internal error')
+    expect(lines).toHaveLength(21)
+    log.error({ err: down() }, 'failed elsewhere')
+    expect(lines).toHaveLength(22)
+    pass(10_000)
+    const repeated = lines.reduce((sum, line) => sum + Number(line['repeated'] ?? 1), 0)
+    expect(repeated).toBe(5_001)
+  })
+
   test('about something else, or as news, is said', () => {
     const { lines, log } = makeLines()
     log.error({ err: down() }, 'failed')

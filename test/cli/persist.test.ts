@@ -110,7 +110,7 @@ describe('a mistake is told with its file and line', () => {
 
   test.each([
     [[], /has no operation: put them into files/],
-    [['--schema', 'none.graphql'], /--schema none\.graphql cannot be read/],
+    [['--schema', 'none.graphql'], /none\.graphql does not exist: correct --schema/],
     [['--url', 'nowhere'], /--url "nowhere" is not an address/],
     [['--schema', SUPERGRAPH, '--url', 'http://x'], /not both/],
   ])('flags %j', async (flags, sentence) => {

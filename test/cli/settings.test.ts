@@ -34,6 +34,57 @@ const settings = (environment: Record<string, string>, text = '{}') =>
   readSettings({ config: write('tidemark.yaml', text) }, environment, () => undefined)
 
 describe('mistakes', () => {
+  test('of every kind come in one pass: a blank, a file, a certificate, a value, a relation', () => {
+    const text = [
+      'auth: { secret: { file: gone.txt } }',
+      'history: { flushAgeMaxMs: 60000, sweepAfterMs: 1000 }',
+      'existence: { legacy: { tls: { ca: none } } }',
+      'supergraph: { pollMs: -1 }',
+      'server: { mode: production }',
+    ]
+    const environment = { PORT: ' ', TIDEMARK_KAFKA_TLS: 'gone.pem', HOST: '' }
+    expect(mistakes(environment, text.join('\n'))).toEqual([
+      expect.stringMatching(/^auth\.secret: the secret file .*gone\.txt cannot be read: ENOENT/),
+      'PORT has only blanks: give it a value, or unset it',
+      expect.stringMatching(/^TIDEMARK_KAFKA_TLS is "gone\.pem", which is neither true nor a file that can be read/),
+      expect.stringMatching(/^existence\.legacy\.urls: it is missing/),
+      expect.stringMatching(/^supergraph\.pollMs: -1 is not possible: give at least 0/),
+      expect.stringMatching(/^history\.sweepAfterMs \(1000\) must exceed/),
+    ])
+  })
+
+  test('of syntax are all told, with the variables that are wrong', () => {
+    expect(mistakes({ PORT: 'abc' }, 'server: { port: 1\nhistory: [')).toEqual([
+      expect.stringMatching(/tidemark\.yaml is not YAML: /),
+      expect.stringMatching(/tidemark\.yaml is not YAML: /),
+      expect.stringMatching(/^server\.port: "abc" is not possible: .* \(set by PORT\)$/),
+    ])
+  })
+
+  test.each(['PORT', 'HOST', 'TIDEMARK_MODE', 'TIDEMARK_DATA', 'TIDEMARK_JWT_SECRET', 'TIDEMARK_REDIS_TLS', 'TIDEMARK_CONFIG'])(
+    '%s of blanks alone is refused, and empty it counts as unset',
+    (name) => {
+      const flags = name === 'TIDEMARK_CONFIG' ? { config: undefined } : {}
+      expect(mistakes({ [name]: ' \t' }, '{}', flags)).toEqual([`${name} has only blanks: give it a value, or unset it`])
+      expect(mistakes({ [name]: '' }, '{}', flags)).toEqual([])
+    },
+  )
+
+  test.each(['port', 'host', 'data', 'workers', 'supergraph'] as const)(
+    '--%s of blanks alone is refused, and empty it counts as unset',
+    (flag) => {
+      expect(mistakes({}, '{}', { [flag]: ' ' })).toEqual([`--${flag} has only blanks: give it a value, or leave it out`])
+      expect(mistakes({}, '{}', { [flag]: '' })).toEqual([])
+    },
+  )
+
+  test('of --config are one sentence with advice', () => {
+    for (const config of ['', ' ']) expect(mistakes({}, '{}', { config })).toEqual(['--config names no file: name one, or leave it out'])
+    expect(mistakes({}, '{}', { config: folder })).toEqual([
+      `${folder} is a folder: give --config or TIDEMARK_CONFIG the configuration file, such as ${join(folder, 'tidemark.yaml')}`,
+    ])
+  })
+
   test('are all told at once, each with where it was made', () => {
     const file = join(folder, 'tidemark.yaml')
     const environment = { PORT: 'abc', TIDEMARK_MODE: 'live' }
@@ -171,3 +222,8 @@ function makeCertificate(): string {
   expect(readFileSync(path, 'utf8')).toContain('BEGIN CERTIFICATE')
   return path
 }
+
+test('manifests are relative to the configuration file', () => {
+  const { persisted } = settings({}, 'persisted: { manifests: [manifests, /all/web.json] }')
+  expect(persisted.manifests).toEqual([join(folder, 'manifests'), '/all/web.json'])
+})

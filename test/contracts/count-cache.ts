@@ -13,6 +13,7 @@ import { compareIds } from '../../core/keys.ts'
 import type { CountCache, CountedSubject } from '../../stores/count-cache.ts'
 import { freshViewer } from './reports.ts'
 import { until } from '../support/until.ts'
+import { followCounts } from '../support/follow-counts.ts'
 
 export type OpenedCountCache = {
   cache: CountCache
@@ -180,7 +181,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
   it('a follower is told of changes of his subjects, once each, of older values and other subjects never', async () => {
     const [subject, second, other] = [freshSubject(), freshSubject(), freshSubject()]
     const told: CountedSubject[] = []
-    const stop = await cache().followCounts([subject, second], (changed) => told.push(changed))
+    const stop = await followCounts(cache(), [subject, second], (changed) => told.push(changed))
     const first = { ...subject, counts: counts(1, 0, 1) }
     const newer = { ...subject, counts: counts(2, 0, 3) }
     const last = { ...second, counts: counts(LARGEST, 0, LARGEST) }
@@ -201,7 +202,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     const other = await another()
     try {
       const told: [CountedSubject, Promise<(SubjectCounts | undefined)[]>][] = []
-      const stop = await cache().followCounts([subject], (changed) => told.push([changed, cache().getCountsMany([subject])]))
+      const stop = await followCounts(cache(), [subject], (changed) => told.push([changed, cache().getCountsMany([subject])]))
       await other.putCounts([{ ...subject, counts: counts(4, 2, 9) }])
       await until('the change of the other process', () => told.length > 0)
       stop()
@@ -215,7 +216,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
   it('equal ids of two businesses are followed apart', async () => {
     const subject = freshSubject(1)
     const told: CountedSubject[] = []
-    const stop = await cache().followCounts([subject], (changed) => told.push(changed))
+    const stop = await followCounts(cache(), [subject], (changed) => told.push(changed))
     await cache().putCounts([{ ...subject, business: 2, counts: counts(5, 0, 5) }])
     await cache().putCounts([{ ...subject, counts: counts(1, 0, 1) }])
     await until('the change', () => told.length > 0)
@@ -226,8 +227,8 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
   it('each of several followers is told until he stops, and stopping twice is harmless', async () => {
     const subject = freshSubject()
     const [first, second]: [number[], number[]] = [[], []]
-    const stopFirst = await cache().followCounts([subject], (changed) => first.push(changed.counts.version))
-    const stopSecond = await cache().followCounts([subject, subject], (changed) => second.push(changed.counts.version))
+    const stopFirst = await followCounts(cache(), [subject], (changed) => first.push(changed.counts.version))
+    const stopSecond = await followCounts(cache(), [subject, subject], (changed) => second.push(changed.counts.version))
     const put = (version: number) => cache().putCounts([{ ...subject, counts: counts(version, 0, version) }])
     await put(1)
     await until('both are told', () => first.length > 0 && second.length > 0)
@@ -240,7 +241,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     stopSecond()
     await put(4)
     const third: number[] = []
-    const stopThird = await cache().followCounts([subject], (changed) => third.push(changed.counts.version))
+    const stopThird = await followCounts(cache(), [subject], (changed) => third.push(changed.counts.version))
     await put(5)
     await until('who follows later is told', () => third.length > 0)
     stopThird()

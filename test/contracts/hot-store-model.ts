@@ -105,8 +105,9 @@ function writeOf(viewer: string, spec: ReportSpec, now: number, rule: 'newest' |
   return { viewer, business, oid, record, decisive: !glance, ...(day === undefined ? {} : { day }) }
 }
 
+/** Without `before`: whether what was cleared is still held until it is persisted, adapters decide. */
 function unversionedOutcome(outcome: PutOutcome): unknown {
-  return 'record' in outcome ? { ...outcome, record: unversioned(outcome.record) } : outcome
+  return 'record' in outcome ? { ...outcome, record: unversioned(outcome.record), before: undefined } : outcome
 }
 
 async function describeViewer(target: Performer, viewer: string): Promise<unknown> {
@@ -142,15 +143,16 @@ function makeModel(): Performer {
   function put({ business, oid, record, day }: ProgressWrite): PutOutcome {
     if (paused) return { status: 'paused' }
     const since = clearedAt[business] ?? 0
-    if (record.viewedAt <= since) return { status: 'stale', record: visible({ business, oid }) }
-    version += 1
     const stored = held.get(nameOf({ business, oid }))?.record
+    const stale: PutOutcome = { status: 'stale', record: visible({ business, oid }), voidUntil: Math.max(since, stored?.since ?? 0) }
+    if (record.viewedAt <= since) return stale
+    version += 1
     const merged = mergeProgress(stored, { ...record, since, version })
-    if (merged === stored) return { status: 'stale', record: visible({ business, oid }) }
+    if (merged === stored) return stale
     held.set(nameOf({ business, oid }), { business, oid, record: merged })
     const firstOfDay = day !== undefined && day > (days.get(business) ?? 0)
     if (firstOfDay) days.set(business, day)
-    return { status: 'written', record: merged, firstOfDay }
+    return { status: 'written', record: merged, before: stored, firstOfDay }
   }
 
   return {

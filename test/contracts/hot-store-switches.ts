@@ -47,8 +47,8 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
       { now: later(), timelineCap },
     )
     expect(outcomes.slice(0, 2)).toEqual([
-      { status: 'stale', record: undefined },
-      { status: 'stale', record: undefined },
+      { status: 'stale', record: undefined, voidUntil: deletedAt },
+      { status: 'stale', record: undefined, voidUntil: deletedAt },
     ])
     expect(writtenRecord(outcomes[2])).toMatchObject({ position: 7, since: deletedAt, deleted: false })
   })
@@ -61,7 +61,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     const [outcome] = await store().deleteProgress([keyOf(viewer, '1')], later())
     expect(outcome).toMatchObject({ existed: true, record: { viewedAt: ahead, since: ahead } })
     const [put] = await store().putProgress([write(viewer, '1', report(ahead))], { now: later(), timelineCap })
-    expect(put).toEqual({ status: 'stale', record: undefined })
+    expect(put).toEqual({ status: 'stale', record: undefined, voidUntil: ahead })
   })
 
   it('unknown keys get a tombstone too, in key order', async () => {
@@ -73,7 +73,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(outcomes.map((outcome) => outcome.existed)).toEqual([false, true, false])
     expect(outcomes.map((outcome) => outcome.record.since)).toEqual([deletedAt, deletedAt, deletedAt])
     const [put] = await store().putProgress([write(viewer, '1', report(deletedAt))], { now: later(), timelineCap })
-    expect(put).toEqual({ status: 'stale', record: undefined })
+    expect(put).toEqual({ status: 'stale', record: undefined, voidUntil: deletedAt })
   })
 
   it('a second deletion finds nothing, and still guards up to its own moment', async () => {
@@ -136,8 +136,8 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
       { now: later(), timelineCap },
     )
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['stale', 'stale', 'written', 'stale'])
-    expect(outcomes[0]).toEqual({ status: 'stale', record: undefined })
-    expect(outcomes[3]).toMatchObject({ record: { position: 3 } })
+    expect(outcomes[0]).toEqual({ status: 'stale', record: undefined, voidUntil: clearedAt })
+    expect(outcomes[3]).toMatchObject({ record: { position: 3 }, voidUntil: clearedAt })
     expect(writtenRecord(outcomes[2])).toMatchObject({ since: clearedAt, position: 3 })
   })
 

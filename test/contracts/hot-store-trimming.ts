@@ -194,8 +194,8 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(await ask()).toEqual([{ status: 'paused' }])
     await store().setPaused(viewer, false, later())
     expect(await ask()).toMatchObject([{ status: 'needs-base' }])
-    await store().clearProgress(viewer, 1, later())
-    expect(await ask()).toEqual([{ status: 'stale', record: undefined }])
+    const clearedAt = await store().clearProgress(viewer, 1, later())
+    expect(await ask()).toEqual([{ status: 'stale', record: undefined, voidUntil: clearedAt }])
   })
 
   it('a late entry below the floor is listed while it is dirty, and leaves with its mark', async () => {

@@ -118,7 +118,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     const now = later()
     const [first] = await store().putProgress([write(viewer, '1', report(now, { position: 9 }))], { now, timelineCap })
     const [second] = await store().putProgress([write(viewer, '1', report(now - 1, { position: 5 }))], { now: later(), timelineCap })
-    expect(second).toEqual({ status: 'stale', record: writtenRecord(first) })
+    expect(second).toEqual({ status: 'stale', record: writtenRecord(first), voidUntil: 0 })
     const [dirty] = await store().readDirtyProgress([keyOf(viewer, '1')])
     expect(dirty?.record).toEqual(writtenRecord(first))
   })
@@ -242,6 +242,27 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(writtenRecord(after).version).toBeGreaterThan(writtenRecord(before).version)
   })
 
+  it('a write returns the record before it: none, held, a tombstone, a cleared one, or the base', async () => {
+    const viewer = freshViewer()
+    const put = async (oid: string, record = report(later()), fields = {}) => {
+      const [outcome] = await store().putProgress([write(viewer, oid, record, fields)], { now: later(), timelineCap })
+      return outcome?.status === 'written' ? outcome : Promise.reject(new Error(`not written: ${JSON.stringify(outcome)}`))
+    }
+    const first = await put('1')
+    expect(first.before).toBeUndefined()
+    const second = await put('1', glance(later(), { device: 'téléphone' }))
+    expect(second.before).toEqual(first.record)
+    const third = await put('1')
+    expect(third.before).toEqual(second.record)
+    const [deleted] = await store().deleteProgress([keyOf(viewer, '1')], later())
+    const fourth = await put('1', report(later(1_000)))
+    expect(fourth.before).toEqual(deleted?.record)
+    await store().clearProgress(viewer, 1, later())
+    const [undefinedOr, base] = [(await put('1', report(later(1_000)))).before, report(later(), { version: 77 })]
+    expect([undefined, fourth.record]).toContainEqual(undefinedOr)
+    expect((await put('2', report(later()), { base })).before).toEqual(base)
+  })
+
   it('a base that is given is merged as if it were stored', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
@@ -268,7 +289,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
       [write(viewer, '1', report(now - 1_000), { base }), write(viewer, '2', report(now - 999), { base })],
       { now, timelineCap },
     )
-    expect(outcomes[0]).toEqual({ status: 'stale', record: undefined })
+    expect(outcomes[0]).toEqual({ status: 'stale', record: undefined, voidUntil: now - 1_000 })
     expect(writtenRecord(outcomes[1])).toMatchObject({ since: now - 1_000, deleted: false })
   })
 

@@ -23,6 +23,15 @@ describe('aggregator', () => {
     expect(aggregator.figures()).toEqual({ added: 100, flushed: 1, dropped: 0, held: 0 })
   })
 
+  test('a key keeps the newest day on which its play was staged, whatever is reported before and after', () => {
+    const { aggregator, flushed } = makeWatched({ keysMax: 10, ageMaxMs: 1_000, heldMax: 100 })
+    for (const stagedOn of [undefined, 20_000, undefined, 20_001, undefined]) {
+      aggregator.add(3, stagedOn === undefined ? key('a') : { ...key('a'), stagedOn })
+    }
+    aggregator.flushAll()
+    expect(flushed).toEqual([[{ region: 3, keys: [{ ...key('a'), stagedOn: 20_001 }] }]])
+  })
+
   test('a region is flushed the moment it holds keysMax keys, alone', () => {
     const { aggregator, oids } = makeWatched({ keysMax: 2, ageMaxMs: 1_000, heldMax: 100 })
     aggregator.add(1, key('a'))

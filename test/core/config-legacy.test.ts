@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { fromEnvironment } from '../../cli/environment.ts'
-import { checkTls } from '../../cli/tls-settings.ts'
+import { tlsMistakesOf } from '../../cli/tls-settings.ts'
 import { makeConfig } from '../../core/config.ts'
 import { legacyBusinesses } from '../../core/config-legacy.ts'
 
@@ -52,6 +52,8 @@ describe('the settings of the legacy store', () => {
       TIDEMARK_LEGACY_TLS: 'true',
     })
     expect(makeConfig([source]).existence.legacy).toMatchObject({ urls: ['redis://a:1', 'redis://b:2'], password: 'x', tls: {} })
-    expect(() => checkTls(configOf({ tls: { ca: 'no certificate' } }))).toThrow('existence.legacy.tls.ca: this is no certificate')
+    expect(tlsMistakesOf(configOf({ tls: { ca: 'no certificate' } }))).toEqual([
+      expect.stringContaining('existence.legacy.tls.ca: this is no certificate'),
+    ])
   })
 })

@@ -93,7 +93,31 @@ describe('configuration', () => {
       'the number 1 occurs twice',
     ],
     [{ businesses: [{ number: 1, name: 'video', entity: 'Query' }] }, 'is a type of Tidemark'],
+    [{ limits: { viewer: { points: 0, perSeconds: 1 } } }, 'limits.viewer.points: 0 is not possible: give at least 1'],
   ])('refuses %j with the reason', (values, reason) => {
     expect(mistakesOf(values)).toEqual([expect.stringContaining(reason)])
+  })
+
+  test('names each wrong member of a mapping that may also be "none"', () => {
+    expect(mistakesOf({ limits: { viewer: { points: 0 } } })).toEqual([
+      expect.stringContaining('limits.viewer.points: 0 is not possible: give at least 1'),
+      expect.stringContaining('limits.viewer.perSeconds: it is missing: give a number'),
+    ])
+    expect(mistakesOf({ limits: { viewer: 7 } })).toEqual([expect.stringContaining('limits.viewer: 7 is not possible: give points')])
+  })
+
+  test('reports a relation beside another wrong setting of its section', () => {
+    const history = { flushAgeMaxMs: 60_000, sweepAfterMs: 1_000, timelineCap: 0 }
+    expect(mistakesOf({ history })).toEqual([
+      expect.stringContaining('history.timelineCap'),
+      expect.stringContaining('history.sweepAfterMs (1000) must exceed'),
+    ])
+  })
+
+  test('reports no relation that names a wrong setting', () => {
+    expect(mistakesOf({ history: { flushAgeMaxMs: 0, sweepAfterMs: 1_000 } })).toEqual([expect.stringContaining('history.flushAgeMaxMs')])
+    const abuse = { refusals: 1, perSeconds: 1, blockSeconds: 1 }
+    expect(mistakesOf({ server: { mode: 'live' }, limits: { abuse } })).toEqual([expect.stringContaining('server.mode')])
+    expect(mistakesOf({ limits: { abuse, service: 7 } })).toEqual([expect.stringContaining('limits.service')])
   })
 })

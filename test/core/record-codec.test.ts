@@ -71,6 +71,13 @@ describe('the record codec', () => {
     )
   })
 
+  it('keys of a flush keep the day on which a play was staged, each its own', () => {
+    const key = (oid: string, stagedOn?: number) => ({ viewer: '7', business: 65_535, oid, ...(stagedOn !== undefined && { stagedOn }) })
+    const made = [key('1', 20_000), key('2'), key('3', 20_001), key('4', 20_000)]
+    const { keys: decoded } = decodeFlush(encodeFlush({ region: 1, keys: made }))
+    expect(decoded.toSorted((a, b) => a.oid.localeCompare(b.oid))).toStrictEqual(made)
+  })
+
   it('a reward comes back as it was', () => {
     for (const kind of REWARD_KINDS) {
       const reward = rewardOf('5', 1, 20_000, kind)

@@ -20,18 +20,6 @@ test('a bucket gives a second’s worth at once, and so many a second after that
   expect(bucket.take(11)).toBe(false)
 })
 
-test('who is to leave some takes nothing of those', () => {
-  const clock = makeSteppedClock()
-  const bucket = makeTokenBucket(clock, 10)
-  expect([bucket.take(6, 3), bucket.take(2, 3), bucket.take(1, 3), bucket.take(1, 3), bucket.take(3)]).toEqual([
-    true,
-    false,
-    true,
-    false,
-    true,
-  ])
-})
-
 test('a clock that was set back fills nothing and takes nothing', () => {
   let now = 10_000
   const bucket = makeTokenBucket({ now: () => now, after: () => ({ cancel() {} }) }, 2)

@@ -11,7 +11,7 @@ import { makeEngine } from '../../gateway/engine.ts'
 import { localTransport } from '../../gateway/transports/local.ts'
 import { remoteTransport } from '../../gateway/transports/remote.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
-import { startStandalone } from '../../subgraphs/standalone.ts'
+import { startAlone } from '../support/standalone.ts'
 
 type Resolver = (parent: any, args: any) => unknown
 export type Part = { sdl: string; resolvers?: Record<string, Record<string, Resolver>> }
@@ -49,7 +49,7 @@ async function answer(
   query: string,
   variables: Record<string, unknown>,
 ): Promise<ExecutionResult> {
-  const prepared = makeEngine(supergraph, subgraphs, { compiledMax: 10, tokensMax: 10_000 }).prepare(query)
+  const prepared = makeEngine(supergraph, subgraphs, { tokensMax: 10_000 }).prepare(query)
   const result = 'errors' in prepared ? prepared : await prepared.execute(variables, {})
   return JSON.parse(JSON.stringify(result)) as ExecutionResult
 }
@@ -58,15 +58,9 @@ async function withServers<T>(
   parts: readonly { name: string; schema: GraphQLSchema }[],
   act: (subgraphs: Subgraphs) => Promise<T>,
 ): Promise<T> {
-  const options = { host: '127.0.0.1', port: 0, production: false, bodyBytesMax: 1_000_000, judge: () => [] }
   const started = await Promise.all(
     parts.map(async ({ name, schema }) => {
-      const server = await startStandalone(
-        schema,
-        () => Promise.resolve({}),
-        options,
-        () => undefined,
-      )
+      const server = await startAlone(schema)
       return { name, server, transport: remoteTransport({ name, url: server.url }) }
     }),
   )

@@ -2,7 +2,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, visit } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { startStandalone, type Standalone } from '../../subgraphs/standalone.ts'
+import { startAlone, type StartedAlone } from '../support/standalone.ts'
 import { makeDataFolder, makeSwitchedStores, serveOn } from '../subgraphs/switched-stores.ts'
 
 const SDL = `
@@ -43,7 +43,6 @@ const RESOLVERS = {
   Stock: { left: () => 4 },
 }
 
-const OPTIONS = { host: '127.0.0.1', port: 0, production: true, bodyBytesMax: 1_000_000, judge: () => [] }
 const ENTITIES =
   'query ($of: [_Any!]!) { _entities(representations: $of) { __typename ...on Book { id } ...on Loan { until reader { card } } ...on Writer { email name booksPerYear } ...on Stock { left } } }'
 
@@ -61,17 +60,12 @@ async function post(
 }
 
 describe('a subgraph alone', () => {
-  let subgraph: Standalone
+  let subgraph: StartedAlone
   const ask = (query: string, of?: readonly object[], headers?: Record<string, string>) =>
     post(subgraph.url, { query, variables: { of } }, headers)
   beforeAll(async () => {
     const schema = buildSubgraphSchema([{ typeDefs: parse(SDL), resolvers: RESOLVERS as never }])
-    subgraph = await startStandalone(
-      schema,
-      () => Promise.resolve({}),
-      OPTIONS,
-      () => undefined,
-    )
+    subgraph = await startAlone(schema)
   })
   afterAll(() => subgraph.stop())
 
@@ -145,10 +139,9 @@ describe('a subgraph alone', () => {
 describe('the history subgraph alone', () => {
   const folder = makeDataFolder()
   const { history, stop } = serveOn(makeSwitchedStores(), folder.path)
-  let subgraph: Standalone
+  let subgraph: StartedAlone
   beforeAll(async () => {
-    const makeContext = () => Promise.resolve({ viewer: { id: '7', scopes: [] }, loaders: history.makeLoaders() })
-    subgraph = await startStandalone(history.schema, makeContext, OPTIONS, () => undefined)
+    subgraph = await startAlone(history.schema, () => ({ viewer: { id: '7', scopes: [] }, loaders: history.makeLoaders() }) as object)
   })
   afterAll(async () => {
     await subgraph.stop()

@@ -122,7 +122,7 @@ function open(wrap: (transport: Transport) => Transport = noting): Engine {
       name,
       transport: wrap(localTransport(buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: own as never }]))),
     })),
-    { compiledMax: 100, tokensMax: 1_000 },
+    { tokensMax: 1_000 },
   )
 }
 
@@ -206,6 +206,19 @@ describe('a guarded field', () => {
   })
 })
 
+describe('an operation whose fields are all guarded', () => {
+  it('is neither planned nor compiled for a caller without a token', async () => {
+    const operation = await engine.prepareFor(() => ({ spent() {} }), 'query Denied { me { name friends { id } } }')
+    if ('errors' in operation) throw operation.errors[0]
+    const denied = JSON.parse(JSON.stringify(await operation.execute(undefined, { viewer: undefined }))) as Plain
+    expect(denied.data).toEqual({ me: null })
+    expect(codes(denied)).toEqual([['me', NOBODY]])
+    expect(fetched).toEqual([])
+    await operation.execute(undefined, { viewer: { id: '1', scopes: [] } })
+    expect(fetched).toHaveLength(1)
+  })
+})
+
 describe('a guarded type', () => {
   it('guards every field that returns it: objects, enums, scalars', async () => {
     const result = await ask('{ open level stamp report { total } }')
@@ -278,7 +291,7 @@ describe('a guarded key', () => {
         { name: 'a', transport: localTransport(schemas.a) },
         { name: 'b', transport: localTransport(schemas.b) },
       ],
-      { compiledMax: 10, tokensMax: 1_000 },
+      { tokensMax: 1_000 },
     )
     const operation = small.prepare('{ items { id title stock } }')
     if ('errors' in operation) throw operation.errors[0]
@@ -367,7 +380,7 @@ describe('a supergraph', () => {
           },
         },
       ],
-      { compiledMax: 1, tokensMax: 100 },
+      { tokensMax: 100 },
     )
 
   it('with @policy does not start: what somebody guarded must not be let through', () => {

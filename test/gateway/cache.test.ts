@@ -79,7 +79,7 @@ function makeCachedEngine(): Engine {
     { name: 'catalogue', transport: localTransport(catalogue) },
     { name: 'history', transport: localTransport(schemaOf(HISTORY)) },
   ]
-  return makeEngine(supergraph, subgraphs, { compiledMax: 100, tokensMax: 1_000 })
+  return makeEngine(supergraph, subgraphs, { tokensMax: 1_000 })
 }
 
 let server: TestServer

@@ -7,7 +7,8 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 async function open(origins?: string[], credentials = false): Promise<string> {
-  const server = await startServer(origins === undefined ? {} : { cors: { origins, credentials } })
+  const hosts = ['dev.example']
+  const server = await startServer(origins === undefined ? { hosts } : { hosts, cors: { origins, credentials } })
   servers.push(server)
   return `${server.url}/graphql`
 }

@@ -12,7 +12,6 @@ test('a scalar that is nested without end is null with an error, and the rest is
     json(response, `{"data":{"settings":${deep},"limits":{"a":[{"b":null}]},"name":"x"}}`),
   )
   const engine = makeEngine(composeSupergraph([{ name: 'one', sdl: SDL }]), [{ name: 'one', transport: connectTo(subgraph) }], {
-    compiledMax: 10,
     tokensMax: 100,
   })
   const { data, errors } = await ask(engine, '{ settings limits name }')

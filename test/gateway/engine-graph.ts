@@ -203,7 +203,7 @@ type Wrap = (name: SubgraphName, transport: Transport) => Transport
 /** The engine over the four subgraphs; `wrap` may stand between it and a subgraph. */
 export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): MadeEngine {
   const subgraphs = NAMES.map((name) => ({ name, transport: wrap(name, localTransport(graphSchema(name))) }))
-  return makeEngine(SUPERGRAPH, subgraphs, { compiledMax: 100, tokensMax: 1_000, ...options })
+  return makeEngine(SUPERGRAPH, subgraphs, { tokensMax: 1_000, ...options })
 }
 
 /** A transport that does not reach its subgraph. */

@@ -59,27 +59,23 @@ describe('prepare', () => {
     expect(judged).toEqual(['A', 'A', 'A'])
   })
 
-  test('an operation is prepared once while it is among the last used', () => {
+  test('an operation is prepared once as long as it is kept', () => {
     let compiled = 0
-    const counting = openGraph(
-      (_, transport): Transport => ({
+    const counting = openGraph((_, transport): Transport => {
+      return {
         ...transport,
         compile(operation) {
           compiled += 1
           return transport.compile(operation)
         },
-      }),
-      { compiledMax: 2 },
-    )
+      }
+    })
     const first = counting.prepare('{ numbers }')
     expect(counting.prepare('{ numbers }')).toBe(first)
-    counting.prepare('{ kind }')
-    counting.prepare('{ numbers }')
-    counting.prepare('{ owner { name } }')
-    expect(compiled).toBe(3)
-    expect(counting.prepare('{ numbers }')).toBe(first)
-    counting.prepare('{ kind }')
-    expect(compiled).toBe(4)
+    expect(compiled).toBe(1)
+    counting.forget()
+    expect(counting.prepare('{ numbers }')).not.toBe(first)
+    expect(compiled).toBe(2)
   })
 
   test('the same text under two operation names is two operations', () => {
@@ -116,15 +112,15 @@ describe('prepare', () => {
       const { makeEngine } = await import(${module('../../gateway/engine.ts')})
       const transport = { remote: false, compile: () => ({}) }
       const subgraphs = ['catalog', 'history', 'thumbup', 'plays'].map((name) => ({ name, transport }))
-      const prepared = makeEngine(SUPERGRAPH, subgraphs, { compiledMax: 1, tokensMax: 100 }).prepare('{ topMedia { id: id ... on Film { id: id } } }')
+      const prepared = makeEngine(SUPERGRAPH, subgraphs, { tokensMax: 100 }).prepare('{ topMedia { id: id ... on Film { id: id } } }')
       console.log('errors' in prepared ? 'refused' : 'prepared')`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script])
     expect(stdout.trim()).toBe('prepared')
   })
 
   test('a supergraph without all its subgraphs is refused', () => {
-    expect(() => makeEngine(SUPERGRAPH, [], { compiledMax: 1, tokensMax: 100 })).toThrow(/subgraph "catalog"/)
-    expect(() => makeEngine('nonsense', [], { compiledMax: 1, tokensMax: 100 })).toThrow(/supergraph/)
+    expect(() => makeEngine(SUPERGRAPH, [], { tokensMax: 100 })).toThrow(/subgraph "catalog"/)
+    expect(() => makeEngine('nonsense', [], { tokensMax: 100 })).toThrow(/supergraph/)
   })
 })
 

@@ -36,7 +36,6 @@ async function start(settings: object = {}): Promise<GatewayServer & { url: stri
     ]),
     Object.entries(schemas).map(([name, schema]) => ({ name, transport: localTransport(schema) })),
     {
-      compiledMax: 100,
       tokensMax: config.server.operationTokensMax,
       judge: makeJudge(config.server),
       introspection: config.server.introspection,

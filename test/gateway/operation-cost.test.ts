@@ -35,8 +35,11 @@ const SHOP = `
     thing: Dear
     filtered(filter: Filter): Int
     any: Any
+    left(candidates: [ID!]!, exclude: [ID!]): Left
+    flags(ids: [ID!]!): [Boolean]
   }
-  type Mutation { write(inputs: [Int!]!): [Outcome!]! touch: Int }
+  type Mutation { write(inputs: [Int!]!): [Outcome!]! touch: Int drop(ids: [ID!]!): Int }
+  type Left { ids: [ID!]! }
   type Outcome { code: Int item: Item }
   type Item { id: ID items(first: Int): [Item] related: [Item] }
   type Page { edges: [Edge] total: Int }
@@ -48,6 +51,15 @@ const SHOP = `
 const cost = coster(SHOP)
 
 describe('an operation costs', () => {
+  it('a point for each id that a subscription follows, whatever it selects of the events', () => {
+    const ofFeed = coster(`type Query { a: Int } type Counts { id: ID } type Change { business: String counts: [Counts!]! }
+      type Subscription { changed(ids: [ID!]!): Change! @listSize(sizedFields: ["counts"]) }`)
+    const ids = Array.from({ length: 200 }, (_, at) => String(at))
+    const follow = (set: string) => ofFeed(`subscription($ids: [ID!]!) { changed(ids: $ids) { ${set} } }`, { ids })
+    expect([follow('business'), follow('__typename'), follow('counts { id }')]).toEqual([200, 200, 201])
+    expect(ofFeed(`subscription { ...F } fragment F on Subscription { changed(ids: ${JSON.stringify(ids)}) { business } }`)).toBe(200)
+  })
+
   it('1 for an object, nothing for a leaf, and at least 1', () => {
     expect(cost('{ name }')).toBe(1)
     expect(cost('{ name names }')).toBe(1)
@@ -92,6 +104,23 @@ describe('an operation costs', () => {
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: Array.from({ length: 200 }, String) })).toBe(200)
     expect(cost('query Q($id: ID!) { byIds(ids: ["a", $id]) { id } }', { id: 'b' })).toBe(2)
     expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: 'one' })).toBe(1)
+  })
+
+  it('one value for a list as a list of one, also if it is a number', () => {
+    expect(cost('query Q($ids: [ID!]!) { byIds(ids: $ids) { id } }', { ids: 1e9 })).toBe(1)
+    expect(cost('{ byIds(ids: 1000000) { id } }')).toBe(1)
+  })
+
+  it('1 for each ten items that are handed in, where no list of objects answers them', () => {
+    const candidates = Array.from({ length: 10_000 }, String)
+    const query = 'query Q($c: [ID!]!) { left(candidates: $c) { ids } }'
+    expect(cost(query, { c: candidates })).toBe(1 + 1_000)
+    expect(cost('query Q($c: [ID!]!) { left(candidates: $c, exclude: $c) { ids } }', { c: candidates })).toBe(1 + 2_000)
+    expect(cost('query Q($c: [ID!]!) { a: left(candidates: $c) { ids } b: left(candidates: $c) { ids } }', { c: candidates })).toBe(2_002)
+    expect(cost(query, { c: ['1', '2'] })).toBe(1)
+    expect(cost(query, { c: 7 })).toBe(1)
+    expect(cost('query Q($c: [ID!]!) { flags(ids: $c) }', { c: candidates })).toBe(1_000)
+    expect(cost('mutation Q($c: [ID!]!) { drop(ids: $c) }', { c: candidates.slice(0, 200) })).toBe(10 + 20)
   })
 
   it('what is assumed of lists that say nothing, multiplied through lists of lists', () => {

@@ -4,13 +4,15 @@ import { pino } from 'pino'
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../gateway/caller.ts'
 import { makeFront } from '../../gateway/front.ts'
+import { systemClock } from '../../core/clock.ts'
+import { makePreparingLimit } from '../../gateway/limits/preparing-limit.ts'
 import { makeRateLimits } from '../../gateway/rate-limits.ts'
 import { makeIdentify } from '../../gateway/viewer.ts'
 import { makeContext, openGraph } from './engine-graph.ts'
 
 const CALLER: Caller = { viewer: { id: '1', scopes: [] }, client: undefined, address: undefined }
 
-function open(points: number) {
+function open(points: number, operationCostMax = Infinity) {
   const limits = makeRateLimits({ viewer: { points, perSeconds: 600 } }, undefined, { warn() {} })
   if (limits === undefined) throw new Error('nothing is limited')
   const spent: number[] = []
@@ -20,6 +22,7 @@ function open(points: number) {
     ready: async () => ({ ok: true, stores: {} }),
     log: pino({ level: 'silent' }),
     registry: new Registry(),
+    operationCostMax,
     limits: {
       ...limits,
       spend(caller, cost) {
@@ -30,7 +33,7 @@ function open(points: number) {
   })
   const ask = async (query: string, variables?: Record<string, unknown>) => {
     const request = { query, operationName: undefined, variables }
-    const prepared = front.prepare(request, CALLER)
+    const prepared = await front.prepare(request, CALLER)
     if ('errors' in prepared) return prepared.errors[0]?.extensions['code']
     const result = await front.execute(prepared, request, CALLER)
     return result.errors?.[0]?.extensions['code'] ?? 'answered'
@@ -54,6 +57,16 @@ describe('preparing', () => {
     expect(look()).toBeGreaterThan(10)
   })
 
+  it('costs for an operation that is refused as too costly, each time it comes', async () => {
+    const { ask, look } = open(1_000_000, 10)
+    expect(await ask(BIG)).toBe('OPERATION_TOO_COSTLY')
+    look()
+    for (let count = 0; count < 3; count++) {
+      expect(await ask(BIG)).toBe('OPERATION_TOO_COSTLY')
+      expect(look()).toBeGreaterThan(0)
+    }
+  })
+
   it('costs for values of conditions that are new, and not for those that are known', async () => {
     const { ask, look } = open(1_000_000)
     const query = `query ($a: Boolean!, $b: Boolean!) ${BIG.replace('{', '{ numbers @include(if: $a)').replace('v1:', 'kind @skip(if: $b) v1:')}`
@@ -73,5 +86,43 @@ describe('preparing', () => {
     for (let round = 0; round < 40; round += 1) answers.push(await ask(`${BIG} # ${round}`))
     expect(answers[0]).toBe('answered')
     expect(answers.at(-1)).toBe('RATE_LIMITED')
+  })
+})
+
+describe('a caller whose allowance for preparing is spent', () => {
+  const openWith = (points: number) => {
+    const front = makeFront(openGraph(), 'production', {
+      identify: makeIdentify({}, 'development'),
+      makeContext: () => makeContext(),
+      ready: async () => ({ ok: true, stores: {} }),
+      log: pino({ level: 'silent' }),
+      registry: new Registry(),
+      preparing: makePreparingLimit({ points, perSeconds: 86_400 }, systemClock),
+    })
+    return async (query: string, variables: Record<string, unknown> = {}, caller = CALLER) => {
+      const request = { query, operationName: undefined, variables }
+      const prepared = await front.prepare(request, caller)
+      if ('errors' in prepared) return prepared.errors[0]?.extensions['code']
+      const result = await front.execute(prepared, request, caller)
+      return result.errors?.[0]?.extensions['code'] ?? 'answered'
+    }
+  }
+
+  it('gets no new operation, keeps the known ones, and leaves those of others alone', async () => {
+    const ask = openWith(1)
+    expect(await ask('{ numbers }')).toBe('answered')
+    expect(await ask('{ kind }')).toBe('RATE_LIMITED')
+    expect(await ask(BIG)).toBe('RATE_LIMITED')
+    expect(await ask('{ numbers }')).toBe('answered')
+    expect(await ask('{ kind }', {}, { ...CALLER, viewer: { id: '2', scopes: [] } })).toBe('answered')
+    expect(await ask('{ kind }')).toBe('answered')
+  })
+
+  it('gets no new combination of conditions of a known operation', async () => {
+    const ask = openWith(1)
+    const query = `query ($a: Boolean!) ${BIG.replace('{', '{ numbers @include(if: $a)')}`
+    expect(await ask(query, { a: true })).toBe('answered')
+    expect(await ask(query, { a: false })).toBe('RATE_LIMITED')
+    expect(await ask(query, { a: true })).toBe('answered')
   })
 })

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { composeSupergraph } from '../../gateway/compose.ts'
 import { makeEngine, type Engine, type RequestContext } from '../../gateway/engine.ts'
 import { makeObserver } from '../../gateway/observed.ts'
+import { makeClientMemory } from '../../gateway/memory/client-memory.ts'
 import { makeNotes, makeReplays, replayed } from '../../gateway/replay.ts'
 import { compilePlan } from '../../gateway/executor.ts'
 import { makeRun } from '../../gateway/run.ts'
@@ -193,7 +194,7 @@ describe('who asks', () => {
     const engine = makeEngine(
       composeSupergraph([{ name: 'shop', sdl: SHOP, url: subgraph.url }]),
       [{ name: 'shop', transport: connectTo(subgraph, { name: 'shop', headers }) }],
-      { compiledMax: 10, tokensMax: 100 },
+      { tokensMax: 100 },
     )
     const query = '{ user { name mail } }'
     for (let time = 0; time < 5; time += 1)
@@ -210,8 +211,8 @@ describe('who asks', () => {
 })
 
 describe('recordings', () => {
-  test('weigh 16 MiB at most, the oldest go first, and one of more than 1 MiB is not kept', () => {
-    const replays = makeReplays()
+  test('stay within the memory, the oldest go first, and one of more than 1 MiB is not kept', () => {
+    const replays = makeReplays(makeClientMemory(16_777_216))
     const recording = (bytes: number) => [Object.assign(makeNotes(), { calls: ['x'.repeat(100)] }), Buffer.alloc(bytes)] as const
     for (let key = 0; key < 50; key += 1) replays.set(String(key), ...recording(900_000))
     expect(replays.weight()).toBeGreaterThan(15_000_000)

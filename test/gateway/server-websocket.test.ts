@@ -249,7 +249,7 @@ describe('the rules of the protocol', () => {
   })
 
   it('subscriptions that cost too much together are refused one by one; what ends, fails or is completed makes room', async () => {
-    const small = await startServer({ subscriptionsCostMax: 2 })
+    const small = await startServer({ subscriptionsCostMax: 102 })
     try {
       const { send, received } = await init(small)
       const subscribe = (id: string, query: string) => send({ id, type: 'subscribe', payload: { query } })
@@ -303,20 +303,19 @@ describe('the rules of the protocol', () => {
     }
   })
 
-  it('a client that does not read its answers is closed with 1013 beyond 16 MiB of them, and others go on', async () => {
-    const { socket, send, received, closed } = await init(server)
+  it('a client that does not read its answers is not read either; others go on, and it gets all of them once it reads', async () => {
+    const { socket, send, received } = await init(server)
     socket.pause()
     const name = 'x'.repeat(60_000)
-    for (let id = 0; id < 700; id += 1)
+    for (let id = 0; id < 400; id += 1)
       send({ id: String(id), type: 'subscribe', payload: { query: 'query ($name: String) { hello(name: $name) }', variables: { name } } })
-    // What was sent before is answered by then.
-    await eventually(() => expect(socket.bufferedAmount).toBe(0))
     const other = await init(server)
     other.send({ id: '1', type: 'subscribe', payload: { query: '{ hello }' } })
     await eventually(() => expect(other.received).toContainEqual({ id: '1', type: 'complete' }))
+    expect(socket.bufferedAmount).toBeGreaterThan(10_000_000)
     socket.resume()
-    expect(await closed).toEqual({ code: 1013, reason: expect.stringContaining('16777216 bytes of answers are unread') })
-    expect(received.filter(({ type }) => type === 'next').length).toBeLessThan(600)
+    await eventually(() => expect(received.filter(({ type }) => type === 'complete')).toHaveLength(400))
+    socket.close()
     other.socket.close()
   })
 
@@ -353,9 +352,9 @@ describe('the viewer of a WebSocket', () => {
     expect(await one(open(server, {}, { webSocketImpl: WithHeader }), '{ viewer }')).toEqual({ data: { viewer: '42' } })
   })
 
-  it('is named by connection_init alone if that names one: the headers of the upgrade neither help nor hinder', async () => {
+  it('is named by connection_init alone if that names one, whatever the headers of the upgrade prove', async () => {
     const authorization = `Bearer ${await token('42')}`
-    for (const headers of [{ 'x-on-behalf-of': '7' }, { authorization: `Bearer ${await token('43')}` }, { authorization: 'Basic x' }]) {
+    for (const headers of [{ authorization: `Bearer ${await token('43')}` }, { authorization: 'Basic x' }]) {
       class WithHeaders extends WebSocket {
         constructor(url: string, protocols: string) {
           super(url, protocols, { headers })
@@ -363,6 +362,17 @@ describe('the viewer of a WebSocket', () => {
       }
       for (const params of [{ authorization }, { Authorization: authorization }])
         expect(await one(open(server, params, { webSocketImpl: WithHeaders }), '{ viewer }')).toEqual({ data: { viewer: '42' } })
+    }
+  })
+
+  it('is refused with a sentence where the token is a parameter and the headers of the upgrade say for whom', async () => {
+    const authorization = `Bearer ${await token('42')}`
+    for (const name of ['x-on-behalf-of', 'x-viewer-id']) {
+      const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', { headers: { [name]: '7' } })
+      socket.once('open', () => socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization } })))
+      const closed = await new Promise((resolve) => socket.once('close', (code, reason) => resolve({ code, reason: String(reason) })))
+      const reason = `BAD_REQUEST: ${name} is a header and the token is a parameter: send both in the parameters, or both as headers`
+      expect(closed).toEqual({ code: 4403, reason })
     }
   })
 

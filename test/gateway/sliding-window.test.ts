@@ -1,13 +1,13 @@
 import { RateLimiterMemory } from 'rate-limiter-flexible'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
-import { makeSlidingWindow, waitFor } from '../../gateway/sliding-window.ts'
+import { makeSharedWindow, waitFor } from '../../gateway/sliding-window.ts'
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_800_000_000_000 }))
 afterEach(() => void vi.useRealTimers())
 
 function window(points: number, perSeconds: number) {
-  return makeSlidingWindow({ points, perSeconds }, (duration) => new RateLimiterMemory({ points, duration }), systemClock)
+  return makeSharedWindow({ points, perSeconds }, (duration) => new RateLimiterMemory({ points, duration }), systemClock)
 }
 
 describe('a sliding window', () => {

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { makeIdentify, type AuthOptions } from '../../gateway/viewer.ts'
@@ -28,6 +28,16 @@ function production(auth: AuthOptions = { secret: SECRET }, seconds = NOW) {
 describe('tokens', () => {
   it('name the viewer by their subject', async () => {
     expect(await production()(bearer(await sign({ sub: '42' })))).toMatchObject({ id: '42', scopes: [] })
+  })
+
+  it.each([
+    ['a number beyond 2^53', '{"sub":9007199254740993,"exp":1800000060}'],
+    ['a small number', '{"sub":42,"exp":1800000060}'],
+    ['an object', '{"sub":{"id":"42"},"exp":1800000060}'],
+  ])('whose subject is %s are refused', async (_, claims) => {
+    const [head, payload] = ['{"alg":"HS256"}', claims].map((part) => Buffer.from(part).toString('base64url'))
+    const signature = createHmac('sha256', SECRET).update(`${head}.${payload}`).digest('base64url')
+    await expect(production()(bearer(`${head}.${payload}.${signature}`))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
   it('say by their scope what else they allow', async () => {

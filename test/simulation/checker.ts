@@ -30,6 +30,8 @@ export type CheckerOptions = {
   /** Milliseconds after its last write from which on a record may be gone; undefined = never. */
   retentionMs: number | undefined
   timelineCap: number
+  /** The most that a put may lie ahead: the difference between process clocks, plus a little per overtaken report. */
+  aheadMaxMs: number
 }
 
 export type Checker = ReturnType<typeof makeChecker>
@@ -105,6 +107,8 @@ export function makeChecker(options: CheckerOptions) {
     // A merge of what the record store has: it says nothing new.
     if (write.merges === true) return
     landed.set(write.record.device, ++tick)
+    if (write.record.viewedAt > options.now() + options.aheadMaxMs)
+      fail(`line 3: report ${write.record.device} is put at ${write.record.viewedAt}, ahead of every clock`, write.viewer)
     const viewer = viewerOf(write.viewer)
     const name = `${nameOf(write)} by ${write.record.device}`
     if ((outcome.status === 'paused') !== viewer.paused)
@@ -269,11 +273,20 @@ export function makeChecker(options: CheckerOptions) {
 
   function checkAnswers(
     viewer: ViewerId,
-    sent: readonly { device: string; key: ProgressKey; isBad: boolean }[],
+    sent: readonly { device: string; key: ProgressKey; isBad: boolean; isNow: boolean }[],
     answers: readonly ReportAnswer[],
     since: number,
+    mayLack: boolean,
   ): void {
     if (answers.length !== sent.length) fail(`${sent.length} reports got ${answers.length} answers`, viewer)
+    const ofNow = new Map(sent.flatMap(({ key, isBad, isNow }) => (isNow && !isBad ? [[keyText(key), [] as string[]] as const] : [])))
+    sent.forEach(({ key, isBad, isNow }, index) => {
+      if (isNow && !isBad) ofNow.get(keyText(key))?.push((answers[index] as ReportAnswer).outcome)
+    })
+    // If a call has several reports of a key, the newest may overtake the older ones.
+    for (const [key, outcomes] of ofNow) {
+      if (!outcomes.some((outcome) => outcome !== 'STALE')) fail(`line 3: a report of now of ${key} was answered STALE`, viewer)
+    }
     sent.forEach(({ device, key, isBad }, index) => {
       const answer = answers[index] as ReportAnswer
       if (isBad !== (answer.outcome === 'REJECTED')) fail(`line 7: report ${device} was answered ${answer.outcome}`, viewer)
@@ -284,7 +297,11 @@ export function makeChecker(options: CheckerOptions) {
       if (!arrived.has(device) || (answer.outcome === 'ACCEPTED' && arrived.get(device) === false)) {
         fail(`line 1: report ${device} was acknowledged as ${answer.outcome}, but nothing was written`, viewer)
       }
-      if (answer.outcome === 'STALE' && answer.record === undefined) return
+      // Records behind the hot timeline are read afterwards, when a store may have failed.
+      if (answer.outcome === 'STALE' && answer.clearedAt !== undefined && mayLack) return
+      if (answer.outcome === 'STALE' && answer.record === undefined && mayLack) return
+      if (answer.outcome === 'STALE' && answer.record === undefined && answer.clearedAt === undefined)
+        fail(`line 7: report ${device} was answered STALE without a word of what is stored`, viewer)
       checkShown(key, answer.record, since, `the answer to ${device}`)
     })
   }

@@ -21,7 +21,8 @@ export type ClientOptions = {
   viewers: readonly ViewerId[]
   devices: number
   subjects: number
-  futureMaxMs: number
+  /** How far the clock of a device may be ahead, but for some that are far ahead. */
+  aheadMaxMs: number
   lateMaxMs: number
   glanceMax: number
 }
@@ -70,8 +71,8 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
     // Times are coarse now and then, so that two visits of one moment happen.
     if (chance < 0.25) report.viewedAt = Math.floor(scheduler.now() / 50) * 50
     else if (chance < 0.5) report.viewedAt = scheduler.now() - randomBelow(random, options.lateMaxMs)
-    else if (chance < 0.55) report.viewedAt = scheduler.now() + randomBelow(random, Math.floor(options.futureMaxMs / 2))
-    else if (chance < 0.56) report.viewedAt = scheduler.now() + 100 * options.futureMaxMs
+    else if (chance < 0.55) report.viewedAt = scheduler.now() + randomBelow(random, options.aheadMaxMs)
+    else if (chance < 0.56) report.viewedAt = scheduler.now() + 100 * options.aheadMaxMs
     else if (chance < 0.57) report.business = 'vidoe'
     if (random() < 0.1) report.finished = true
     if (client.viewer.scopes.length > 0 && random() < 0.15) report.viewer = pick(options.viewers)
@@ -85,20 +86,21 @@ export function makeClients(random: Random, scheduler: Scheduler, checker: Check
   async function report(client: Client, process: Process, inputs: ProgressInput[]): Promise<string> {
     client.sent = inputs
     const since = checker.tick()
-    const sent = inputs.map((each) => ({ device: each.device ?? '', key: keyOf(client, each), isBad: isBad(each) }))
+    const now = scheduler.now() + process.life.skewMs
+    const sent = inputs.map((each) => ({
+      device: each.device ?? '',
+      key: keyOf(client, each),
+      isBad: each.business === 'vidoe',
+      isNow: (each.viewedAt ?? now) >= now,
+    }))
     const degraded: Degraded = new Set()
     const answers = await process.service.report(client.viewer, inputs, degraded)
-    checker.checkAnswers(client.viewer.id, sent, answers, since)
+    checker.checkAnswers(client.viewer.id, sent, answers, since, degraded.size > 0)
     return answers.map((answer) => answer.outcome).join(', ') + without(degraded)
   }
 
   function keyOf(client: Client, { viewer, business, oid }: ProgressInput): ProgressKey {
     return { viewer: viewer ?? client.viewer.id, business: business === 'comic' ? 2 : 1, oid }
-  }
-
-  /** Far enough ahead that no skew of clocks makes it good. */
-  function isBad(each: ProgressInput): boolean {
-    return each.business === 'vidoe' || (each.viewedAt ?? 0) > scheduler.now() + 10 * options.futureMaxMs
   }
 
   async function readPage(client: Client, process: Process): Promise<string> {

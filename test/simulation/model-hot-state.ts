@@ -26,6 +26,10 @@ import { placeOf } from './shown.ts'
 export type HotFaults = {
   /** Deletes and clears what it holds only, although what it trimmed may have been viewed ahead of the clock. */
   forgetsFloor?: boolean
+  /** Does not say up to when a clearing or a deletion reaches. */
+  hidesVoid?: boolean
+  /** Planted bug: treats every arrival after a clearing as viewed after it. */
+  takesLate?: boolean
   /** Trims entries whether they are persisted or not. */
   trimsDirty?: boolean
   /** Clears a dirty mark whatever the version. */
@@ -145,17 +149,20 @@ export function makeHotState(options: HotStateOptions, observer?: HotObserver) {
     const held = timeline.records.get(oid)
     const stored = held ?? write.base ?? undefined
     const shown = stored !== undefined && isVisible(stored, clearedAt) ? stored : undefined
-    if (write.record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return { status: 'stale', record: shown }
-    const since = write.merges === true ? Math.max(clearedAt, write.record.since) : clearedAt
+    const voidUntil = faults.hidesVoid ? 0 : Math.max(clearedAt, stored?.since ?? 0)
+    const isLate = write.record.viewedAt <= clearedAt
+    const record = isLate && faults.takesLate ? { ...write.record, viewedAt: clearedAt + 1 } : write.record
+    if (record.viewedAt <= clearedAt || (write.merges === true && held === undefined)) return { status: 'stale', record: shown, voidUntil }
+    const since = write.merges === true ? Math.max(clearedAt, record.since) : clearedAt
     if (held === undefined && needsBase(timeline, write)) return { status: 'needs-base', asOf: timeline.trimmedAt }
     const version = Math.max(state.region.lastVersion + 1, now * 1024, (stored?.version ?? 0) + 1)
-    const merged = mergeProgress(stored, { ...write.record, since, version })
-    if (merged === stored) return { status: 'stale', record: shown }
+    const merged = mergeProgress(stored, { ...record, since, version })
+    if (merged === stored) return { status: 'stale', record: shown, voidUntil }
     state.region.lastVersion = version
     store(timeline, oid, merged)
     markDirty(state.region, { viewer, business, oid }, now)
     tell({ kind: 'put', viewer, business, oid, record: merged })
-    return { status: 'written', record: merged, firstOfDay: claimDay(state, business, timeline, write.day, now) }
+    return { status: 'written', record: merged, before: stored, firstOfDay: claimDay(state, business, timeline, write.day, now) }
   }
 
   function isGuessed(write: ProgressWrite): boolean {

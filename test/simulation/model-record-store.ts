@@ -63,6 +63,7 @@ export function openModelRecordStore({ rows, settings }: RecordState, gate: Gate
   }
 
   return {
+    readsAtOnceMax: 2,
     putProgress: (incoming) =>
       gate.call(
         'records',

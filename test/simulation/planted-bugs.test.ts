@@ -15,6 +15,8 @@ const PLANTED: [string, PlantedFaults, RegExp][] = [
   ['believing a base that was overtaken while it was read', { believesOldBases: true }, /line [13]/],
   ['removing what is journaled before it is applied', { forgetsRead: true }, /line 6/],
   ['deleting and clearing without a look at what was trimmed', { forgetsFloor: true }, /line 3/],
+  ['not saying up to when a clearing or a deletion reaches', { hidesVoid: true }, /line [37]/],
+  ['taking what arrives after a clearing for newer than it', { takesLate: true }, /line [13]/],
 ]
 
 for (const [name, faults, rule] of PLANTED) {

@@ -58,7 +58,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     viewers: ['7', '10', 'ann'].slice(0, between(1, 3)),
     devices: between(1, 3),
     subjects: between(3, 6),
-    futureMaxMs: processOptions.futureMaxMs,
+    aheadMaxMs: 500,
     lateMaxMs: chance(0.5) ? 500 : 3_000,
     glanceMax: 5_000,
   }
@@ -66,7 +66,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
   const scheduler = makeScheduler(random, { start: START, stallChance: chance(0.5) ? 0 : 0.04, stallMaxMs }, history)
   const faultChance = chance(0.2) ? 0 : 0.02
   const actChance = between(10, 50) / 100
-  const isSkewed = chance(0.3)
+  const skewMaxMs = chance(0.3) ? (chance(0.5) ? 100 : 1_500) : 0
   const canLose = chance(0.2)
   const { retentionMs } = processOptions
 
@@ -74,6 +74,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     now: scheduler.now,
     retentionMs: retentionMs === undefined ? undefined : retentionMs - 1_000,
     timelineCap: processOptions.timelineCap,
+    aheadMaxMs: skewMaxMs + 100,
   })
   const records = makeRecordState()
   const hot = makeHotState(
@@ -113,7 +114,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
       patienceMs: PATIENCE_MS,
       outageMaxMs: 6_000,
       launch(place, name) {
-        const life: Life = { name, dead: false, skewMs: isSkewed ? between(-100, 100) : 0 }
+        const life: Life = { name, dead: false, skewMs: skewMaxMs === 0 ? 0 : between(-skewMaxMs, skewMaxMs) }
         history?.note(scheduler.now(), `--- ${name} starts`)
         return startProcess(scheduler, stores, place.machine, businesses, life, place.role, processOptions, (error) =>
           history?.note(scheduler.now(), `${name}: ${String(error)}`),
@@ -164,7 +165,7 @@ export async function runWorld(seed: number, options: WorldOptions, history?: Hi
     startMissing()
     const { sweepAfterMs, sweepEveryMs, guard, journaling } = processOptions
     const backMs = 2 * (guard.checkEveryMs ?? 0) + (journaling.lookEveryMs ?? 0) + 2 * (journaling.retryMaxMs ?? 0)
-    quietUntil = scheduler.now() + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
+    quietUntil = scheduler.now() + 2 * skewMaxMs + 500 + stallMaxMs + backMs + sweepAfterMs + 3 * sweepEveryMs + 500
   }
 
   function step(): boolean {
@@ -243,7 +244,6 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
   return {
     regions: REGIONS.length,
     timelineCap: between(1, 4),
-    futureMaxMs: 500,
     purgeRowsMax: between(1, 3),
     aggregator: { keysMax: between(1, 6), ageMaxMs, heldMax: chance(0.2) ? 3 : 1_000 },
     flusher: { directMax: between(0, 2), directWaitingMax: between(0, 3) },
@@ -254,7 +254,12 @@ function drawProcessOptions(between: Between, chance: Chance): ProcessOptions {
       retryMaxMs: 200,
       putMaxMs: PUT_MAX_MS,
     },
-    guard: { checkEveryMs: between(20, 200), recordPatienceMs: PATIENCE_MS, logPatienceMs: PATIENCE_MS, recordReadsMax: between(1, 4) },
+    guard: {
+      checkEveryMs: between(20, 200),
+      recordPatienceMs: PATIENCE_MS,
+      logPatienceMs: PATIENCE_MS,
+      recordReadsWaitingMax: 1_000 * between(1, 4),
+    },
     sweepAfterMs: ageMaxMs + between(1, 1_000),
     sweepEveryMs: between(200, 600),
     persistKeysMax: between(1, 8),

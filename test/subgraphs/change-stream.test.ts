@@ -42,7 +42,7 @@ describe('a stream of changes', () => {
 
   function open(since?: string, over: HotStore = hot, degraded?: Set<'hotStore' | 'log' | 'recordStore'>) {
     const aggregator = makeAggregator(clock, () => undefined, { keysMax: 10, ageMaxMs: 1_000, heldMax: 10 })
-    const options = { regions: 4, timelineCap: 10, futureMaxMs: 1_000 }
+    const options = { regions: 4, timelineCap: 10 }
     const service = makeHistoryService(clock, businesses, over, stores.records, aggregator, () => undefined, options)
     return openChangeStream(service, over, businesses, clock, viewer, since, degraded)
   }

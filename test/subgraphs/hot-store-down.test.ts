@@ -196,16 +196,18 @@ describe('with the hot store down', () => {
     expect(await served.history.service.clearHistory(viewer, 'video', degraded)).toBeGreaterThanOrEqual(before)
   })
 
-  it('and the record store too, reports are still accepted, lookups are null, and what cannot be null is an error', async () => {
+  it('and the record store too, reports are still accepted, lookups are null, pages are empty and settings the defaults', async () => {
     stores.set('hot', 'down')
     stores.set('records', 'down')
     expect((await send(report('1')))[0]?.outcome).toBe('ACCEPTED')
     expect(await served.history.service.deleteHistory(viewer, 'video', ['2'], degraded)).toEqual([])
     expect(await served.history.makeLoaders(degraded).progress.load({ viewer: '7', business: 1, oid: '1' })).toBeUndefined()
     expect([...degraded].sort()).toEqual(['hotStore', 'recordStore'])
-    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, degraded)).rejects.toMatchObject({
-      code: 'HOT_STORE_UNAVAILABLE',
-    })
+    expect(await readTimeline(stores.hot, stores.records, '7', [1], undefined, 3, degraded)).toEqual({ entries: [], hasNextPage: false })
+    expect((await served.history.service.settings(viewer, degraded)).paused).toBe(false)
+    // A caller without a collector gets an error.
+    await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    await expect(served.history.service.settings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     stores.set('records', 'up')
     await back()
     expect(shown('1')).toBeDefined()

@@ -5,11 +5,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { graphql } from 'graphql'
-import { systemClock } from '../../core/clock.ts'
+import { systemClock, type Clock } from '../../core/clock.ts'
 import { makeConfig, type Config } from '../../core/config.ts'
 import { UNAVAILABLE, type Degraded } from '../../core/degraded.ts'
 import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { seededRandom } from '../../core/random.ts'
+import type { CountCache, CountFollowing } from '../../stores/count-cache.ts'
 import type { Journals } from '../../stores/journal.ts'
 import { openLmdbCountCache } from '../../stores/lmdb/count-cache.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
@@ -34,17 +35,26 @@ const CODES: Record<Name, ErrorCode> = {
 
 export type MarkedStores = ReturnType<typeof openMarkedStores>
 
-/** `records`: the contract's model, which a test can look into, or the real one. */
-export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
+/**
+ * `records`: the contract's model, which a test can look into, or the real one. `readsAtOnceMax`: it is read as if it were a server
+ * with so many connections.
+ */
+export function openMarkedStores(options: { records?: 'model' | 'lmdb'; readsAtOnceMax?: number } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-marks-'))
   const environment = openEnvironment(folder, { regions: REGIONS, sizeMaxGb: 1 })
   const switches: Record<Name, Switch> = { hot: 'up', cache: 'up', log: 'up', records: 'up', events: 'up' }
   const calls: string[] = []
   const refused = new Map<string, ErrorCode>()
   const held = new Map<string, () => Promise<void>>()
+  const whenCacheIsBack: (() => void)[] = []
 
   function switched<T extends object>(name: Name, store: T): T {
     const entries = Object.entries(store).map(([method, value]: [string, unknown]) => {
+      if (method === 'followCounts')
+        return [
+          method,
+          (...given: Parameters<CountCache['followCounts']>) => switchedFollowing(value as CountCache['followCounts'], ...given),
+        ]
       if (typeof value !== 'function' || method === 'close' || method === 'partOf' || method.startsWith('consume')) return [method, value]
       return [
         method,
@@ -58,6 +68,24 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
       ]
     })
     return Object.fromEntries(entries) as T
+  }
+
+  /** As the port says: subjects that a cache is down for are heard when it is back, and that is a gap. */
+  function switchedFollowing(
+    follow: CountCache['followCounts'],
+    ...[listener, onGap]: Parameters<CountCache['followCounts']>
+  ): CountFollowing {
+    const following = follow(listener, onGap)
+    return {
+      ...following,
+      async add(subjects) {
+        calls.push('cache.followCounts')
+        await following.add(subjects)
+        if (switches.cache === 'up') return
+        whenCacheIsBack.push(() => onGap?.())
+        throw new TidemarkError(CODES.cache, 'the cache of the test is down')
+      },
+    }
   }
 
   const rows = makeMarkRecordsState()
@@ -74,7 +102,7 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
     hot: switched('hot', plain.hot),
     cache: switched('cache', plain.cache),
     log: switched('log', plain.log),
-    records: switched('records', plain.records),
+    records: { ...switched('records', plain.records), ...(options.readsAtOnceMax && { readsAtOnceMax: options.readsAtOnceMax }) },
     events: switched('events', plain.events),
   }
   return {
@@ -87,6 +115,7 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb' } = {}) {
     set(name: Name | 'redis', to: Switch): void {
       if (name === 'redis') switches.hot = switches.cache = to
       else switches[name] = to
+      if (switches.cache === 'up') for (const tell of whenCacheIsBack.splice(0)) tell()
     },
     /** A single call such as `cache.putCounts` fails until it is undefined again. */
     refuse(call: string, code: ErrorCode | undefined): void {
@@ -142,13 +171,13 @@ export type Answer = { data: any; errors: { code: unknown; path: unknown; messag
 export function serveThumbup(
   opened: MarkedStores,
   config: Config = thumbupConfig(),
-  options: ThumbupOptions & { journal?: boolean; abandoned?: readonly string[] } = {},
+  options: ThumbupOptions & { journal?: boolean; abandoned?: readonly string[]; clock?: Clock } = {},
 ) {
   const errors: unknown[] = []
   const { abandoned = [] } = options
   const journals: Journals | undefined = options.journal === false ? undefined : openLmdbJournals(opened.folder, { abandoned })
   const subgraph: ThumbupSubgraph = makeThumbupSubgraph(
-    systemClock,
+    options.clock ?? systemClock,
     { ...opened.stores, journals },
     config,
     (error) => errors.push(error),

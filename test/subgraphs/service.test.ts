@@ -60,7 +60,7 @@ describe('the history service', () => {
       (error) => errors.push(error),
     )
     const aggregator = makeAggregator(clock, (regions) => flushed.push(...regions), { keysMax: 1, ageMaxMs: 1_000, heldMax: 100 })
-    const options = { regions: REGIONS, timelineCap: CAP, futureMaxMs: 1_000 }
+    const options = { regions: REGIONS, timelineCap: CAP }
     const service = makeHistoryService(clock, businesses, overHot, overRecords, aggregator, flusher.reward, options)
     return { service, flusher, log }
   }

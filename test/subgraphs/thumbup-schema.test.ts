@@ -5,7 +5,7 @@ import { makeConfig } from '../../core/config.ts'
 import { composeSupergraph } from '../../gateway/compose.ts'
 import { makeEngine } from '../../gateway/engine.ts'
 import { historySdl } from '../../subgraphs/history/schema.ts'
-import { hasThumbup } from '../../subgraphs/thumbup/index.ts'
+import { hasThumbup } from '../../subgraphs/thumbup/businesses.ts'
 import { thumbupSdl } from '../../subgraphs/thumbup/schema.ts'
 import { localTransport } from '../../gateway/transports/local.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
@@ -78,7 +78,7 @@ describe('the schema of thumbup', () => {
         { name: 'feed', transport: localTransport(buildSubgraphSchema([{ typeDefs: parse(feed), resolvers }])) },
         { name: 'thumbup', transport: localTransport(served.subgraph.schema) },
       ],
-      { compiledMax: 10, tokensMax: 1_000 },
+      { tokensMax: 1_000 },
     )
     const ask = async (query: string, viewer?: ReturnType<typeof viewerOf>) => {
       const operation = engine.prepare(query)

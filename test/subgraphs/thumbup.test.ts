@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../subgraphs/thumbup/job.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 import { markStream } from '../../core/mark-stream.ts'
+import { systemClock } from '../../core/clock.ts'
 import { until } from '../support/until.ts'
 
 const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp, $viewer: ID, $source: String) {
@@ -51,6 +52,28 @@ describe('thumbup', () => {
     expect(await mark('7', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'LIKE', likeCount: 1 })
     expect(await mark('7', 'a', 'DISLIKE')).toMatchObject({ changed: true, oldMark: 'LIKE', likeCount: 0, dislikeCount: 1 })
     expect(await mark('7', 'a', 'NONE')).toMatchObject({ changed: true, oldMark: 'DISLIKE', likeCount: 0, dislikeCount: 0 })
+  })
+
+  test('a mark of a clock that is ahead counts as now: it can be undone at once', async () => {
+    for (const ahead of [290_000, 1e12]) {
+      expect(await mark('7', 'a', 'LIKE', { markedAt: Date.now() + ahead })).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
+      expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, likeCount: 0 })
+    }
+    const now = Date.now()
+    await mark('7', 'a', 'LIKE', { markedAt: now - 5_000 })
+    expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'NONE' }])
+  })
+
+  test('a like through a process whose clock is ahead can be undone through one that is behind, and liked again', async () => {
+    const clock = { ...systemClock, now: () => Date.now() + 3_000 }
+    const ahead = serveThumbup(stores, undefined, { clock, journal: false })
+    const through = async (by: ServedThumbup, kind: string) => (await by.ask(MARK, viewerOf('7'), { id: 'a', mark: kind })).data.mark
+    for (let round = 0; round < 3; round++) {
+      expect(await through(ahead, 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', newMark: 'LIKE', likeCount: 1 })
+      expect(await through(served, 'NONE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', newMark: 'NONE', likeCount: 0 })
+      expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'NONE' }])
+    }
+    await ahead.stop()
   })
 
   test('an older mark that arrives late is STALE and says what is stored', async () => {
@@ -165,7 +188,6 @@ describe('thumbup', () => {
   })
 
   test('what is wrong is told per input, and the others count', async () => {
-    const late = Date.now() + 3_600_000
     const inputs = [
       { business: 'video', id: 'a', mark: 'LIKE' },
       { business: 'vidoe', id: 'a', mark: 'LIKE' },
@@ -173,7 +195,7 @@ describe('thumbup', () => {
       { business: 'plain', id: 'a', mark: 'LIKE' },
       { business: 'article', id: 'a', mark: 'DISLIKE' },
       { business: 'video', id: '', mark: 'LIKE' },
-      { business: 'video', id: 'a', mark: 'LIKE', markedAt: late },
+      { business: 'video', id: 'a', mark: 'LIKE', markedAt: -1 },
       { business: 'video', id: 'a', mark: 'LIKE', source: 'x'.repeat(65) },
       { business: 'video', id: 'a', mark: 'LIKE', viewer: '8' },
     ]

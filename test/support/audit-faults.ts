@@ -58,7 +58,7 @@ const forgetfulStream: PlannedFault = { name: 'forgets since', make: () => ({ op
 
 const BAD_REPORTS = [
   ...['business-unknown', 'id-empty', 'id-long', 'id-broken', 'position-negative', 'duration-negative'],
-  ...['time-future', 'time-negative', 'device-long'],
+  ...['time-negative', 'device-long'],
 ]
 /** What is wrong with the input is put right, and stored although it was rejected. */
 const halfWritten = halfDoing('stores what it rejects', /AuditReport/, (asked) =>
@@ -129,6 +129,11 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     losing('keeps the earlier arrival', (input, earlier) => input.viewedAt === earlier.viewedAt),
     losing('keeps the furthest', (input, earlier) => input.position < earlier.position),
     changing('calls it stale', /AuditReport/, (data) => (data.reportProgress.outcome = 'STALE')),
+  ],
+  'ahead-counts-as-now': [
+    changing('believes times ahead', /AuditReport/, (data) => (data.reportProgress.progress.viewedAt += 2 * HOUR)),
+    fakeClear,
+    losing('keeps the first arrival', () => true),
   ],
   'stale-says-what-is-stored': [
     changing('does not say what is stored', /AuditReport/, ({ reportProgress }) => {

@@ -137,7 +137,7 @@ const LIST_READS = [
   ...['likes-business-unknown', 'likes-received-business-unknown', 'likers-first-0', 'likes-first-101'],
   ...['likers-cursor-broken', 'likes-cursor-broken'],
 ]
-const BAD_MARKS = ['mark-business-unknown', 'mark-id-empty', 'mark-id-long', 'mark-in-the-future', 'mark-time-negative', 'mark-source-long']
+const BAD_MARKS = ['mark-business-unknown', 'mark-id-empty', 'mark-id-long', 'mark-time-negative', 'mark-source-long']
 
 /** By the id of the check that must notice. */
 export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
@@ -169,6 +169,7 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
   ],
   'last-mark-wins': [byArrival, fakeMark, losingMarks('forgets what was undone', ({ mark }) => mark === 'NONE')],
   'older-mark-is-stale': [byArrival, answeringMarks('accepts everything', (payload) => (payload.outcome = 'ACCEPTED'))],
+  'mark-ahead-counts-as-now': [fakeUndo, answeringMarks('calls the undo stale', (payload) => (payload.outcome = 'STALE'))],
   'equal-marked-at': [
     {
       name: 'keeps the first of a moment',

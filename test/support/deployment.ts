@@ -24,6 +24,8 @@ export type DeploymentOptions = {
   seenJobs?: number
   /** `tidemark subgraph history`. Default 0. */
   subgraphs?: number
+  /** `tidemark subgraph feed-existence`. Default 0. */
+  seenSubgraphs?: number
   /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
   cluster?: readonly string[]
   /** Default false: nothing stands between roles and servers. */
@@ -35,9 +37,12 @@ export type DeploymentOptions = {
 }
 
 export type DeploymentSettings = {
+  server?: Record<string, unknown>
+  auth?: Record<string, unknown>
   history?: Record<string, unknown>
   thumbup?: Record<string, unknown>
   existence?: Record<string, unknown>
+  limits?: Record<string, unknown>
   businesses?: readonly Record<string, unknown>[]
   stores?: { regions?: number; redis?: Record<string, unknown> }
 }
@@ -52,6 +57,7 @@ export type Deployment = {
   markJobs: Role[]
   seenJobs: Role[]
   subgraphs: Role[]
+  seenSubgraphs: Role[]
   roles: Role[]
   links: Link[]
   /** As the roles', but straight to the servers. */
@@ -119,9 +125,10 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
     const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
     const seenJobs = await makeRoles(['job', 'feed-existence'], options.seenJobs ?? 0)
     const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
+    const seenSubgraphs = await makeRoles(['subgraph', 'feed-existence'], options.seenSubgraphs ?? 0)
     await Promise.all(roles.map((role) => role.start()))
     const stores = () => openStores(config, systemClock, silent)
-    return { servers, gateways, jobs, markJobs, seenJobs, subgraphs, roles, links, config, openStores: stores, remove }
+    return { servers, gateways, jobs, markJobs, seenJobs, subgraphs, seenSubgraphs, roles, links, config, openStores: stores, remove }
   } catch (error) {
     await remove()
     throw error

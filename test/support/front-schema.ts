@@ -17,6 +17,7 @@ import { makeConfig } from '../../core/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Engine } from '../../gateway/engine.ts'
 import { makePersisted, type Persisted, type PersistedOptions } from '../../gateway/persisted/persisted.ts'
+import type { ClientMemory } from '../../gateway/memory/client-memory.ts'
 import { makeServer, type GatewayServer, type ServerOptions } from '../../gateway/server.ts'
 import { makeIdentify, type AuthOptions, type Viewer } from '../../gateway/viewer.ts'
 import type { Collaborators } from '../../gateway/front.ts'
@@ -196,6 +197,8 @@ type TestOptions = Partial<ServerOptions> & {
   readonly persisted?: Partial<PersistedOptions>
   /** Instead of the plain one of the schema above. */
   readonly engine?: Engine
+  /** The memory for texts that clients register. */
+  readonly memory?: ClientMemory
 }
 
 export async function startServer(options: TestOptions = {}): Promise<TestServer> {
@@ -204,6 +207,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     toJson = false,
     persisted = {},
     engine: ownEngine,
+    memory,
     ready = async () => ({ ok: true, stores: { hot: 'ok' } }),
     more = {},
     ...given
@@ -219,6 +223,7 @@ export async function startServer(options: TestOptions = {}): Promise<TestServer
     log,
     registry,
     systemClock,
+    memory,
   )
   const mode = given.mode ?? 'development'
   let number = 0

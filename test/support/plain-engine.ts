@@ -27,9 +27,11 @@ type Options = {
 export function makePlainEngine(schema: GraphQLSchema, options: Options = {}): PlainEngine {
   const calls = { prepared: 0, parsed: 0 }
   const known = new Map<string, ReturnType<Engine['prepare']>>()
-  return {
+  const engine: PlainEngine = {
     schema,
     calls,
+    prepareFor: (_gate, query, operationName) => engine.prepare(query, operationName),
+    pin: (query, operationName) => engine.prepare(query, operationName),
     prepare(query, operationName) {
       calls.prepared += 1
       const hash = `${operationName ?? ''}\n${query}`
@@ -42,6 +44,7 @@ export function makePlainEngine(schema: GraphQLSchema, options: Options = {}): P
       return prepared
     },
   }
+  return engine
 }
 
 function prepare(

@@ -7,7 +7,7 @@ import { once } from 'node:events'
 import { createWriteStream, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
+const CHECKOUT = join(import.meta.dirname, '..', '..')
 
 export type RoleOptions = {
   name: string
@@ -16,7 +16,14 @@ export type RoleOptions = {
   port: number
   folder: string
   settings: Record<string, unknown>
+  /** The folder of the code that runs. Default: this one. */
+  checkout?: string
+  /** Options of Node beside those that the scripts of package.json set. */
+  nodeOptions?: readonly string[]
 }
+
+/** As in package.json and in the Dockerfile. */
+const SHIPPED_OPTIONS = ['--max-semi-space-size=8']
 
 export type Role = {
   name: string
@@ -40,7 +47,7 @@ const STOP_MAX_MS = 40_000
 /** One that is neither ready nor gone by then is killed. */
 const START_MAX_MS = 60_000
 
-export function makeRole({ name, command, port, folder, settings }: RoleOptions): Role {
+export function makeRole({ name, command, port, folder, settings, checkout = CHECKOUT, nodeOptions = [] }: RoleOptions): Role {
   mkdirSync(folder, { recursive: true })
   const config = join(folder, 'tidemark.yaml')
   const output = join(folder, 'output.log')
@@ -53,7 +60,16 @@ export function makeRole({ name, command, port, folder, settings }: RoleOptions)
 
   async function start(): Promise<void> {
     writeFileSync(config, JSON.stringify(settings))
-    const args = [COMMAND, ...command, '--port', String(port), '--config', config]
+    const args = [
+      ...SHIPPED_OPTIONS,
+      ...nodeOptions,
+      join(checkout, 'cli', 'tidemark.ts'),
+      ...command,
+      '--port',
+      String(port),
+      '--config',
+      config,
+    ]
     const launched = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: folder })
     launched.stderr.pipe(createWriteStream(output, { flags: 'a' }))
     const killAtExit = () => void launched.kill('SIGKILL')

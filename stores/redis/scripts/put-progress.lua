@@ -7,8 +7,9 @@
 --         one, 8 claims a day, 16 the base is what is put, to be merged; viewedAt (6), rank (7), day (4), oid, resume point and base, each after its length (1).
 --         Before a known base stands what it is as of (7)
 -- ARGV[5..] per viewer and business: packed viewer + business, channel of the viewer
--- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day) and the
---         record: merged, or what is stored and visible; with 3 what the base must be as of (7)
+-- returns per write its status (1 byte: 0 stale, 1 written, 2 paused, 3 needs base, 4 written, first of the day). Then with 1
+--         and 4 the length of the merged record (1), the record, and the one before it, if any; with 0 the newest clearing or
+--         deletion (6), and what is stored and visible; with 3 what the base must be as of (7)
 -- include: record timeline
 local now, cap, expireMs, writes = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
 local STALE, WRITTEN, PAUSED, NEEDS_BASE, FIRST = '\0', '\1', '\2', '\3', '\4'
@@ -54,7 +55,8 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   local clearedAt = group.state.clearedAt
   local value = redis.call('HGET', group.contents, oid)
   local held = value and unpackRecord(value)
-  if merges and not held then return STALE end
+  if merges and not held then return STALE .. struct.pack('>I6', clearedAt) end
+  local before = value or base
   local stored = held or (base and unpackRecord(base))
   if not held and incoming.viewedAt > clearedAt and group.state.floorOid ~= '' and baseAsOf < group.state.trimmedAt then
     if not decisive or incoming.viewedAt <= group.state.floorAt then return NEEDS_BASE .. struct.pack('>I7', group.state.trimmedAt) end
@@ -64,7 +66,8 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   local merged = stored
   if incoming.viewedAt > clearedAt then merged = merge(stored, incoming) end
   if merged == stored then
-    return visible(stored, clearedAt) and STALE .. packRecord(stored) or STALE
+    local answer = STALE .. struct.pack('>I6', math.max(clearedAt, stored and stored.since or 0))
+    return visible(stored, clearedAt) and answer .. packRecord(stored) or answer
   end
   -- A base may carry a version of before the hot store was lost: ours never fall behind it.
   lastVersion = math.max(lastVersion, incoming.version, merged.version)
@@ -81,7 +84,7 @@ local function put(group, oid, incoming, decisive, baseAsOf, base, day, merges)
   if group.followed then
     table.insert(group.changes, 'p' .. struct.pack('>HBc0', group.business, #oid, oid) .. packed)
   end
-  return (day and claimDay(group, day) and FIRST or WRITTEN) .. packed
+  return (day and claimDay(group, day) and FIRST or WRITTEN) .. string.char(#packed) .. packed .. (before or '')
 end
 
 -- One look at the followers for all viewers of the call: most have none, and then nothing is published.

@@ -7,7 +7,7 @@ import { eventually } from '../../support/until.ts'
 
 const NOW = 1_800_000_000
 
-type Published = { keys: JWK[]; mode: 'ok' | 'down' | 'silent'; asked: number }
+type Published = { keys: JWK[]; mode: 'ok' | 'down' | 'silent' | 'huge'; asked: number }
 const closers: (() => void)[] = []
 afterEach(() => closers.splice(0).forEach((close) => close()))
 
@@ -17,7 +17,8 @@ async function publish(): Promise<Published & { url: string }> {
   const server = createServer((_request, response) => {
     published.asked += 1
     if (published.mode === 'silent') return
-    response.statusCode = published.mode === 'ok' ? 200 : 503
+    response.statusCode = published.mode === 'down' ? 503 : 200
+    if (published.mode === 'huge') response.write(' '.repeat(300_000))
     response.end(JSON.stringify({ keys: published.keys }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -91,6 +92,22 @@ describe('a published key set', () => {
     clock.ms += 601_000
     await expect(identify(old)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     expect(await identify(await bearer('b', second.privateKey))).toMatchObject({ id: '42' })
+  })
+
+  it('of more than 256 KiB is not read, and the keys known go on working', async () => {
+    const set = await publish()
+    const { privateKey, jwk } = await makeKey('a')
+    set.keys = [jwk]
+    set.mode = 'huge'
+    const failures: unknown[] = []
+    const log = { warn: (fields: object) => void failures.push(Object.values(fields)[0]) }
+    const clock = steppedClock()
+    const identify = makeIdentify({ jwksUrl: set.url }, 'production', clock, { log })
+    await expect(identify(await bearer('a', privateKey))).rejects.toMatchObject({ code: 'IDENTITY_UNAVAILABLE' })
+    expect(failures[0]).toMatchObject({ message: 'the key set has more than 262144 bytes' })
+    set.mode = 'ok'
+    clock.ms += 5_000
+    expect(await identify(await bearer('a', privateKey))).toMatchObject({ id: '42' })
   })
 
   it('that is down later goes on working with the keys known', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeConfig } from '../../../core/config.ts'
+import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
 import { apollo, makeManifestFolder, sha } from '../../support/manifests.ts'
 
@@ -31,8 +32,9 @@ afterAll(() => files.remove())
 async function withServer<T>(
   persisted: NonNullable<Parameters<typeof startServer>[0]>['persisted'] & object,
   use: (server: TestServer) => Promise<T>,
+  memory = makeClientMemory(),
 ): Promise<T> {
-  const server = await startServer({ persisted })
+  const server = await startServer({ persisted, memory })
   try {
     return await use(server)
   } finally {
@@ -67,13 +69,17 @@ describe('automatic persisted queries', () => {
     })
   })
 
-  it('are forgotten, the oldest first, beyond the limit; those of manifests are not', async () => {
-    await withServer({ mode: 'apq', registeredMax: 10, manifests }, async ({ url }) => {
-      for (let i = 0; i < 50; i++) await post(url, apq(`{ hello(name: "${i}") }`, `{ hello(name: "${i}") }`))
-      expect(codeOf(await post(url, apq('{ hello(name: "39") }')))).toBe('PERSISTED_QUERY_NOT_FOUND')
-      expect(codeOf(await post(url, apq('{ hello(name: "40") }')))).toBe('ok')
-      expect(codeOf(await post(url, apq(KNOWN)))).toBe('ok')
-    })
+  it('are forgotten, the oldest first, when the memory of clients is full; those of manifests are not', async () => {
+    await withServer(
+      { mode: 'apq', manifests },
+      async ({ url }) => {
+        for (let i = 0; i < 50; i++) await post(url, apq(`{ hello(name: "${i}") }`, `{ hello(name: "${i}") }`))
+        expect(codeOf(await post(url, apq('{ hello(name: "30") }')))).toBe('PERSISTED_QUERY_NOT_FOUND')
+        expect(codeOf(await post(url, apq('{ hello(name: "45") }')))).toBe('ok')
+        expect(codeOf(await post(url, apq(KNOWN)))).toBe('ok')
+      },
+      makeClientMemory(5_000),
+    )
   })
 
   it('have no ids but hashes', async () => {

@@ -153,7 +153,7 @@ describe('another engine', () => {
     files.write('a.json', apollo({ body: A }, { body: B }))
     const running = await start()
     const next = makePlainEngine(makeFrontSchema().schema)
-    const refusing: Pick<Engine, 'prepare'> = { prepare: (text, name) => next.prepare(text === B ? BAD : text, name) }
+    const refusing: Pick<Engine, 'pin'> = { pin: (text, name) => next.pin(text === B ? BAD : text, name) }
     const ready = await running.persisted.prepareWith(refusing)
     expect(ready.failures.map(({ operation }) => operation.body)).toEqual([B])
     expect(await runs(running, B)).toBe(true)
@@ -165,7 +165,7 @@ describe('another engine', () => {
   it('that comes while manifests are being prepared on the old one is the one they are prepared on', async () => {
     const [old, next] = [makePlainEngine(makeFrontSchema().schema), makePlainEngine(makeFrontSchema().schema)]
     let current: Engine = old
-    const running = await start([files.folder], { engine: { schema: old.schema, prepare: (text, name) => current.prepare(text, name) } })
+    const running = await start([files.folder], { engine: { ...old, pin: (text, name) => current.pin(text, name) } })
     const ready = await running.persisted.prepareWith(next)
     files.write('a.json', apollo(...Array.from({ length: 50 }, (_, index) => ({ body: `query Q${index} { hello }` }))))
     const reloaded = running.persisted.reload()

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { pino } from 'pino'
+import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { makeRecorder } from '../../../gateway/persisted/recorder.ts'
 import { readManifest } from '../../../gateway/persisted/manifest.ts'
 import { post, startServer } from '../../support/front-schema.ts'
@@ -68,7 +69,7 @@ describe('the file of unknown operations', () => {
   const make = (file: string, clock = makeSteppedClock()) => {
     const lines: string[] = []
     const log = pino({}, { write: (line: string) => void lines.push(line) })
-    return { recorder: makeRecorder(clock, log, () => {}, { file, countMax: 100, writeEveryMs: 1_000 }), clock, lines }
+    return { recorder: makeRecorder(clock, log, makeClientMemory(), () => {}, { file, countMax: 100, writeEveryMs: 1_000 }), clock, lines }
   }
   const note = ({ recorder }: ReturnType<typeof make>, body: string) => recorder.note(() => unknown(body), body)
 

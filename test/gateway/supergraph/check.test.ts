@@ -72,7 +72,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
   ]
   const check = (texts: Record<string, string>, before?: string) =>
     checkSupergraph({
-      loaded: { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [] },
+      loaded: { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], lacks: [] },
       subgraphs,
       before: before === undefined ? undefined : buildSchema(before),
       operations: Object.entries(texts).map(([name, text]) => ({ name, text, file: 'f' })),
@@ -122,7 +122,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
   test('a breaking change counts if a known operation uses it, or if nobody knows any', () => {
     expect(check({ Good: '{ watched { id } }' }, WITH_MORE)).toMatchObject({ ok: true, changes: [{ place: 'Video.likes', usedBy: [] }] })
     expect(check({ Likes: '{ watched { likes } }' }, WITH_MORE)).toMatchObject({ ok: false, changes: [{ usedBy: ['Likes'] }] })
-    const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [] }
+    const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], lacks: [] }
     const unknown = {
       loaded,
       subgraphs,

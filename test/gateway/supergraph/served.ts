@@ -118,7 +118,7 @@ export async function begin(
   let closed = 0
   const supergraph = await openSupergraph(
     [subgraph],
-    { path, pollMs: 0, fetchTimeoutMs: 1_000, lingerMs: 0, engine: { compiledMax: 100, tokensMax: 1_000 }, ...options },
+    { path, pollMs: 0, fetchTimeoutMs: 1_000, lingerMs: 0, engine: { tokensMax: 1_000 }, ...options },
     {
       makeRemote(name, url) {
         const transport = remoteTransport({ name, url })

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { makeRemembered, ownResult } from '../../../gateway/transports/remembered.ts'
 import { connectTo, fetchOf, json, startSubgraph } from './http-subgraph.ts'
+
+const BYTES_MAX = 8_388_608
 
 /** As a network might cut it. */
 function inChunks(text: string) {
@@ -9,7 +12,7 @@ function inChunks(text: string) {
 }
 
 function reading() {
-  const remembered = makeRemembered()
+  const remembered = makeRemembered(makeClientMemory(BYTES_MAX))
   let parses = 0
   const read = (call: string, body: unknown) => {
     const text = JSON.stringify(body)
@@ -73,7 +76,7 @@ describe('answers that come again', () => {
         read('often', { data: { x: 1 } })
       }
     expect(weight()).toBeGreaterThan(1_000_000)
-    expect(weight()).toBeLessThanOrEqual(8_388_608)
+    expect(weight()).toBeLessThanOrEqual(BYTES_MAX)
     const before = parses()
     read('often', { data: { x: 1 } })
     expect(parses()).toBe(before)

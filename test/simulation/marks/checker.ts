@@ -10,6 +10,7 @@
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, ViewerId } from '../../../core/domain.ts'
 import { winsOver } from '../../../core/merge-mark.ts'
 import { compareMarkPlaces } from '../../../core/places.ts'
+import { keyText } from '../../../core/progress-key.ts'
 import type { JournalEntry } from '../../../stores/journal.ts'
 import type { MarkAnswer } from '../../../subgraphs/thumbup/service.ts'
 import type { MarkPage } from '../../../subgraphs/thumbup/likes.ts'
@@ -21,7 +22,7 @@ import { askedText, isSame, makeTruths, markOf, nameOf, textOf, type KeyTruth } 
 export type MarkChecker = ReturnType<typeof makeMarkChecker>
 
 /** A mark as it was sent; `markedAt` undefined: whenever the server says. */
-export type SentMark = { key: MarkKey; mark: string; markedAt: number | undefined; isBad: boolean }
+export type SentMark = { key: MarkKey; mark: string; markedAt: number | undefined; isBad: boolean; isNow: boolean }
 
 export function makeMarkChecker() {
   const truths = makeTruths()
@@ -93,8 +94,11 @@ export function makeMarkChecker() {
 
   function checkAnswers(viewer: ViewerId, sent: readonly SentMark[], answers: readonly MarkAnswer[]): void {
     if (answers.length !== sent.length) fail(`${sent.length} marks got ${answers.length} answers`, viewer)
-    sent.forEach(({ key, mark, markedAt, isBad }, index) => {
+    sent.forEach(({ key, mark, markedAt, isBad, isNow }, index) => {
       const answer = answers[index] as MarkAnswer
+      const isOvertaken = isNow && answer.outcome === 'STALE' && answer.mark !== mark
+      if (isOvertaken && isAloneOfNow(sent, key))
+        fail(`last write wins: ${nameOf(key)} ${mark}, of now, was answered STALE: ${answer.mark}`, viewer)
       if (isBad !== (answer.outcome === 'REJECTED')) fail(`${nameOf(key)} ${mark} was answered ${answer.outcome}`, viewer)
       if (answer.outcome === 'REJECTED' || markedAt === undefined) return
       const text = writeText({ ...key, mark, markedAt })
@@ -210,6 +214,11 @@ export function makeMarkChecker() {
       [...truths.all()].filter(({ key, now }) => key.viewer === viewer && key.business === business && now?.mark === 'LIKE'),
     hasChangedSince: (truth: KeyTruth, since: number) => truths.isDoubtful(truth, since) || truths.stoodSince(truth, since).length > 1,
   }
+}
+
+/** Which of several is the last, their times say. */
+function isAloneOfNow(sent: readonly SentMark[], key: MarkKey): boolean {
+  return sent.filter((each) => each.isNow && keyText(each.key) === keyText(key)).length === 1
 }
 
 function writeText({ viewer, business, oid, mark, markedAt }: MarkKey & { mark: string; markedAt: number }): string {

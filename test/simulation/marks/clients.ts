@@ -27,7 +27,8 @@ export type MarkClientOptions = {
   /** Share of what is marked that is the first subject's. */
   hotShare: number
   owners: readonly ViewerId[]
-  futureMaxMs: number
+  /** How far the clock of a device may be ahead, but for some that are far ahead. */
+  aheadMaxMs: number
   lateMaxMs: number
 }
 
@@ -76,26 +77,27 @@ export function makeMarkClients(
     // Times are coarse now and then, so that two marks of one moment happen.
     if (chance < 0.25) sent.markedAt = Math.floor(scheduler.now() / 50) * 50
     else if (chance < 0.5) sent.markedAt = scheduler.now() - randomBelow(random, options.lateMaxMs)
-    else if (chance < 0.55) sent.markedAt = scheduler.now() + randomBelow(random, Math.floor(options.futureMaxMs / 2))
-    else if (chance < 0.56) sent.markedAt = scheduler.now() + 100 * options.futureMaxMs
+    else if (chance < 0.55) sent.markedAt = scheduler.now() + randomBelow(random, options.aheadMaxMs)
+    else if (chance < 0.56) sent.markedAt = scheduler.now() + 100 * options.aheadMaxMs
     else if (chance < 0.57) sent.business = 'vidoe'
     else if (chance < 0.6) sent.markedAt = null
     if (client.viewer.scopes.length > 0 && random() < 0.15) sent.viewer = pick(options.viewers)
     return sent
   }
 
-  function sentOf({ viewer }: Client, { business, id, mark, markedAt, viewer: other }: MarkInput): SentMark {
+  /** A time ahead counts as now; with several ahead in one call, this client does not predict their order. */
+  function sentOf({ viewer }: Client, { business, id, mark, markedAt, viewer: other }: MarkInput, now: number, isAlone: boolean): SentMark {
     const found = businesses.find(({ name }) => name === business)
-    const isBad =
-      found === undefined ||
-      (mark === 'DISLIKE' && !found.thumbup.dislikes) ||
-      (markedAt ?? 0) > scheduler.now() + options.futureMaxMs + 200
-    return { key: { viewer: other ?? viewer.id, business: found?.number ?? 0, oid: id }, mark, markedAt: markedAt ?? undefined, isBad }
+    const isBad = found === undefined || (mark === 'DISLIKE' && !found.thumbup.dislikes)
+    const isNow = (markedAt ?? now) >= now
+    const counted = isNow && (markedAt ?? now) > now && isAlone ? now : (markedAt ?? 0) > now ? undefined : (markedAt ?? undefined)
+    return { key: { viewer: other ?? viewer.id, business: found?.number ?? 0, oid: id }, mark, markedAt: counted, isBad, isNow }
   }
 
   async function mark(client: Client, process: MarkProcess, inputs: MarkInput[]): Promise<string> {
     client.sent = inputs
-    const sent = inputs.map((each) => sentOf(client, each))
+    const now = scheduler.now() + process.life.skewMs
+    const sent = inputs.map((each) => sentOf(client, each, now, inputs.length === 1))
     const degraded: Degraded = new Set()
     const answers = await process.service.mark(client.viewer, inputs, degraded)
     checker.checkAnswers(client.viewer.id, sent, answers)

@@ -62,16 +62,19 @@ export function drawPipelineOptions(
       sweepAfterMs: flushAgeMaxMs + 2 * windowMs + between(1, 500),
       sweepEveryMs: between(200, 500),
       publishEveryMs: between(150, 500),
-      futureMaxMs: 500,
       tombstoneMs: TOMBSTONE_MS,
       purgeEveryMs: between(400, 2_500),
       archiveAfterDays: chance(0.6) ? between(200, 3_000) / DAY_MS : 'never',
       reconcileEveryMs: mends ? between(100, 400) : 1_000_000,
       hotTtlMs: chance(0.5) ? 0 : between(20, 300),
       hotBytesMax: 16_384,
-      recordReadsPerSecondMax: 1_000_000,
     },
-    guard: { checkEveryMs: between(20, 200), recordPatienceMs: PATIENCE_MS, logPatienceMs: PATIENCE_MS, recordReadsMax: between(1, 4) },
+    guard: {
+      checkEveryMs: between(20, 200),
+      recordPatienceMs: PATIENCE_MS,
+      logPatienceMs: PATIENCE_MS,
+      recordReadsWaitingMax: 1_000 * between(1, 4),
+    },
     journaling: { lookEveryMs: between(150, 400), entriesMax: between(1, 4), retryMinMs: between(10, 50), retryMaxMs: 200 },
   }
 }

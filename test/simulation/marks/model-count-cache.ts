@@ -8,7 +8,7 @@ export type CountCacheFaults = {
   ignoresVersions?: boolean
 }
 
-type Following = { of: ReadonlySet<string>; tell(counted: { business: BusinessNumber; oid: string; counts: SubjectCounts }): void }
+type Following = { of: Map<string, number>; tell(counted: { business: BusinessNumber; oid: string; counts: SubjectCounts }): void }
 
 export type CountCacheState = ReturnType<typeof makeCountCacheState>
 
@@ -62,12 +62,24 @@ export function openModelCountCache(state: CountCacheState, gate: Gate): CountCa
     getOwnerSums: (owners) => each('getOwnerSums', owners, (owner) => sums.get(ownerText(owner))),
     putOwnerSums: (all) =>
       each('putOwnerSums', all, (sum) => keep(sums, ownerText(sum), { likes: sum.likes, version: sum.version })).then(() => undefined),
-    followCounts: (subjects, listener) =>
-      once('followCounts', [subjects], () => {
-        const own: Following = { of: new Set(subjects.map(subjectText)), tell: listener }
-        following.add(own)
-        return () => void following.delete(own)
-      }),
+    followCounts(listener) {
+      const own: Following = { of: new Map(), tell: listener }
+      following.add(own)
+      return {
+        add(subjects) {
+          for (const text of subjects.map(subjectText)) own.of.set(text, (own.of.get(text) ?? 0) + 1)
+          return once('followCounts', [subjects], () => undefined)
+        },
+        remove(subjects) {
+          for (const text of subjects.map(subjectText)) {
+            const left = (own.of.get(text) ?? 0) - 1
+            if (left > 0) own.of.set(text, left)
+            else own.of.delete(text)
+          }
+        },
+        stop: () => void following.delete(own),
+      }
+    },
     forgetCounts: (business, limit) =>
       once('forgetCounts', [business], () => {
         let gone = 0

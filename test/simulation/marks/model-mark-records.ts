@@ -20,13 +20,14 @@ export function openSimulatedMarkRecords(
   faults: MarkTransactionFaults,
   changed: (name: keyof MarkRecords, args: readonly unknown[]) => void,
 ): MarkRecords {
-  const records = openModelMarkRecords(state, (name, args, act) =>
+  const model = openModelMarkRecords(state, (name, args, act) =>
     atOnce(gate, 'records', name, args, () => {
       const result = act()
       if (CHANGING.has(name)) changed(name, args)
       return result
     }),
   )
+  const records: MarkRecords = { ...model, readsAtOnceMax: 2 }
   if (faults.movesOffsetsFirst !== true) return records
   return {
     ...records,

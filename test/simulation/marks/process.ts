@@ -83,7 +83,7 @@ export function startMarkProcess(
   )
   const journals = role.serves ? openModelJournals(machine, gate, life) : undefined
   const pipeline = makePipeline(clock, random, { hot, cache, log, records, events, journals }, options, onError)
-  const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS, options.thumbup)
+  const service = makeThumbupService(clock, makeThumbupBusinesses(businesses), () => pipeline, NO_QUOTAS)
   const { guarded, fills, counts, writes } = pipeline
   const { mayLack } = writes
   const sources = { ...guarded, fills, mayLack }

@@ -101,7 +101,7 @@ export async function runMarkWorld(
     businesses,
     ...crowd,
     owners,
-    futureMaxMs: thumbup.futureMaxMs,
+    aheadMaxMs: 500,
     lateMaxMs: chance(0.5) ? 500 : 3_000,
   }
   const clients = makeMarkClients(random, scheduler, checker, clientOptions, history)

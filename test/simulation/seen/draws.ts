@@ -53,7 +53,12 @@ export function drawConfig(between: Between, chance: Chance): Config {
 }
 
 export function drawGuard(between: Between): GuardOptions {
-  return { checkEveryMs: between(20, 500), recordPatienceMs: PATIENCE_MS, logPatienceMs: PATIENCE_MS, recordReadsMax: between(1, 4) }
+  return {
+    checkEveryMs: between(20, 500),
+    recordPatienceMs: PATIENCE_MS,
+    logPatienceMs: PATIENCE_MS,
+    recordReadsWaitingMax: 1_000 * between(1, 4),
+  }
 }
 
 /** Ends of hours, of months and of years are never far. */

@@ -59,6 +59,7 @@ export function openSimulatedSeenRecords(
   }
 
   return {
+    readsAtOnceMax: 2,
     getFilters: (keys) => once('getFilters', [keys], () => model.getFilters(keys)),
     listFilters: (viewers) => once('listFilters', [viewers], () => model.listFilters(viewers)),
     putFilters: (writes) =>

@@ -163,8 +163,8 @@ describe.skipIf(address === undefined)('a network that loses answers', () => {
   })
 
   it('an append after one whose answer was lost is stored, not taken for its repetition', async () => {
-    const topics = await makeTopics({ brokers: [`127.0.0.1:${proxyPort}`], requestMaxMs: 500 })
-    const log = await topics.open({ appendMaxMs: 2_000 })
+    const topics = await makeTopics({ brokers: [`127.0.0.1:${proxyPort}`], requestMaxMs: 3_000 })
+    const log = await topics.open({ appendMaxMs: 8_000 })
     await log.appendFlushes([flush(1, 'first')])
     proxy.mute(true)
     await expect(log.appendFlushes([flush(1, 'answer lost')])).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })

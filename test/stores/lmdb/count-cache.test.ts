@@ -5,6 +5,7 @@ import type { CountCache, CountedSubject } from '../../../stores/count-cache.ts'
 import { countCacheContract } from '../../contracts/count-cache.ts'
 import { makeFolder } from './folders.ts'
 import { makeRelayHub } from './relay-hub.ts'
+import { followCounts } from '../../support/follow-counts.ts'
 
 function openIn(folder: string, options: LmdbCountCacheOptions = {}): CountCache {
   const environment = openEnvironment(folder, { regions: 100, sizeMaxGb: 1 })
@@ -66,7 +67,7 @@ describe('the count cache on LMDB', () => {
   it('of equal versions the later arrival stays, and nobody is told', async () => {
     const subject = { business: 1, oid: '1' }
     const told: CountedSubject[] = []
-    await cache.followCounts([subject], (changed) => told.push(changed))
+    await followCounts(cache, [subject], (changed) => told.push(changed))
     for (const likes of [1, 2]) await cache.putCounts([{ ...subject, counts: { likes, dislikes: 0, version: 5 } }])
     expect(await cache.getCountsMany([subject])).toEqual([{ likes: 2, dislikes: 0, version: 5 }])
     expect(told).toEqual([{ ...subject, counts: { likes: 1, dislikes: 0, version: 5 } }])

@@ -76,7 +76,12 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
       }
       const alone = await checkRedis({ urls: cluster.urls.slice(0, 1), cluster: false })
       expect(alone).toEqual([
-        { severity: 'wrong', node: `127.0.0.1:${cluster.ports[0]}`, sentence: expect.stringContaining('is a node of a Cluster') as string },
+        {
+          severity: 'wrong',
+          name: 'redis-cluster',
+          node: `127.0.0.1:${cluster.ports[0]}`,
+          sentence: expect.stringContaining('is a node of a Cluster') as string,
+        },
       ])
     } finally {
       await cluster.stop()

@@ -7,6 +7,7 @@ import { checkRedisAtStart } from '../../../stores/redis/verification.ts'
 import { freshViewer, later, report, write } from '../../contracts/reports.ts'
 import { until } from '../../support/until.ts'
 import { redisIsHere, startRedis, type TestServers } from './servers.ts'
+import { followCounts } from '../../support/follow-counts.ts'
 
 const regions = 4
 const timelineCap = 100
@@ -90,7 +91,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     const subject = { business: 1, oid: 'x' }
     const heard: number[][] = [[], []]
     const stops = await Promise.all(
-      [zero, one].map((cache, index) => cache.followCounts([subject], ({ counts }) => heard[index]?.push(counts.likes))),
+      [zero, one].map((cache, index) => followCounts(cache, [subject], ({ counts }) => heard[index]?.push(counts.likes))),
     )
     await zero.putCounts([{ ...subject, counts: { likes: 1, dislikes: 0, version: 1 } }])
     await until('those in database 0 hear of it', () => heard[0]?.length === 1)

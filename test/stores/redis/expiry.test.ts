@@ -71,7 +71,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
     const clearedAt = await store.clearProgress(viewer, 1, later())
     await admin.del(contents, timeline)
     const [outcome] = await store.putProgress([write(viewer, '1', report(clearedAt))], { now: later(), timelineCap })
-    expect(outcome).toEqual({ status: 'stale', record: undefined })
+    expect(outcome).toEqual({ status: 'stale', record: undefined, voidUntil: clearedAt })
     const [fresh] = await store.putProgress([write(viewer, '1', report(clearedAt + 1))], { now: later(), timelineCap })
     expect(fresh).toMatchObject({ status: 'written', record: { since: clearedAt } })
     const [lookup] = await store.getProgressMany([keyOf(viewer, '1')])

@@ -9,6 +9,7 @@ import { freshViewer, keyOf, later } from '../../contracts/reports.ts'
 import { makeTcpProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { redisIsHere, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { followCounts } from '../../support/follow-counts.ts'
 
 const regions = 4
 
@@ -119,7 +120,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
   it('counts and likers that are newer stay, and a change is told once', async () => {
     const subject = { business: 1, oid: freshViewer() }
     const told: number[] = []
-    const stop = await cacheThere.followCounts([subject], ({ counts }) => told.push(counts.version))
+    const stop = await followCounts(cacheThere, [subject], ({ counts }) => told.push(counts.version))
     const put = (cache: CountCache, version: number) => cache.putCounts([{ ...subject, counts: { likes: version, dislikes: 0, version } }])
     await repeated(
       () => put(cacheHere, 1),

@@ -17,6 +17,7 @@ import { makeTcpProxy } from '../../support/tcp-proxy.ts'
 import { until } from '../../support/until.ts'
 import { redisIsHere, startRedis } from './servers.ts'
 import type { TestServers } from './servers.ts'
+import { followCounts } from '../../support/follow-counts.ts'
 
 const regions = 4
 const tag2 = regionTags(regions)[2] as string
@@ -301,7 +302,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     const put = (version: number) => counts.putCounts([{ ...subject, counts: { likes: version, dislikes: 0, version } }])
     await put(5)
     const told: number[] = []
-    const stop = await counts.followCounts([subject], (changed) => told.push(changed.counts.version))
+    const stop = await followCounts(counts, [subject], (changed) => told.push(changed.counts.version))
     await put(5)
     await put(6)
     await redis.flushall()
@@ -310,6 +311,28 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await expect.poll(() => told.at(-1)).toBe(7)
     expect(told).toEqual([6, 7])
     stop()
+  })
+
+  it('channels of counts are as many as regions at most, however many subjects are followed, and none once nobody follows', async () => {
+    const subjects = Array.from({ length: 5_000 }, (_, oid) => ({ business: 1, oid: String(oid) }))
+    const channels = async () => ((await redis.call('PUBSUB', 'SHARDCHANNELS')) as string[]).length
+    const told: string[] = []
+    const stops = await Promise.all(
+      [0, 1].map((half) =>
+        followCounts(
+          counts,
+          subjects.filter(({ oid }) => Number(oid) % 2 === half),
+          ({ oid }) => told.push(oid),
+        ),
+      ),
+    )
+    expect(await channels()).toBe(regions)
+    await counts.putCounts(subjects.slice(0, 1_000).map((subject) => ({ ...subject, counts: { likes: 1, dislikes: 0, version: 1 } })))
+    await expect.poll(() => told.length).toBe(1_000)
+    stops[0]?.()
+    expect(await channels()).toBe(regions)
+    stops[1]?.()
+    await expect.poll(channels).toBe(0)
   })
 
   it('an idle viewer leaves memory: his state first, so that no miss is taken for NONE, and what is written again stays', async () => {

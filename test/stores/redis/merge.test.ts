@@ -68,10 +68,12 @@ function makeModel() {
     const before = stored ?? base ?? undefined
     const incoming = { ...report, since: clearedAt, version: nextVersion(now) }
     const merged = report.viewedAt <= clearedAt ? before : mergeProgress(before, incoming)
-    if (merged === undefined || merged === before) return { status: 'stale', record: isVisible(before) ? before : undefined }
+    if (merged === undefined || merged === before) {
+      return { status: 'stale', record: isVisible(before) ? before : undefined, voidUntil: Math.max(clearedAt, before?.since ?? 0) }
+    }
     stored = merged
     lastVersion = Math.max(incoming.version, merged.version)
-    return { status: 'written', record: merged, firstOfDay: false }
+    return { status: 'written', record: merged, before, firstOfDay: false }
   }
 
   return {

@@ -91,7 +91,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await until('it is staged', async () => (await staged('7')).has('1'))
       expect(await together.stores.hot.countDirty()).toBe(1)
       // Redeliveries change nothing.
-      await until('it was tried again', () => together.count('seenHot.stagePlays') >= 3)
+      await until('it was tried again', () => together.count('records.putProgress') >= 3)
       expect((await together.stores.seenHot.getSeen('7', 1)).staged).toHaveLength(1)
       together.refuse('records.putProgress', undefined)
       await together.persisted()

@@ -54,7 +54,7 @@ describe('the schema of feed existence', () => {
         { name: 'feed', transport: localTransport(buildSubgraphSchema([{ typeDefs: parse(feed), resolvers }])) },
         { name: 'feed-existence', transport: localTransport(served.subgraph.schema) },
       ],
-      { compiledMax: 10, tokensMax: 1_000 },
+      { tokensMax: 1_000 },
     )
     const ask = async (query: string, viewer?: ReturnType<typeof viewerOf>) => {
       const operation = engine.prepare(query)

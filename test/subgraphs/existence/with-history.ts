@@ -47,6 +47,7 @@ async function openEmbedded() {
   const { environment, logs, remove } = openLogs()
   return {
     environment,
+    redisUrls: undefined as readonly string[] | undefined,
     ...logs,
     hot: openLmdbHotStore(environment),
     records: openLmdbRecordStore(environment),
@@ -69,6 +70,7 @@ async function openDistributed(): Promise<Opened> {
   }
   return {
     environment,
+    redisUrls: servers.urls,
     ...logs,
     ...stores,
     async close() {
@@ -147,6 +149,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
   const history = makeHistorySubgraph(systemClock, { hot: watched('hot', stores.hot), log, records }, config, onError, guard, {
     mayHavePlayed: guardsResume(config.existence) ? existence.mayHavePlayed : undefined,
     recordPlays: config.existence.fromHistory ? existence.recordPlays : undefined,
+    stageWritten: config.existence.fromHistory ? existence.stageWritten : undefined,
   })
   let job = await history.startJob()
   const viewerOf = (id: string) => ({ id, scopes: [] })

@@ -3,7 +3,7 @@ import { systemClock } from '../../../core/clock.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { makeCountReads, type CountReads } from '../../../loaders/counts.ts'
 import type { CountCache, CountedSubject } from '../../../stores/count-cache.ts'
-import { openCountStream } from '../../../subgraphs/thumbup/count-stream.ts'
+import { makeCountFollowers } from '../../../subgraphs/thumbup/count-followers.ts'
 import { makeSteppedClock } from '../../support/stepped-clock.ts'
 import { until } from '../../support/until.ts'
 import { openMarkedStores, type MarkedStores } from '../marked-stores.ts'
@@ -28,14 +28,14 @@ beforeEach(async () => {
   const { cache, records } = stores.stores
   const options = { hotTtlMs: 60_000, hotBytesMax: 65_536, isCacheDown: () => false }
   reads = makeCountReads(makeSteppedClock(), seededRandom(1), cache, records, options)
-  const followed: Pick<CountCache, 'followCounts'> = {
-    async followCounts(_, listener, onGap) {
+  const cacheThere: Pick<CountCache, 'followCounts'> = {
+    followCounts(listener, onGap) {
       tell = listener
       gap = (of = subjects) => of.forEach(() => onGap?.())
-      return () => undefined
+      return { add: () => Promise.resolve(), remove() {}, stop() {} }
     },
   }
-  stream = await openCountStream(systemClock, followed, reads, subjects, WINDOW_MS, new Set())
+  stream = await makeCountFollowers(systemClock, cacheThere, reads, WINDOW_MS).open(subjects, new Set())
 })
 afterEach(async () => {
   await stream.return?.()

@@ -1,0 +1,15 @@
+/** The process of one attack: `attacker.ts FILE INDEX TARGET`. It stops on the message `stop` and sends what it counted. */
+import { setPriority } from 'node:os'
+import type { Attack, Target } from './attack.ts'
+
+const [file = '', index = '', target = ''] = process.argv.slice(2)
+const { attacks } = (await import(`./attacks/${file}`)) as { attacks: readonly Attack[] }
+const attack = attacks[Number(index)]
+if (attack === undefined) throw new Error(`bench/abuse/attacks/${file} has no attack ${index}`)
+// The product and the healthy client are measured, and they share the machine with the attacker.
+setPriority(10)
+const stopped = new AbortController()
+process.once('message', () => stopped.abort())
+process.once('disconnect', () => process.exit(1))
+const counts = await attack.run(JSON.parse(target) as Target, stopped.signal)
+process.send?.(counts, () => process.exit(0))

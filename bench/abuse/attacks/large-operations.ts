@@ -1,0 +1,43 @@
+/**
+ * Texts of about 12 KB with 900 fields that are never sent twice: each is parsed, validated, planned and compiled. From one
+ * connection and from sixteen, with a token and without one, of public fields and of fields that need a token.
+ */
+import { postUntil, type Attack, type Target } from '../attack.ts'
+
+const ALIASES = 90
+
+/** No combination of the fields repeats a text: the aliases have its number. */
+function publicText(index: number): string {
+  const fields = `business id likeCount dislikeCount ${'__typename '.repeat(5)}`
+  return `query N${index} { ${range(ALIASES, (at) => `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) { ${fields} }`)} }`
+}
+
+/** Needs three subgraphs, and a token. */
+function guardedText(index: number): string {
+  const subject =
+    '... on Video { id likeCount viewerMark viewerSeen viewerProgress { position duration device } likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
+  const entry = `edges { node { business oid position duration viewedAt device finished subject { ${subject} } } }`
+  return `query N${index} { ${range(33, (at) => `h${index}_${at}: viewerHistory(first: 1) { ${entry} }`)} }`
+}
+
+function range(count: number, of: (at: number) => string): string {
+  return Array.from({ length: count }, (_, at) => of(at)).join(' ')
+}
+
+function attack(title: string, lanes: number, textOf: (index: number) => string, withToken: boolean): Attack {
+  return {
+    title,
+    role: 'start',
+    run(target: Target, signal: AbortSignal) {
+      const headers: Record<string, string> = withToken ? { authorization: `Bearer ${target.token}` } : {}
+      return postUntil(target, signal, { lanes, perSecond: 500, headers }, (index) => JSON.stringify({ query: textOf(index) }))
+    },
+  }
+}
+
+export const attacks: readonly Attack[] = [
+  attack('large operations without a token, one connection', 1, publicText, false),
+  attack('large operations without a token, 16 connections', 16, publicText, false),
+  attack('large operations of guarded fields without a token', 4, guardedText, false),
+  attack('large operations with a token', 4, guardedText, true),
+]

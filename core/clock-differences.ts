@@ -1,0 +1,84 @@
+/**
+ * Clocks differ: device clocks from the server's, and the clocks of processes from each other. Two rules keep a viewer's writes in order.
+ *
+ * A time ahead of the server's clock counts as the server's current time. A device therefore cannot date a write into the future, where it
+ * would beat later writes and move clearings and deletions with it. Past times stay as they are: the last write by time wins, in any order
+ * of arrival.
+ *
+ * A current write that the hot store calls stale is put again, just above the write that overtook it. A write, clearing or deletion by one
+ * process may lie ahead of another process's clock. A viewer who then writes through the other process must still win: the arrival decides,
+ * not the clock. This is the hybrid clock of the hot store's versions, `max(now, last + 1)`, kept per key. It costs something only where
+ * clocks differ, or within one millisecond.
+ *
+ * Only the process that has the viewer's request puts again, after an answer. The hot store must not do it by itself: a put that is sent
+ * again, or arrives late from a dead process, would restore data that was cleared in the meantime. For the same reason a journaled write
+ * keeps the time at which it was accepted.
+ */
+import type { ProgressKey } from './domain.ts'
+import { keyText } from './progress-key.ts'
+
+/** Replaces times ahead of the clock, within one call. */
+export type TimesAhead = ReadonlyMap<number, number>
+
+/**
+ * Several times ahead in one call come from one clock. The newest counts as the current time, and each one before it as a millisecond
+ * earlier, so that their order stays. Undefined if fewer than two are ahead.
+ */
+export function orderAhead(times: readonly (number | null | undefined)[], now: number): TimesAhead | undefined {
+  if (times.length < 2) return undefined
+  const ahead = new Set<number>()
+  for (const time of times) if (typeof time === 'number' && time > now) ahead.add(time)
+  if (ahead.size < 2) return undefined
+  return new Map([...ahead].sort((a, b) => b - a).map((time, place) => [time, now - place]))
+}
+
+/** The time that counts for a time given by a client. */
+export function countedTime(given: number, now: number, ahead: TimesAhead | undefined): number {
+  return given > now ? (ahead?.get(given) ?? now) : given
+}
+
+/** Each further attempt needs another write, clearing or deletion in between. */
+const ATTEMPTS_MAX = 5
+
+export type OvertakenRules<W, O> = {
+  timeOf(write: W): number
+  /** Whether the outcome says that the write is too late. */
+  isOvertaken(write: W, outcome: O): boolean
+  /** The write, dated just above the write that overtook it. */
+  raise(write: W, outcome: O): W
+}
+
+/** `outcomes` after the stale current writes were put again, in the order of `writes`. */
+export async function putOvertaken<W extends ProgressKey & { isNow: boolean }, O>(
+  writes: readonly W[],
+  outcomes: O[],
+  rules: OvertakenRules<W, O>,
+  put: (writes: readonly W[]) => Promise<O[]>,
+): Promise<O[]> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const places = overtaken(writes, outcomes, rules)
+    if (places.length === 0) break
+    const decided = await put(places.map((place) => rules.raise(writes[place] as W, outcomes[place] as O)))
+    places.forEach((place, index) => (outcomes[place] = decided[index] as O))
+  }
+  return outcomes
+}
+
+/** If a call has several current writes of one key, only the last by time counts: it overtook the others rightly. */
+function overtaken<W extends ProgressKey & { isNow: boolean }, O>(
+  writes: readonly W[],
+  outcomes: readonly O[],
+  { timeOf, isOvertaken }: OvertakenRules<W, O>,
+): number[] {
+  const late = outcomes.flatMap((outcome, place) => {
+    const write = writes[place] as W
+    return write.isNow && isOvertaken(write, outcome) ? [place] : []
+  })
+  if (late.length === 0 || writes.length === 1) return late
+  const last = new Map<string, number>()
+  writes.forEach((write, place) => {
+    const known = last.get(keyText(write))
+    if (write.isNow && (known === undefined || timeOf(write) >= timeOf(writes[known] as W))) last.set(keyText(write), place)
+  })
+  return late.filter((place) => last.get(keyText(writes[place] as W)) === place)
+}

@@ -1,0 +1,34 @@
+/**
+ * The host names that a process in development answers. In development the header alone names the viewer, so a web page must not reach the
+ * process. The browser's same-origin rules stop a foreign page, unless its own host name resolves to 127.0.0.1 once the page is open (DNS
+ * rebinding). The Host header still has the foreign name then.
+ *
+ * Names that cannot be registered are allowed: addresses, localhost, names without a dot (of containers), and *.internal.
+ */
+import { isIP } from 'node:net'
+
+export type IsKnownHost = (host: string | undefined) => boolean
+
+/** `names`: further names, in any case. */
+export function makeHostCheck(names: readonly string[]): IsKnownHost {
+  const listed = new Set(names.map((name) => name.toLowerCase()))
+  return function isKnownHost(host) {
+    // Every browser sends a Host header.
+    if (host === undefined) return true
+    const name = nameOf(host)
+    return PRIVATE_NAME.test(name) || isIP(name) !== 0 || listed.has(name)
+  }
+}
+
+const PRIVATE_NAME = /^([^.]+|(.+\.)?(localhost|internal))\.?$/
+
+function nameOf(host: string): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d+$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+}
+
+export function unknownHostSentence(host: string): string {
+  return `in development the host "${host.slice(0, 100)}" is not answered: use localhost or an address, or add the name to server.hosts`
+}

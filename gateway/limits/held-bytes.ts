@@ -1,0 +1,107 @@
+/**
+ * Bytes that connections make the process hold before and after the work: messages and bodies that have begun to arrive, and
+ * answers that their clients have not taken. Each is bounded by itself; a thousand connections that each stop one byte before the end
+ * are not. Nobody can tell who will go on, so nothing is refused. When all together hold too much, the connections that hold most
+ * are cut until a quarter of the bound is free: a client that sends or takes little is never among them.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { WebSocket } from 'ws'
+
+export type HeldBytes = {
+  /** `cut` ends the connection. It is called once at most. */
+  open(cut: () => void): Holder
+}
+
+export type Holder = {
+  /** So many are held now. */
+  set(bytes: number): void
+  close(): void
+}
+
+export type HeldLog = { warn(fields: object, message: string): void }
+
+/** Some hundred of the largest calls of a recommender at once. */
+const HELD_MAX = 134_217_728
+const KEPT_SHARE = 0.75
+/** A body of fewer bytes is not counted: the connection and its headers take as much. */
+const SMALL_BODY = 16_384
+
+export function makeHeldBytes(log: HeldLog, bytesMax: number = HELD_MAX): HeldBytes {
+  const holders = new Set<{ bytes: number; cut: () => void }>()
+  let total = 0
+
+  function cutLargest(): void {
+    let count = 0
+    for (const holder of [...holders].sort((one, other) => other.bytes - one.bytes)) {
+      if (total <= bytesMax * KEPT_SHARE) break
+      holders.delete(holder)
+      total -= holder.bytes
+      count += 1
+      holder.cut()
+    }
+    log.warn({ connections: count }, 'connections were cut: requests half sent and answers not taken held too much memory')
+  }
+
+  return {
+    open(cut) {
+      const holder = { bytes: 0, cut }
+      holders.add(holder)
+      return {
+        set(bytes) {
+          if (!holders.has(holder)) return
+          total += bytes - holder.bytes
+          holder.bytes = bytes
+          if (total > bytesMax) cutLargest()
+        },
+        close() {
+          if (holders.delete(holder)) total -= holder.bytes
+        },
+      }
+    },
+  }
+}
+
+/** Counts a body by the length that its request declares, until it is whole. */
+export function holdBody(held: HeldBytes, request: IncomingMessage, response: ServerResponse, bodyBytesMax: number): void {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
+  const bytes = encoding === undefined ? Math.min(Number(length ?? 0), bodyBytesMax) : bodyBytesMax
+  if (!(bytes > SMALL_BODY)) return
+  const holder = held.open(() => request.destroy())
+  request.once('end', () => holder.close())
+  response.once('close', () => holder.close())
+  holder.set(bytes)
+}
+
+export type HeldSocket = {
+  /** Bytes of answers that the client has not taken. */
+  unread(bytes: number): void
+  close(): void
+}
+
+/** Counts the bytes that have arrived of a message that is not whole, and what `unread` says. */
+export function holdSocket(held: HeldBytes, socket: WebSocket, duplex: Duplex): HeldSocket {
+  const holder = held.open(() => socket.terminate())
+  let arriving = 0
+  let unread = 0
+  const whole = (data: { length?: number }): void => {
+    arriving -= frameBytes(data.length ?? 0)
+  }
+  socket.on('message', whole).on('ping', whole).on('pong', whole)
+  duplex.on('data', (chunk: Buffer) => {
+    arriving += chunk.length
+    holder.set(Math.max(0, arriving) + unread)
+  })
+  return {
+    unread(bytes) {
+      unread = bytes
+      holder.set(Math.max(0, arriving) + unread)
+    },
+    close: holder.close,
+  }
+}
+
+/** A masked frame of this payload (RFC 6455, section 5.2). */
+function frameBytes(length: number): number {
+  return length + 6 + (length < 126 ? 0 : length < 65_536 ? 2 : 8)
+}

@@ -1,0 +1,86 @@
+/**
+ * Limits the preparing that one caller can cause. A known operation costs nothing here. Parsing, planning and compiling a new operation
+ * costs its time. Each viewer has a token bucket; anonymous callers share the bucket of their address. A bucket holds the allowance of the
+ * whole window and refills evenly.
+ *
+ * The cost of a text is unknown beforehand. An estimate is taken when the work begins, so that parallel connections cannot spend the same
+ * points twice. It is corrected when the work ends. A bucket may go below zero; the next text then waits.
+ *
+ * Each process counts separately, because each process protects its own processor time.
+ */
+import { GraphQLError } from 'graphql'
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../core/config.ts'
+import type { ErrorCode } from '../../core/errors.ts'
+import { addressGroup } from '../addresses.ts'
+import type { Caller } from '../caller.ts'
+import { makeMemory } from '../identity/memory.ts'
+import { COST_PER_MS } from '../rate-limits.ts'
+import type { Rate } from '../sliding-window.ts'
+
+/** The reason of a refusal, and the time to wait. */
+export type PreparingRefused = { readonly who: 'viewer' | 'address'; readonly retryAfterMs: number }
+export type Allowance = { spent(ms: number): void }
+
+export type PreparingLimit = {
+  /** Decides whether a text of this length may be prepared for this caller. */
+  take(caller: Caller, length: number): Allowance | PreparingRefused
+}
+
+/** The production default: 2 s at once, and then 10 ms per second. */
+const PREPARING_DEFAULT: Rate = { points: 40_000, perSeconds: 200 }
+
+/** Buckets in one generation of the memory. A forgotten bucket is full again; forgetting takes more addresses than this. */
+const BUCKETS_MAX = 20_000
+const ESTIMATED_POINTS = 20
+const ESTIMATED_POINTS_PER_CHARACTER = 0.1
+
+type Bucket = { points: number; filledAt: number }
+
+/** Undefined where nothing is limited: in development without the setting. */
+export function openPreparingLimit({ limits, server }: Pick<Config, 'limits' | 'server'>, clock: Clock): PreparingLimit | undefined {
+  const rate = limits.preparing ?? (server.mode === 'production' ? PREPARING_DEFAULT : undefined)
+  return rate === undefined || rate === 'none' ? undefined : makePreparingLimit(rate, clock)
+}
+
+export function makePreparingLimit({ points: pointsMax, perSeconds }: Rate, clock: Clock): PreparingLimit {
+  const buckets = makeMemory<Bucket>(BUCKETS_MAX)
+  const pointsPerMs = pointsMax / (perSeconds * 1_000)
+
+  function bucketOf(key: string): Bucket {
+    const now = clock.now()
+    let bucket = buckets.get(key)
+    if (bucket === undefined) {
+      bucket = { points: pointsMax, filledAt: now }
+      buckets.set(key, bucket)
+    }
+    // If the clock was set back, the bucket neither gains nor loses.
+    if (now > bucket.filledAt) bucket.points = Math.min(pointsMax, bucket.points + (now - bucket.filledAt) * pointsPerMs)
+    bucket.filledAt = now
+    return bucket
+  }
+
+  return {
+    take({ viewer, address }, length) {
+      const who = viewer === undefined ? 'address' : 'viewer'
+      // A service that acts for viewers has one bucket of its own.
+      const bucket = bucketOf(viewer === undefined ? `address:${addressGroup(address ?? '')}` : `viewer:${viewer.actor ?? viewer.id}`)
+      if (bucket.points <= 0) return { who, retryAfterMs: Math.ceil((1 - bucket.points) / pointsPerMs) }
+      const estimated = Math.min(pointsMax, ESTIMATED_POINTS + length * ESTIMATED_POINTS_PER_CHARACTER)
+      bucket.points -= estimated
+      return {
+        spent(ms) {
+          bucket.points = Math.min(pointsMax, bucket.points + estimated - ms * COST_PER_MS)
+        },
+      }
+    },
+  }
+}
+
+export function preparingError({ who, retryAfterMs }: PreparingRefused): GraphQLError {
+  const seconds = Math.ceil(retryAfterMs / 1_000)
+  return new GraphQLError(
+    `this ${who} sent too many new operations in too short a time; send variables instead of new texts, and ask again in ${seconds} s`,
+    { extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs } },
+  )
+}

@@ -1,0 +1,183 @@
+/**
+ * One budget of bytes for everything that clients can make the gateway keep: prepared operations, their variants and forms, compiled
+ * fetches, remembered answers, registered and recorded texts. The owners keep their maps. Each value has a holding here, with its estimated
+ * size (estimates.ts) and the milliseconds to make it again.
+ *
+ * Eviction is GreedyDual-Size-Frequency (Cherkasova: "Improving WWW Proxies Performance with Greedy-Dual-Size-Frequency Caching Policy",
+ * HPL-98-69, 1998). The priority of a value is
+ *
+ *     age + uses * cost / bytes
+ *
+ * where `age` is the priority of the last evicted value, read at the value's last use. The lowest priority goes first, and that may be the
+ * newest value: a large text that is sent once does not displace a text in use. Uses count up to USES_MAX, so that values which were
+ * popular once grow old as well.
+ *
+ * A use writes two numbers. Evictions restore the order of the heap: priorities only rise, so an outdated value is sifted down when it
+ * comes to the top.
+ *
+ * Values of the operator's manifests count as `pinned`. They are never evicted and take nothing from the budget.
+ */
+export const KINDS = ['operation', 'form', 'variant', 'fetch', 'answer', 'registered', 'recorded'] as const
+export type Kind = (typeof KINDS)[number]
+
+export type Holding = {
+  /** The value was used. */
+  touch(): void
+  /** The owner dropped the value. `evicted` is not called. */
+  release(): void
+}
+
+export type KindFigures = { readonly bytes: number; readonly count: number; readonly evictions: number }
+
+export type ClientMemory = {
+  /**
+   * `costMs`: the time to make the value again. `evicted` is called once, when the value must go; that may be before this returns. It must
+   * not throw.
+   */
+  hold(kind: Kind, bytes: number, costMs: number, evicted: () => void): Holding
+  /** Counts pinned bytes as long as `owner` is in use. */
+  pin(owner: object, bytes: number): void
+  figures(): {
+    readonly bytesMax: number
+    readonly bytes: number
+    readonly pinned: number
+    readonly kinds: Readonly<Record<Kind, KindFigures>>
+  }
+}
+
+export const CLIENT_MEMORY_DEFAULT = 67_108_864
+/** The size of the holding itself, with its places in the heap and in its owner's map. */
+const HOLDING_BYTES = 300
+/** A larger value is not kept: a few of them would fill the memory. */
+const VALUE_PART_MAX = 1 / 8
+const USES_MAX = 1_000
+const COST_MIN_MS = 0.01
+
+type Cell = {
+  /** The index in the heap. */
+  place: number
+  /** The priority of its last sift; a use raises the true priority without a sift. */
+  priority: number
+  /** With equal priorities, the older value goes first. */
+  readonly order: number
+  ageAtUse: number
+  uses: number
+  readonly rate: number
+  readonly bytes: number
+  readonly kind: Kind
+  readonly evicted: () => void
+}
+const NOWHERE = -1
+
+export function makeClientMemory(bytesMax: number = CLIENT_MEMORY_DEFAULT): ClientMemory {
+  /** A binary heap with the lowest priority at the top. */
+  const heap: Cell[] = []
+  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { bytes: 0, count: 0, evictions: 0 }])) as Record<
+    Kind,
+    { bytes: number; count: number; evictions: number }
+  >
+  let age = 0
+  let order = 0
+  let held = 0
+  let pinned = 0
+  const unpinned = new FinalizationRegistry<number>((bytes) => void (pinned -= bytes))
+
+  function hold(kind: Kind, valueBytes: number, costMs: number, evicted: () => void): Holding {
+    const bytes = valueBytes + HOLDING_BYTES
+    if (bytes > bytesMax * VALUE_PART_MAX) {
+      kinds[kind].evictions += 1
+      evicted()
+      return GONE
+    }
+    const rate = Math.max(costMs, COST_MIN_MS) / bytes
+    const cell: Cell = { place: heap.length, priority: age + rate, order: (order += 1), ageAtUse: age, uses: 1, rate, bytes, kind, evicted }
+    heap.push(cell)
+    count(cell, 1)
+    siftUp(cell)
+    while (held > bytesMax) evictOne()
+    return {
+      touch() {
+        if (cell.uses < USES_MAX) cell.uses += 1
+        cell.ageAtUse = age
+      },
+      release: () => remove(cell),
+    }
+  }
+
+  function evictOne(): void {
+    let cell = heap[0] as Cell
+    for (;;) {
+      const priority = cell.ageAtUse + cell.uses * cell.rate
+      if (priority === cell.priority) break
+      cell.priority = priority
+      siftDown(cell)
+      cell = heap[0] as Cell
+    }
+    age = cell.priority
+    remove(cell)
+    kinds[cell.kind].evictions += 1
+    cell.evicted()
+  }
+
+  function remove(cell: Cell): void {
+    if (cell.place === NOWHERE) return
+    const last = heap.pop() as Cell
+    if (last !== cell) {
+      put(last, cell.place)
+      siftUp(last)
+      siftDown(last)
+    }
+    cell.place = NOWHERE
+    count(cell, -1)
+  }
+
+  function count({ kind, bytes }: Cell, sign: 1 | -1): void {
+    held += sign * bytes
+    kinds[kind].bytes += sign * bytes
+    kinds[kind].count += sign
+  }
+
+  function put(cell: Cell, place: number): void {
+    heap[place] = cell
+    cell.place = place
+  }
+
+  function siftUp(cell: Cell): void {
+    while (cell.place > 0) {
+      const parent = heap[(cell.place - 1) >> 1] as Cell
+      if (!isBefore(cell, parent)) return
+      swap(cell, parent)
+    }
+  }
+
+  function siftDown(cell: Cell): void {
+    for (;;) {
+      const left = heap[cell.place * 2 + 1]
+      const right = heap[cell.place * 2 + 2]
+      const lower = right !== undefined && left !== undefined && isBefore(right, left) ? right : left
+      if (lower === undefined || !isBefore(lower, cell)) return
+      swap(cell, lower)
+    }
+  }
+
+  function swap(a: Cell, b: Cell): void {
+    const { place } = a
+    put(a, b.place)
+    put(b, place)
+  }
+
+  return {
+    hold,
+    pin(owner, bytes) {
+      pinned += bytes
+      unpinned.register(owner, bytes)
+    },
+    figures: () => ({ bytesMax, bytes: held, pinned, kinds }),
+  }
+}
+
+function isBefore(a: Cell, b: Cell): boolean {
+  return a.priority < b.priority || (a.priority === b.priority && a.order < b.order)
+}
+
+const GONE: Holding = { touch() {}, release() {} }

@@ -1,0 +1,68 @@
+/** Commands that are started wrongly, run as a user runs them: one sentence per mistake, and a status that a script can see. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { runCommand } from '../support/command.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tidemark-refusals-'))
+beforeEach(() => settings({}))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function settings(values: object): void {
+  writeFileSync(join(folder, 'tidemark.yaml'), JSON.stringify(values))
+}
+const run = (...args: string[]) => runCommand(folder, args)
+
+/** Nothing answers there; a command that is refused does not ask. */
+const SERVERS = {
+  redis: { urls: ['redis://127.0.0.1:1'] },
+  kafka: { brokers: ['127.0.0.1:1'] },
+  mysql: { url: 'mysql://u:p@127.0.0.1:1/d' },
+}
+const WITHOUT_LIKES = { businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }] }
+
+test('subgraph thumbup and job thumbup are refused where no business has likes', async () => {
+  settings({ ...WITHOUT_LIKES, stores: SERVERS })
+  const sentence = 'CONFIG_INVALID: no business has thumbup: set thumbup.enabled of one\n'
+  for (const command of ['subgraph', 'job']) {
+    expect(await run(command, 'thumbup', '--port', '0')).toEqual({ status: 1, out: '', error: sentence })
+  }
+})
+
+test('a job on a port that is taken is refused before it opens its stores', async () => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port } = other.address() as AddressInfo
+  settings({ stores: SERVERS })
+  for (const command of ['job', 'subgraph']) {
+    const { status, out, error } = await run(command, 'history', '--port', String(port))
+    expect({ status, out }).toEqual({ status: 1, out: '' })
+    expect(error).toMatch(new RegExp(`^CONFIG_INVALID: server.port ${port} of 127.0.0.1 is in use: .*\n$`))
+  }
+  other.close()
+})
+
+test('a missing supergraph and missing manifests are told together with values that are not possible', async () => {
+  const files = { server: { port: -1, supergraph: 'none.yaml' }, persisted: { manifests: ['none.json', 'tidemark.yaml'] } }
+  settings(files)
+  const { status, error } = await run('start')
+  expect(status).toBe(1)
+  expect(error.trim().split('\n')).toEqual([
+    expect.stringContaining('server.port: -1'),
+    `the supergraph ${join(folder, 'none.yaml')} does not exist: correct server.supergraph or --supergraph`,
+    `persisted.manifests: ${join(folder, 'none.json')} cannot be read: name a file or a folder that is there`,
+  ])
+  // A command that serves no graph has no need of them.
+  settings({ ...files, server: { supergraph: 'none.yaml' } })
+  expect(await run('doctor')).toMatchObject({ status: 0 })
+})
+
+test('persist --out with a folder and sample --skew without a number are refused with a sentence', async () => {
+  writeFileSync(join(folder, 'a.graphql'), 'query Own { viewerHistory(first: 1) { edges { node { oid } } } }')
+  const persisted = await run('persist', '.', '--out', '.')
+  expect(persisted).toMatchObject({ status: 1, error: expect.stringMatching(/^CONFIG_INVALID: .*correct --out\n$/) })
+  expect(await run('sample', '--skew', 'x')).toMatchObject({ status: 1, error: expect.stringContaining('give a number from 0 to 100') })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { makeAdmission } from '../../../gateway/limits/admission.ts'
+
+const OPTIONS = { pointsMax: 100, waitingMax: 200, smallMax: 10 }
+
+/** Enters and notes in `entered` when it was let in. */
+function makeCallers() {
+  const admission = makeAdmission(OPTIONS)
+  const entered: string[] = []
+  const enter = async (address: string, cost: number) => {
+    const leave = await admission.enter(address, cost)
+    entered.push(leave === undefined ? `${address} refused` : address)
+    return leave
+  }
+  return { enter, entered }
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('admission', () => {
+  it('lets in operations that fit, and the next one when one has ended', async () => {
+    const { enter, entered } = makeCallers()
+    const leave = await enter('a', 60)
+    void enter('b', 60)
+    await settled()
+    expect(entered).toEqual(['a'])
+    leave?.()
+    leave?.()
+    await settled()
+    expect(entered).toEqual(['a', 'b'])
+  })
+
+  it('an operation that costs more than all points runs alone', async () => {
+    const { enter, entered } = makeCallers()
+    const leave = await enter('a', 1_000)
+    void enter('b', 60)
+    await settled()
+    expect(entered).toEqual(['a'])
+    leave?.()
+    await settled()
+    expect(entered).toEqual(['a', 'b'])
+  })
+
+  it('small operations do not wait behind large ones, and have a bound of their own', async () => {
+    const { enter, entered } = makeCallers()
+    await enter('a', 100)
+    void enter('a', 60)
+    for (let count = 0; count < 11; count++) void enter('small', 10)
+    await settled()
+    expect(entered).toEqual(['a', ...Array.from({ length: 10 }, () => 'small')])
+  })
+
+  it('addresses take turns, however many operations of one wait', async () => {
+    const { enter, entered } = makeCallers()
+    const leave = await enter('flood', 100)
+    const leaves: Promise<(() => void) | undefined>[] = []
+    for (let count = 0; count < 4; count++) leaves.push(enter('flood', 25))
+    void enter('other', 100)
+    leave?.()
+    for (const each of leaves) {
+      await settled()
+      ;(await Promise.race([each, settled().then(() => undefined)]))?.()
+    }
+    await settled()
+    expect(entered.indexOf('other')).toBe(2)
+  })
+
+  it('refuses operations beyond the bound of the queue, and at half of it for one address', async () => {
+    const { enter, entered } = makeCallers()
+    await enter('a', 100)
+    for (const address of ['flood', 'flood', 'flood', 'other', 'third']) void enter(address, 50)
+    await settled()
+    expect(entered).toEqual(['a', 'flood refused'])
+    void enter('fifth', 11)
+    await settled()
+    expect(entered).toEqual(['a', 'flood refused', 'fifth refused'])
+  })
+})

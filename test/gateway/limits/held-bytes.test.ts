@@ -1,0 +1,75 @@
+import { request } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { makeHeldBytes } from '../../../gateway/limits/held-bytes.ts'
+import { post, startServer } from '../../support/front-schema.ts'
+import { eventually } from '../../support/until.ts'
+
+const SILENT = { warn() {} }
+
+describe('bytes that connections hold', () => {
+  it('beyond the bound those that hold most are cut, until a quarter is free; small ones stay', () => {
+    const held = makeHeldBytes(SILENT, 100)
+    const cut: string[] = []
+    const open = (name: string) => held.open(() => cut.push(name))
+    const holders = ['small', 'large', 'larger', 'other small'].map(open)
+    ;[5, 40, 50, 5].forEach((bytes, index) => holders[index]?.set(bytes))
+    expect(cut).toEqual([])
+    holders[0]?.set(6)
+    expect(cut).toEqual(['larger'])
+    holders[1]?.close()
+    open('new').set(88)
+    expect(cut).toEqual(['larger'])
+    holders[2]?.set(1_000)
+    expect(cut).toEqual(['larger'])
+  })
+})
+
+describe('requests that are never whole', () => {
+  it.each(['content-length', 'transfer-encoding'])('are cut by %s beyond the bound, and others are answered', async (header) => {
+    const server = await startServer({ more: { heldBytesMax: 1_000_000 } })
+    let cut = 0
+    const calls = Array.from({ length: 30 }, () => {
+      const call = request(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', [header]: header === 'content-length' ? '100000' : 'chunked' },
+      })
+      call.on('error', () => (cut += 1))
+      call.write('x'.repeat(60_000))
+      return call
+    })
+    await eventually(() => expect(cut).toBeGreaterThanOrEqual(20))
+    expect((await post(server.url, { query: '{ hello }' })).status).toBe(200)
+    expect(cut).toBeLessThan(30)
+    for (const call of calls) call.destroy()
+    await server.close()
+  })
+
+  it('messages over WebSocket likewise; sockets whose messages are whole go on', async () => {
+    const server = await startServer({ more: { heldBytesMax: 1_000_000 } })
+    const closed = new Set<number>()
+    const sockets = await Promise.all(
+      Array.from({ length: 31 }, async (_, index) => {
+        const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+        socket.on('close', () => closed.add(index)).on('error', () => {})
+        await new Promise((resolve) => socket.once('open', resolve))
+        socket.send('{"type":"connection_init"}')
+        await new Promise((resolve) => socket.once('message', resolve))
+        return socket
+      }),
+    )
+    const healthy = sockets[0] as WebSocket
+    let answers = 0
+    healthy.on('message', () => (answers += 1))
+    const ping = JSON.stringify({ type: 'ping', payload: { padding: 'x'.repeat(50_000) } })
+    for (let count = 0; count < 40; count += 1) healthy.send(ping)
+    await eventually(() => expect(answers).toBe(40))
+    for (const socket of sockets.slice(1)) socket.send('x'.repeat(60_000), { fin: false })
+    await eventually(() => expect(closed.size).toBeGreaterThanOrEqual(10))
+    healthy.send(ping)
+    await eventually(() => expect(answers).toBe(41))
+    expect(closed.has(0)).toBe(false)
+    for (const socket of sockets) socket.terminate()
+    await server.close()
+  })
+})

@@ -1,0 +1,93 @@
+/**
+ * Prepares operations of one kind in a process of its own (`node --expose-gc heap-child.ts KIND COUNT`) and prints what the
+ * memory estimates for them and what the heap has grown by after a collection, in bytes for each operation.
+ */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { parse } from 'graphql'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { getHeapStatistics } from 'node:v8'
+import { makeConfig } from '../../../core/config.ts'
+import { composeSupergraph } from '../../../gateway/compose.ts'
+import { makeEngine } from '../../../gateway/engine.ts'
+import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
+import { localTransport } from '../../../gateway/transports/local.ts'
+import { existenceSdl } from '../../../subgraphs/feed-existence/schema.ts'
+import { historySdl } from '../../../subgraphs/history/schema.ts'
+import { thumbupSdl } from '../../../subgraphs/thumbup/schema.ts'
+
+const CONDITIONS = 4
+const range = (count: number, of: (at: number) => string) => Array.from({ length: count }, (_, at) => of(at)).join(' ')
+const variables = range(CONDITIONS, (at) => `$v${at}: Boolean!`)
+const SUBJECT =
+  '... on Video { id likeCount viewerMark viewerSeen viewerProgress { position duration device } likers(first: 1) { edges { node { id } } } } ... on Article { id likeCount viewerSeen } ... on Comic { id likeCount viewerMark }'
+const ENTRY = `edges { node { business oid position duration viewedAt device finished subject { ${SUBJECT} } } }`
+
+/** `runs`: each operation runs so often, with so many combinations of its conditions. */
+const KINDS: Readonly<Record<string, { text(index: number): string; runs: number; combinations: number }>> = {
+  small: { text: (index) => `query S${index} { thumbups(business: "video", ids: ["1"]) { id likeCount } }`, runs: 1, combinations: 1 },
+  page: {
+    text: (index) =>
+      `query P${index} { viewerHistory(first: 5) { edges { node { oid position subject { ... on Video { id likeCount viewerMark viewerSeen } } } } pageInfo { endCursor hasNextPage } } historySettings { paused } }`,
+    runs: 1,
+    combinations: 1,
+  },
+  large: { text: (index) => publicText(index), runs: 1, combinations: 1 },
+  entities: {
+    text: (index) => `query E${index} { ${range(33, (at) => `h${index}_${at}: viewerHistory(first: 1) { ${ENTRY} }`)} }`,
+    runs: 1,
+    combinations: 1,
+  },
+  variants: { text: (index) => publicText(index, true), runs: 1, combinations: 2 ** CONDITIONS },
+  fetches: { text: (index) => publicText(index), runs: 40, combinations: 1 },
+}
+
+function publicText(index: number, conditions = false): string {
+  const fields = `business id likeCount dislikeCount ${'__typename '.repeat(5)}`
+  const condition = (at: number) => (conditions ? `@include(if: $v${at % CONDITIONS})` : '')
+  return `query N${index}${conditions ? `(${variables})` : ''} { ${range(90, (at) => `t${index}_${at}: thumbups(business: "video", ids: ["${at}"]) ${condition(at)} { ${fields} }`)} }`
+}
+
+const [name = '', given = ''] = process.argv.slice(2)
+const kind = KINDS[name]
+if (kind === undefined) throw new Error(`there is no kind "${name}"`)
+const { businesses } = makeConfig([])
+const sdls = [
+  { name: 'history', sdl: historySdl(businesses) },
+  { name: 'thumbup', sdl: thumbupSdl(businesses) },
+  { name: 'feed-existence', sdl: existenceSdl(businesses) },
+]
+const memory = makeClientMemory(1e12)
+const subgraphs = sdls.map(({ name: subgraph, sdl }) => {
+  return { name: subgraph, transport: localTransport(buildSubgraphSchema([{ typeDefs: parse(sdl) }]), { memory }) }
+})
+const engine = makeEngine(composeSupergraph(sdls), subgraphs, { tokensMax: 5_000, memory })
+
+async function use(index: number, { text, runs, combinations }: (typeof KINDS)[string]): Promise<void> {
+  const prepared = engine.prepare(text(index))
+  if ('errors' in prepared) throw prepared.errors[0]
+  for (let combination = 0; combination < combinations; combination += 1) {
+    const values = Object.fromEntries(Array.from({ length: CONDITIONS }, (_, at) => [`v${at}`, (combination & (1 << at)) !== 0]))
+    for (let run = 0; run < runs; run += 1) await prepared.execute(values, { viewer: { id: '1', scopes: [] } })
+  }
+}
+
+async function heapBytes(): Promise<number> {
+  for (let round = 0; round < 4; round += 1) {
+    globalThis.gc?.()
+    await sleep(10)
+  }
+  return getHeapStatistics().used_heap_size + process.memoryUsage().external
+}
+
+for (let index = 0; index < 3; index += 1) await use(1_000_000 + index, kind)
+const count = Number(given)
+const before = { heap: await heapBytes(), estimated: memory.figures().bytes }
+for (let index = 0; index < count; index += 1) await use(index, kind)
+const after = { heap: await heapBytes(), estimated: memory.figures().bytes }
+console.log(
+  JSON.stringify({
+    measured: (after.heap - before.heap) / count,
+    estimated: (after.estimated - before.estimated) / count,
+    kinds: memory.figures().kinds,
+  }),
+)

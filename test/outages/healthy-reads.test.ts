@@ -1,0 +1,169 @@
+/**
+ * A healthy store never produces a degraded or null answer, at any load that the machine can serve: thousands of reads that
+ * only the record store can answer, all of them asked at once, on the real record stores of both shapes. And what the hot
+ * store knows, it answers alone.
+ */
+import { graphql } from 'graphql'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig } from '../../core/config.ts'
+import type { Degraded } from '../../core/degraded.ts'
+import { openMysqlMarkRecords } from '../../stores/mysql/mark-records.ts'
+import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
+import { migrateMysql } from '../../stores/mysql/schema-version.ts'
+import { openMysqlSeenRecords } from '../../stores/mysql/seen-records.ts'
+import { openStores, type OpenStores } from '../../stores/open.ts'
+import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
+import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
+import { makeDatabase, mariadb, type TestDatabase } from '../stores/mysql/databases.ts'
+import { storeFilters, storeHistory, storeLikes, type Facts } from '../support/stored-facts.ts'
+
+const VIDEO = 1
+const TIMELINE_CAP = 10
+const OIDS = Array.from({ length: 13 }, (_, at) => `s${at}`)
+const SINCE = 1_600_000_000_000
+/** More than a limit of reads a second, or of reads that wait, may be. */
+const VIEWERS = 1_200
+const READERS = 200
+
+const LIKES = '{ thumbupUser { likes(business: "video", first: 100) { edges { node { oid } } pageInfo { hasNextPage } } } }'
+const MARKS = 'query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark } }'
+const HISTORY = '{ viewerHistory(first: 20) { edges { node { oid } } } }'
+const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
+
+type Served = HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
+type RecordStores = { records: OpenStores['records']; marks: OpenStores['marks']['records']; seen: OpenStores['seen']['records'] }
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+for (const shape of ['lmdb', 'mariadb'] as const) {
+  describe.skipIf(shape === 'mariadb' && mariadb === undefined)(`with a healthy record store on ${shape}`, { timeout: 120_000 }, () => {
+    const folder = mkdtempSync(join(tmpdir(), 'tidemark-healthy-'))
+    const config = makeConfig([
+      {
+        name: 'test',
+        values: { stores: { data: folder, regions: 4 }, history: { timelineCap: TIMELINE_CAP }, existence: { guardsResume: false } },
+      },
+    ])
+    const calls: string[] = []
+    let stores: OpenStores
+    let database: TestDatabase | undefined
+    let closeDatabase: () => Promise<unknown>
+    let history: HistorySubgraph
+    let thumbup: ThumbupSubgraph
+    let existence: ExistenceSubgraph
+
+    beforeAll(async () => {
+      stores = await openStores(config, systemClock, silent)
+      const { records, marks, seen } = shape === 'lmdb' ? plain(stores) : await openDatabaseStores()
+      const failures: unknown[] = []
+      const fail = (error: unknown) => void failures.push(error)
+      history = makeHistorySubgraph(systemClock, { ...stores, records: counted('history', records) }, config, fail)
+      thumbup = makeThumbupSubgraph(systemClock, { ...stores.marks, records: counted('marks', marks) }, config, fail)
+      existence = makeExistenceSubgraph(systemClock, { ...stores.seen, records: counted('filters', seen) }, config, fail)
+      const facts: Facts[] = Array.from({ length: VIEWERS }, (_, at) => ({ viewer: String(at + 1), oids: OIDS.slice(0, 3) }))
+      await storeLikes(marks, VIDEO, facts, SINCE)
+      await storeFilters(seen, VIDEO, facts)
+      const readers = Array.from({ length: READERS }, (_, at) => ({ viewer: String(at + 1), oids: OIDS }))
+      await storeHistory(stores.hot, records, VIDEO, readers, TIMELINE_CAP)
+    }, 120_000)
+
+    afterAll(async () => {
+      await Promise.all([history.drain(), thumbup.drain(), existence.drain()])
+      await closeDatabase?.()
+      await stores.close()
+      await database?.drop()
+      rmSync(folder, { recursive: true, force: true })
+    }, 60_000)
+
+    function plain({ records, marks, seen }: OpenStores): RecordStores {
+      return { records, marks: marks.records, seen: seen.records }
+    }
+
+    async function openDatabaseStores(): Promise<RecordStores> {
+      database = await makeDatabase()
+      await migrateMysql(database.database)
+      const { url } = database
+      const opened = {
+        records: await openMysqlRecordStore({ url, regions: 4 }),
+        marks: await openMysqlMarkRecords({ url, regions: 4 }),
+        seen: await openMysqlSeenRecords({ url, regions: 4 }),
+      }
+      closeDatabase = () => Promise.all(Object.values(opened).map((store) => store.close()))
+      return opened
+    }
+
+    /** The same store with a log of its calls. */
+    function counted<S extends object>(name: string, store: S): S {
+      const entries = Object.entries(store).map(([method, value]: [string, unknown]) => [
+        method,
+        typeof value !== 'function'
+          ? value
+          : (...args: unknown[]): unknown => {
+              calls.push(`${name}.${method}`)
+              return (value as (...given: unknown[]) => unknown)(...args)
+            },
+      ])
+      return Object.fromEntries(entries) as S
+    }
+
+    async function ask(served: Served, viewer: string, source: string, variableValues: Record<string, unknown> = {}) {
+      const degraded: Degraded = new Set()
+      const contextValue = { viewer: { id: viewer, scopes: [] }, degraded, loaders: served.makeLoaders(degraded) }
+      const { data, errors = [] } = await graphql({ schema: served.schema, source, variableValues, contextValue })
+      return { data: data as any, errors: errors.map(({ message }) => message), degraded: [...degraded] }
+    }
+
+    /** All at once. Each answer is right and whole, or this fails with the first few that are not. */
+    async function expectWhole(viewers: number, one: (viewer: string) => ReturnType<typeof ask>, right: (data: any) => unknown) {
+      const expected = JSON.stringify({ seen: right(undefined), errors: [], degraded: [] })
+      const answers = await Promise.all(Array.from({ length: viewers }, (_, at) => one(String(at + 1))))
+      const wrong = answers
+        .map(({ data, errors, degraded }) => JSON.stringify({ seen: data === null ? null : right(data), errors, degraded }))
+        .filter((answer) => answer !== expected)
+      expect({ wrong: wrong.length, such: wrong.slice(0, 3) }).toEqual({ wrong: 0, such: [] })
+    }
+
+    const liked = (data: any) => (data === undefined ? ['s2', 's1', 's0'] : data.thumbupUser?.likes?.edges.map(({ node }: any) => node.oid))
+
+    test('the likes of thousands of viewers whom the hot store does not know are whole, asked for at once', async () => {
+      await expectWhole(VIEWERS, (viewer) => ask(thumbup, viewer, LIKES), liked)
+    })
+
+    test('viewers whom the hot store knows are answered by it alone: lists, marks and misses read the record store 0 times', async () => {
+      const known = Array.from({ length: 100 }, (_, at) => String(at + 1))
+      for (const viewer of known) await ask(thumbup, viewer, LIKES)
+      calls.length = 0
+      for (const viewer of known) {
+        expect(liked((await ask(thumbup, viewer, LIKES)).data)).toEqual(['s2', 's1', 's0'])
+        const { data } = await ask(thumbup, viewer, MARKS, { ids: ['s1', 'never'] })
+        expect(data.thumbups).toEqual([{ viewerMark: 'LIKE' }, { viewerMark: 'NONE' }])
+      }
+      expect(calls).toEqual([])
+    })
+
+    test('pages of history past the hot timeline are whole, thousands of them asked for at once', async () => {
+      calls.length = 0
+      await expectWhole(
+        VIEWERS,
+        (viewer) => ask(history, String(1 + (Number(viewer) % READERS)), HISTORY),
+        (data) => (data === undefined ? OIDS.toReversed() : data.viewerHistory?.edges.map(({ node }: any) => node.oid)),
+      )
+      expect(calls.length).toBeGreaterThan(VIEWERS)
+    })
+
+    test('unseen is whole for thousands of viewers whose filters no cache has, asked for at once', async () => {
+      calls.length = 0
+      await expectWhole(
+        VIEWERS,
+        (viewer) => ask(existence, viewer, UNSEEN, { ids: ['s0', 's1', 's2', 'never'] }),
+        (data) => (data === undefined ? ['never'] : data.unseen?.ids),
+      )
+      expect(calls.length).toBeGreaterThan(0)
+    })
+  })
+}

@@ -1,0 +1,201 @@
+/**
+ * Redis and MariaDB are killed at once under the three subgraphs. Reads are answered, empty or with what this process knows,
+ * and name both stores; writes are taken, and reach their place when the servers are back. In the embedded shape this
+ * cannot happen: both stores are files of the process that answers.
+ */
+import { join } from 'node:path'
+import { graphql } from 'graphql'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig } from '../../core/config.ts'
+import { ringOf } from '../../core/config-existence.ts'
+import type { Degraded } from '../../core/degraded.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
+import { openLmdbLog } from '../../stores/lmdb/log.ts'
+import { openLmdbMarkEvents } from '../../stores/lmdb/mark-events.ts'
+import { openLmdbPlayLog } from '../../stores/lmdb/play-log.ts'
+import { openDatabase } from '../../stores/mysql/database.ts'
+import { openMysqlMarkRecords } from '../../stores/mysql/mark-records.ts'
+import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
+import { migrateMysql } from '../../stores/mysql/schema-version.ts'
+import { openMysqlSeenRecords } from '../../stores/mysql/seen-records.ts'
+import { openRedisCountCache } from '../../stores/redis/count-cache.ts'
+import { openRedisHotStore } from '../../stores/redis/hot-store.ts'
+import { openRedisMarkStore } from '../../stores/redis/mark-store.ts'
+import { openRedisSeenStore } from '../../stores/redis/seen-store.ts'
+import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
+import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
+import { makeServer, mariadb, type OwnServer } from '../stores/mysql/databases.ts'
+import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
+import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
+import { until } from '../support/until.ts'
+
+const regions = 4
+const config = makeConfig([{ name: 'test', values: { stores: { regions }, history: { timelineCap: 10 } } }])
+const QUICKLY = { retryMaxMs: 300, commandTimeoutMs: 500, connectTimeoutMs: 500 }
+const GUARD = { checkEveryMs: 100, recordPatienceMs: 1_000 }
+const BOTH = ['hotStore', 'recordStore']
+
+const PAGE = '{ viewerHistory(first: 20) { edges { node { oid } } pageInfo { hasNextPage endCursor } } }'
+const LOOKUP = '{ progress(business: "video", ids: ["a", "b"]) { position } }'
+const SETTINGS = '{ historySettings { paused } }'
+const ENTITY = `query ($of: [_Any!]!) { _entities(representations: $of) { ... on Video { viewerProgress { position } } } }`
+const LIKES = '{ thumbupUser { likes(business: "video") { edges { node { oid } } } likesReceived(business: "video") } }'
+const MARKS = '{ thumbups(business: "video", ids: ["a", "b"]) { viewerMark likeCount dislikeCount likers { edges { node { id } } } } }'
+const UNSEEN = '{ unseen(business: "video", candidates: ["a", "b"]) { ids droppedIssued droppedStaged droppedFiltered } }'
+const SEEN = '{ seen(business: "video", ids: ["a", "b"]) { id reason } }'
+
+type Served = HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
+
+describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and MariaDB killed,', { timeout: 90_000 }, () => {
+  let redis: TestServers
+  let database: OwnServer
+  let folder: Folder
+  let history: HistorySubgraph
+  let thumbup: ThumbupSubgraph
+  let existence: ExistenceSubgraph
+  const closing: { close(): Promise<unknown> }[] = []
+  const keep = <S extends { close(): Promise<unknown> }>(store: S): S => {
+    closing.unshift(store)
+    return store
+  }
+
+  beforeAll(async () => {
+    redis = await startRedis()
+    database = await makeServer()
+    await database.start()
+    const administrator = openDatabase(systemClock, { url: database.url })
+    await migrateMysql(administrator)
+    await administrator.close()
+    folder = makeDataFolder()
+    const environment = keep(openEnvironment(join(folder.path, 'stores'), { regions, sizeMaxGb: 1 }))
+    const server = { url: database.url, regions, connectTimeoutMs: 500, statementTimeoutMs: 2_000 }
+    const hot = { urls: redis.urls, regions, ...QUICKLY }
+    const ignore = () => undefined
+    history = makeHistorySubgraph(
+      systemClock,
+      {
+        hot: keep(openRedisHotStore(hot)),
+        log: keep(openLmdbLog(environment, systemClock)),
+        records: keep(await openMysqlRecordStore(server)),
+        journals: keep(openLmdbJournals(join(folder.path, 'history'))),
+      },
+      config,
+      ignore,
+      GUARD,
+    )
+    thumbup = makeThumbupSubgraph(
+      systemClock,
+      {
+        hot: keep(openRedisMarkStore(hot)),
+        cache: keep(openRedisCountCache(hot)),
+        log: keep(openLmdbLog(environment, systemClock, { stream: 'marks' })),
+        records: keep(await openMysqlMarkRecords(server)),
+        events: keep(openLmdbMarkEvents(environment, systemClock)),
+        journals: keep(openLmdbJournals(join(folder.path, 'marks'))),
+      },
+      config,
+      ignore,
+      { guard: GUARD },
+    )
+    existence = makeExistenceSubgraph(
+      systemClock,
+      {
+        hot: keep(openRedisSeenStore({ ...hot, ...ringOf(config) })),
+        log: keep(openLmdbPlayLog(environment, systemClock)),
+        records: keep(await openMysqlSeenRecords(server)),
+      },
+      config,
+      ignore,
+      { guard: GUARD },
+    )
+    // They are in use when it happens.
+    await report('a', 10_000)
+    await ask(history, 'mutation { pauseHistory { paused } }', {}, '8')
+    await ask(thumbup, 'mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }')
+    await ask(existence, 'mutation { recordIssued(business: "video", ids: ["a"]) { recorded } }')
+    await Promise.all([...redis.ports.map((port) => redis.kill(port)), database.kill()])
+  }, 90_000)
+
+  afterAll(async () => {
+    await Promise.all([history?.drain(), thumbup?.drain(), existence?.drain()])
+    for (const store of closing) await store.close()
+    await redis?.stop()
+    await database?.remove()
+    folder?.remove()
+  }, 60_000)
+
+  async function ask(served: Served, source: string, variableValues: Record<string, unknown> = {}, viewer = '7') {
+    const degraded: Degraded = new Set()
+    const contextValue = { viewer: { id: viewer, scopes: [] }, degraded, loaders: served.makeLoaders(degraded) }
+    const { data, errors = [] } = await graphql({ schema: served.schema, source, variableValues, contextValue })
+    return { data: data as any, errors: errors.map(({ message }) => message), degraded: [...degraded].sort() }
+  }
+  const report = (oid: string, position: number) =>
+    ask(history, 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome progress { position } } }', {
+      input: { business: 'video', oid, position },
+    })
+  /** Both breakers are open, so that nothing depends on which of the two was noticed first. */
+  const noticed = (served: Served, source: string) =>
+    until('both are noticed', async () => (await ask(served, source)).degraded.length === 2)
+
+  it('history answers empty pages, nulls and default settings, and names both stores', async () => {
+    await noticed(history, PAGE)
+    const page = { edges: [], pageInfo: { hasNextPage: false, endCursor: null } }
+    expect(await ask(history, PAGE)).toEqual({ data: { viewerHistory: page }, errors: [], degraded: BOTH })
+    expect(await ask(history, SETTINGS)).toEqual({ data: { historySettings: { paused: false } }, errors: [], degraded: BOTH })
+    expect(await ask(history, LOOKUP)).toEqual({ data: { progress: [null, null] }, errors: [], degraded: BOTH })
+    const of = [{ __typename: 'Video', id: 'a' }]
+    expect(await ask(history, ENTITY, { of })).toEqual({ data: { _entities: [{ viewerProgress: null }] }, errors: [], degraded: BOTH })
+  })
+
+  it('history takes writes, and its settings show a switch that waits in the journal', async () => {
+    expect(await report('b', 20_000)).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } }, errors: [] })
+    const writes = `mutation { pauseHistory { paused } clearHistory(business: "comic") { clearedAt } deleteHistory(business: "video", ids: ["z"]) { deletedIds } }`
+    expect(await ask(history, writes, {}, '9')).toMatchObject({
+      data: { pauseHistory: { paused: true }, deleteHistory: { deletedIds: [] } },
+      errors: [],
+      degraded: BOTH,
+    })
+    expect((await ask(history, SETTINGS, {}, '9')).data).toEqual({ historySettings: { paused: true } })
+  })
+
+  it('thumbup answers null, names both stores, and takes marks', async () => {
+    await noticed(thumbup, LIKES)
+    const nothing = { viewerMark: null, likeCount: null, dislikeCount: null, likers: null }
+    expect(await ask(thumbup, MARKS)).toEqual({ data: { thumbups: [nothing, nothing] }, errors: [], degraded: BOTH })
+    expect(await ask(thumbup, LIKES)).toEqual({ data: { thumbupUser: { likes: null, likesReceived: null } }, errors: [], degraded: BOTH })
+    const mark = 'mutation { mark(business: "video", id: "b", mark: LIKE) { outcome newMark state } }'
+    expect(await ask(thumbup, mark)).toMatchObject({
+      data: { mark: { outcome: 'ACCEPTED', newMark: 'LIKE', state: 'PENDING' } },
+      errors: [],
+    })
+  })
+
+  it('feed existence hides nothing that it cannot know of, names both stores, and takes plays', async () => {
+    await noticed(existence, UNSEEN)
+    const unseen = { ids: ['a', 'b'], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 }
+    expect(await ask(existence, UNSEEN)).toEqual({ data: { unseen }, errors: [], degraded: BOTH })
+    const seen = ['a', 'b'].map((id) => ({ id, reason: null }))
+    expect(await ask(existence, SEEN)).toEqual({ data: { seen }, errors: [], degraded: BOTH })
+    expect((await ask(existence, 'mutation { recordPlayed(business: "video", ids: ["b"]) { visible } }')).errors).toEqual([])
+    // This process hides the plays that it took.
+    expect((await ask(existence, UNSEEN)).data.unseen.ids).toEqual(['a'])
+  })
+
+  it('once both are back, reads are whole again and show what was written meanwhile', async () => {
+    await Promise.all([redis.start(), database.start()])
+    await until('history is whole', async () => {
+      const { data, degraded } = await ask(history, LOOKUP)
+      return degraded.length === 0 && data.progress[1]?.position === 20_000
+    })
+    await until('marks are whole', async () => {
+      const { data, degraded } = await ask(thumbup, MARKS)
+      return degraded.length === 0 && data.thumbups[1].viewerMark === 'LIKE'
+    })
+    const settings = await ask(history, SETTINGS, {}, '9')
+    expect([settings.data, settings.errors]).toEqual([{ historySettings: { paused: true } }, []])
+  })
+})

@@ -1,0 +1,67 @@
+/** Keys of representations: each entity type of each subgraph checks its own, alone and behind the gateway's local transport. */
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import type { GraphQLError } from 'graphql'
+import { parse } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { makeBusinesses } from '../../core/businesses.ts'
+import { makeConfig } from '../../core/config.ts'
+import { localTransport } from '../../gateway/transports/local.ts'
+import { ourSubgraphs } from '../../subgraphs/catalog.ts'
+import { makeExistenceResolvers } from '../../subgraphs/feed-existence/resolvers.ts'
+import { makeHistoryResolvers } from '../../subgraphs/history/resolvers.ts'
+import { startStandalone } from '../../subgraphs/standalone.ts'
+import { makeThumbupBusinesses } from '../../subgraphs/thumbup/businesses.ts'
+import { makeThumbupResolvers } from '../../subgraphs/thumbup/resolvers.ts'
+
+const config = makeConfig([])
+const businesses = makeBusinesses(config.businesses)
+// Nothing here reads a store.
+const none = undefined as never
+const resolvers = {
+  history: makeHistoryResolvers(businesses, none, none),
+  thumbup: makeThumbupResolvers(makeThumbupBusinesses(config.businesses), none, none),
+  'feed-existence': makeExistenceResolvers(businesses, none),
+}
+const schemas = ourSubgraphs(config).map(({ name, sdl }) => ({
+  name,
+  schema: buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: resolvers[name] as never }]),
+}))
+const ENTITIES = schemas.flatMap(({ name, schema }) => {
+  const union = schema.getType('_Entity') as unknown as { getTypes(): readonly { name: string }[] }
+  return union.getTypes().map((type) => ({ name, schema, type: type.name }))
+})
+
+const BAD_KEYS = [{}, { id: null }, { id: true }, { id: { a: 1 } }, { id: 2 ** 53 }, { id: 1.5 }, { id: '' }, { id: 'x'.repeat(100) }]
+
+describe('an entity whose key is not an id fails alone with ID_INVALID', () => {
+  it('in all subgraphs', () => {
+    expect(new Set(ENTITIES.map(({ name }) => name)).size).toBe(3)
+  })
+
+  describe.each(ENTITIES)('$type of $name', ({ schema, type }) => {
+    const text = `query ($r: [_Any!]!) { _entities(representations: $r) { ... on ${type} { id } } }`
+    const representations = [...BAD_KEYS, { id: '1' }, { id: 2 }].map((key) => ({ __typename: type, ...key }))
+    const codesOf = (errors: readonly unknown[] = []) =>
+      errors.map((error) => {
+        const { path, originalError } = error as GraphQLError
+        return [path?.join('.'), (originalError as unknown as { code: string }).code] as const
+      })
+    const expected = BAD_KEYS.map((_, index) => [`_entities.${index}`, 'ID_INVALID'] as const)
+    const entities = [...BAD_KEYS.map(() => null), { id: '1' }, { id: '2' }]
+
+    it('alone', async () => {
+      const alone = await startStandalone(schema)
+      const { data, errors } = await alone.execute(parse(text), { r: representations }, {})
+      await alone.stop()
+      expect(JSON.parse(JSON.stringify(data))).toEqual({ _entities: entities })
+      expect(new Map(codesOf(errors))).toEqual(new Map(expected))
+    })
+
+    it('behind the local transport', async () => {
+      const fetch = localTransport(schema).compile({ kind: 'query', name: undefined, text, document: parse(text) })
+      const { data, errors } = await fetch.run({ r: representations }, {})
+      expect(JSON.parse(JSON.stringify(data))).toEqual({ _entities: entities })
+      expect(new Map(codesOf(errors))).toEqual(new Map(expected))
+    })
+  })
+})

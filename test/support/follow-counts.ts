@@ -1,0 +1,28 @@
+/** Follows counts of some subjects, as one subscriber of a process would: of other subjects and older versions it hears nothing. */
+import type { Subject } from '../../core/domain.ts'
+import type { CountCache, CountedSubject } from '../../stores/count-cache.ts'
+
+export async function followCounts(
+  cache: Pick<CountCache, 'followCounts'>,
+  subjects: readonly Subject[],
+  listener: (changed: CountedSubject) => void,
+  onGap?: () => void,
+): Promise<() => void> {
+  const told = new Map(subjects.map((subject) => [nameOf(subject), -1]))
+  const following = cache.followCounts((changed) => {
+    if (changed.counts.version <= (told.get(nameOf(changed)) ?? Infinity)) return
+    told.set(nameOf(changed), changed.counts.version)
+    listener(changed)
+  }, onGap)
+  let isStopped = false
+  await following.add(subjects)
+  return () => {
+    if (!isStopped) following.remove(subjects)
+    isStopped = true
+    following.stop()
+  }
+}
+
+function nameOf({ business, oid }: Subject): string {
+  return `${business}:${oid}`
+}

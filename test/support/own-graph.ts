@@ -1,0 +1,37 @@
+/** Questions to a graph of all our subgraphs and of the partner in partner.ts: one per subgraph, and one over all of them. */
+import { expect } from 'vitest'
+import { ask } from './service.ts'
+
+const REPORT = 'mutation ($business: String!) { reportProgress(input: {business: $business, oid: "42", position: 600000}) { outcome } }'
+const MARK = 'mutation ($business: String!) { mark(business: $business, id: "42", mark: LIKE) { outcome } }'
+const ISSUE = 'mutation ($business: String!) { recordIssued(business: $business, ids: ["42"]) { recorded } }'
+
+/** The answer of each Tidemark subgraph about `business`, with its type `entity`, and of the partner about videos. */
+export async function expectEverySubgraph(url: string, business = 'video', entity = 'Video'): Promise<void> {
+  const answer = async (query: string) => {
+    const { data, errors } = await ask(url, '7', query, query.includes('$business') ? { business } : {})
+    expect(errors).toBeUndefined()
+    return data as unknown
+  }
+  expect(await answer(REPORT)).toEqual({ reportProgress: { outcome: 'ACCEPTED' } })
+  expect(await answer(MARK)).toMatchObject({ mark: { outcome: expect.any(String) as string } })
+  expect(await answer(ISSUE)).toEqual({ recordIssued: { recorded: true } })
+  expect(await answer(`{ viewerHistory { edges { node { subject { ... on ${entity} { id } } } } } }`)).toEqual({
+    viewerHistory: { edges: [{ node: { subject: { id: '42' } } }] },
+  })
+  expect(await answer('query ($business: String!) { thumbups(business: $business, ids: ["42"]) { viewerMark } }')).toEqual({
+    thumbups: [{ viewerMark: 'LIKE' }],
+  })
+  expect(await answer('query ($business: String!) { unseen(business: $business, candidates: ["42", "43"]) { ids } }')).toEqual({
+    unseen: { ids: ['43'] },
+  })
+  expect(await answer('{ video(id: 42) { title } }')).toEqual({ video: { title: 'title of 42' } })
+  if (entity !== 'Video') return
+  const video = {
+    title: 'title of 42',
+    viewerProgress: { position: 600_000 },
+    viewerMark: 'LIKE',
+    viewerSeen: expect.anything() as unknown,
+  }
+  expect(await answer('{ video(id: 42) { title viewerProgress { position } viewerMark viewerSeen } }')).toEqual({ video })
+}

@@ -1,0 +1,62 @@
+/** A subgraph alone, in this process: any schema, on a port of its own. */
+import { Registry } from '@prometheus-io/client'
+import type { GraphQLSchema } from 'graphql'
+import { pino } from 'pino'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig } from '../../core/config.ts'
+import { makeJudge } from '../../gateway/cost.ts'
+import type { RequestContext } from '../../gateway/engine.ts'
+import { makeStandaloneServer, type StandaloneServerOptions } from '../../gateway/standalone/serve.ts'
+import { makeIdentify, type Viewer } from '../../gateway/viewer.ts'
+import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
+
+export type StartedAlone = {
+  url: string
+  /** Bytes of its log. */
+  logged(): number
+  stop(): Promise<void>
+}
+
+type Made = RequestContext & { readonly forwarded?: Readonly<Record<string, string>> | undefined }
+
+/** Default settings, in development: viewers are claimed by x-viewer-id. */
+export async function startAlone(
+  schema: GraphQLSchema,
+  makeContext: (viewer: Viewer) => RequestContext = () => ({}),
+  options: Partial<StandaloneServerOptions> = {},
+): Promise<StartedAlone> {
+  const { server, persisted } = makeConfig([])
+  let logged = 0
+  const apollo = await startStandalone(schema)
+  const alone = makeStandaloneServer(
+    schema,
+    (document, variables, context: Made) => apollo.execute(document, variables, context, context.forwarded?.[TRACE_HEADER]),
+    {
+      ...server,
+      port: 0,
+      sdl: 'type Query { none: Int }',
+      tokensMax: server.operationTokensMax,
+      judge: makeJudge(server),
+      persisted,
+      ...options,
+    },
+    {
+      identify: makeIdentify({}, 'development', systemClock, { subgraph: 'alone' }),
+      operationCostMax: server.operationCostMax,
+      forwardHeaders: [TRACE_HEADER],
+      makeContext: (viewer, _lasting, { forwarded }) => ({ ...makeContext(viewer), forwarded }) as Made,
+      ready: () => Promise.resolve({ ok: true, stores: {} }),
+      log: pino({ level: 'info' }, { write: (line: string) => void (logged += line.length) }),
+      registry: new Registry(),
+    },
+  )
+  const { url } = await alone.listen()
+  return {
+    url: `${url}/`,
+    logged: () => logged,
+    async stop() {
+      await alone.close()
+      await apollo.stop()
+    },
+  }
+}
