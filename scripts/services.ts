@@ -8,7 +8,7 @@
  * What `up` starts keeps what it acknowledged, as `tidemark doctor` asks for. `up --for-tests` leaves it to the kernel when Redis'
  * bytes reach the disk: tests kill processes, not machines, and would wait for a disk twenty times as long.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTaken } from './servers/ask.ts'
@@ -118,6 +118,12 @@ function otherPorts(): string | undefined {
   return `TIDEMARK_SERVICES_PORTS differs: the servers of this folder were started with ${started}, and it is ${base} now; set it to ${started}, or run scripts/services down first`
 }
 
+/** Whoever reads without the lock (`status`) sees the old text or the new one. */
+function writeWhole(path: string, text: string): void {
+  writeFileSync(`${path}.new`, text)
+  renameSync(`${path}.new`, path)
+}
+
 function runsInPart(server: Server): boolean {
   return server.listeners.some(({ folder }) => runningPid(folder) !== undefined)
 }
@@ -130,16 +136,17 @@ async function main(args: readonly string[]): Promise<number> {
     process.stderr.write(`${unknown.length > 0 ? `unknown server ${unknown.join(', ')}; ` : ''}${USAGE}\n`)
     return 2
   }
-  const sentence = otherPorts()
-  if (sentence !== undefined) process.stderr.write(`${sentence}\n`)
-  if (sentence !== undefined && command === 'up') return 1
   const servers = makeServers(
     names.length === 0 ? SERVER_NAMES : SERVER_NAMES.filter((name) => names.includes(name)),
     rest.includes(FOR_TESTS) ? [] : DURABLE,
   )
   mkdirSync(HOME, { recursive: true })
-  const work = () => {
-    if (command === 'up') writeFileSync(PORTS, String(portBase(process.env)))
+  // Under the lock: of two that begin at once, one would read the base while the other writes it.
+  const work = async () => {
+    const sentence = otherPorts()
+    if (sentence !== undefined) process.stderr.write(`${sentence}\n`)
+    if (sentence !== undefined && command === 'up') return false
+    if (command === 'up') writeWhole(PORTS, String(portBase(process.env)))
     return runCommand(command, servers)
   }
   return (await (command === 'status' ? work() : withLock(join(HOME, 'lock.sqlite'), work))) ? 0 : 1
