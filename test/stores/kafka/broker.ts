@@ -4,9 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KafkaPorts, makeKafka } from '../../../scripts/servers/kafka.ts'
-import { runningPid } from '../../../scripts/servers/processes.ts'
+import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { KAFKA_ARTIFACTS } from '../../support/services.ts'
 import { freePorts } from '../../support/ports.ts'
+
+/** On a quiet machine it takes 3 s. */
+const START_MAX_MS = 120_000
 
 export async function makeBroker(settings: readonly string[] = [], ports?: KafkaPorts) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-kafka-'))
@@ -17,8 +20,9 @@ export async function makeBroker(settings: readonly string[] = [], ports?: Kafka
 
   async function start(): Promise<void> {
     await kafka.start()
-    for (const end = Date.now() + 40_000; !(await kafka.answers()); await sleep(100)) {
-      if (Date.now() > end) throw new Error(`the broker in ${folder} does not answer`)
+    for (const end = Date.now() + START_MAX_MS; !(await kafka.answers()); await sleep(100)) {
+      if (runningPid(folder) === undefined) throw new Error(`the broker in ${folder} ended: ${lastOutput(folder, 8)}`)
+      if (Date.now() > end) throw new Error(`the broker in ${folder} does not answer: ${lastOutput(folder, 8)}`)
     }
   }
 
