@@ -37,8 +37,8 @@ export function countedTime(given: number, now: number, ahead: TimesAhead | unde
   return given > now ? (ahead?.get(given) ?? now) : given
 }
 
-/** Each further attempt needs another write, clearing or deletion in between. */
-const ATTEMPTS_MAX = 5
+/** Each further attempt needs another write, clearing or deletion in between, of a request that runs at the same time. */
+export const ATTEMPTS_MAX = 5
 
 export type OvertakenRules<W, O> = {
   timeOf(write: W): number

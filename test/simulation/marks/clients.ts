@@ -99,8 +99,9 @@ export function makeMarkClients(
     const now = scheduler.now() + process.life.skewMs
     const sent = inputs.map((each) => sentOf(client, each, now, inputs.length === 1))
     const degraded: Degraded = new Set()
+    const since = truths.tick()
     const answers = await process.service.mark(client.viewer, inputs, degraded)
-    checker.checkAnswers(client.viewer.id, sent, answers)
+    checker.checkAnswers(client.viewer.id, sent, answers, since)
     acknowledged.set(process, [...owedBy(process), ...sent.filter((_, index) => answers[index]?.outcome === 'ACCEPTED')])
     return answers.map((each) => (each.outcome === 'REJECTED' ? each.code : `${each.outcome} ${each.mark}`)).join(', ') + without(degraded)
   }
