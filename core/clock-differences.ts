@@ -12,7 +12,8 @@
  *
  * Only the process that has the viewer's request puts again, after an answer. The hot store must not do it by itself: a put that is sent
  * again, or arrives late from a dead process, would restore data that was cleared in the meantime. For the same reason a journaled write
- * keeps the time at which it was accepted.
+ * keeps the time at which it was accepted, and a write that the hot store calls stale after it was sent twice (`repeated`) stays stale:
+ * its first execution may have come before the write or clearing that overtook it.
  */
 import type { ProgressKey } from './domain.ts'
 import { keyText } from './progress-key.ts'

@@ -56,8 +56,9 @@ export type PutOutcome =
   /**
    * A newer report, deletion or clearing is stored; nothing changed. `record` is the stored and visible record, if any. `voidUntil` is the
    * newest clearing or deletion that covers the key; 0 if there is none. A report above it and above `record` is not stale.
+   * `repeated`: the adapter sent the report twice, because an answer was lost. The report may have been stored before it was overtaken.
    */
-  | { status: 'stale'; record: ProgressRecord | undefined; voidUntil: number }
+  | { status: 'stale'; record: ProgressRecord | undefined; voidUntil: number; repeated?: true }
   /** The viewer paused his history; nothing changed. */
   | { status: 'paused' }
   /**

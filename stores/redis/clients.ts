@@ -101,7 +101,8 @@ function makeCluster(places: readonly RedisAddress[], shared: Shared): Cluster {
       redisOptions: shared,
       enableOfflineQueue: false,
       clusterRetryStrategy: (attempt) => Math.min(attempt * 25, RECONNECT_MAX_MS),
-      retryDelayOnFailover: 50,
+      // What was cut off may have been executed: `connection.ts` sends it again, and notes that.
+      retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 50,
       retryDelayOnTryAgain: 20,
       // With TLS the name is what the certificate is checked against: it must not become an address.

@@ -15,11 +15,17 @@ import { TidemarkError } from '../../core/errors.ts'
 import { bareAddress } from '../../core/store-addresses.ts'
 import { accountOf, makeClient } from './clients.ts'
 import type { RedisClient, RedisConnectionOptions } from './clients.ts'
-import { isMissingScript, isPassing, toTidemarkError } from './failures.ts'
+import { isMissingScript, isPassing, mayHaveRun, toTidemarkError } from './failures.ts'
 import type { Script } from './scripts.ts'
 
 export type Argument = string | Buffer | number
-export type Command = { name: string; args: Argument[]; script?: Script }
+export type Command = {
+  name: string
+  args: Argument[]
+  script?: Script
+  /** Set by the connection: an answer was lost, and the command was sent again. */
+  repeated?: true
+}
 /** Keys whose commands failed because a Cluster does not serve them now. */
 export type OutageOf = (error: unknown, keys: readonly string[]) => unknown
 export type Connection = ReturnType<typeof connect>
@@ -84,6 +90,8 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
         scriptIsMissing = true
       } else {
         if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
+        // The node of these keys may have failed, and another may have taken its place.
+        if (mayHaveRun(error)) refreshTopology()
         await sleep(delayMs * (0.5 + Math.random() / 2))
         delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)
       }
@@ -99,8 +107,11 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
     const attempt = (scriptIsMissing: boolean): Promise<unknown> =>
       raw(
         scriptIsMissing && command.script !== undefined ? { name: 'eval', args: [command.script.text, ...command.args.slice(1)] } : command,
-      )
-    return raw(command).catch((error: unknown) => retry(attempt, error, deadline))
+      ).catch((error: unknown) => {
+        if (mayHaveRun(error)) command.repeated = true
+        throw error
+      })
+    return attempt(false).catch((error: unknown) => retry(attempt, error, deadline))
   }
 
   /** One failed, all are sent again: none is answered by a moment before that of its predecessor. */

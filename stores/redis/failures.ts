@@ -16,6 +16,8 @@ const PASSING = [
   /^No sharded subscriber|^No subscriber for the cluster|^Node is disconnected/,
 ]
 
+const NOT_SENT = /^Stream isn't writeable|^Cluster isn't ready|\bECONNREFUSED\b/
+
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED|SELECT \d+ refused)/
 const NO_DATABASE = /\bSELECT (\d+) refused: (?!NOAUTH)/
 const FULL = /^OOM |No space left on device/
@@ -33,6 +35,11 @@ export function isMissingScript(error: unknown): boolean {
 export function isPassing(error: unknown): boolean {
   const message = messageOf(error)
   return PASSING.some((pattern) => pattern.test(message))
+}
+
+/** The command was sent and no answer came: the server may have executed it. */
+export function mayHaveRun(error: unknown): boolean {
+  return !(error instanceof Error && error.name === 'ReplyError') && !NOT_SENT.test(messageOf(error))
 }
 
 /** A key holds something of another kind than was asked for; also as `toTidemarkError` made of it. */

@@ -35,10 +35,11 @@ export function makeMarkWriting(connection: Connection, layout: MarkLayout, expi
     async putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]> {
       const outcomes: MarkOutcome[] = Array.from({ length: writes.length })
       const batches = groupByRegion(writes, (write) => write, layout.regionOf)
-      const answers = (await connection.send(batches.map((batch) => putCommand(batch, options)))) as Buffer[][]
+      const commands = batches.map((batch) => putCommand(batch, options))
+      const answers = (await connection.send(commands)) as Buffer[][]
       batches.forEach(({ items }, at) =>
         items.forEach(({ index }, place) => {
-          outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer)
+          outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer, commands[at]?.repeated === true)
         }),
       )
       return outcomes
@@ -96,10 +97,10 @@ function packRows(rows: readonly (MarkRecord & { oid: string })[]): Buffer {
   return target.subarray(0, end)
 }
 
-function decodeOutcome(answer: Buffer): MarkOutcome {
+function decodeOutcome(answer: Buffer, repeated: boolean): MarkOutcome {
   switch (answer[0]) {
     case 0:
-      return { status: 'stale', record: decodeMark(answer, 1).record }
+      return { status: 'stale', record: decodeMark(answer, 1).record, ...(repeated && { repeated }) }
     case 1:
       return { status: 'written', old: markOf(answer[1] as number), record: decodeMark(answer, 2).record }
     default:

@@ -31,10 +31,13 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
   async function perRegion<T>(
     batches: readonly RegionBatch<T>[],
     commandOf: (batch: RegionBatch<T>) => Command,
-    take: (item: Grouped<T>, answer: Buffer) => void,
+    take: (item: Grouped<T>, answer: Buffer, repeated: boolean) => void,
   ) {
-    const answers = (await connection.send(batches.map(commandOf))) as Buffer[][]
-    batches.forEach((batch, at) => batch.items.forEach((item, place) => take(item, answers[at]?.[place] as Buffer)))
+    const commands = batches.map(commandOf)
+    const answers = (await connection.send(commands)) as Buffer[][]
+    batches.forEach(({ items }, at) =>
+      items.forEach((item, place) => take(item, answers[at]?.[place] as Buffer, commands[at]?.repeated === true)),
+    )
   }
 
   function putCommand({ region, groups, items }: RegionBatch<ProgressWrite>, { now, timelineCap }: PutOptions): Command {
@@ -64,8 +67,8 @@ export function makeWriting(connection: Connection, layout: Layout, expireMs: nu
       await perRegion(
         batches,
         (batch) => putCommand(batch, options),
-        ({ index }, answer) => {
-          outcomes[index] = decodeOutcome(answer)
+        ({ index }, answer, repeated) => {
+          outcomes[index] = decodeOutcome(answer, repeated)
         },
       )
       return outcomes
@@ -173,13 +176,14 @@ export function lengthBefore(target: Buffer, offset: number, write: (at: number)
   return end
 }
 
-function decodeOutcome(answer: Buffer): PutOutcome {
+function decodeOutcome(answer: Buffer, repeated: boolean): PutOutcome {
   switch (answer[0]) {
     case 0:
       return {
         status: 'stale',
         record: answer.length > STALE_BYTES ? decodeRecord(answer, STALE_BYTES) : undefined,
         voidUntil: answer.readUIntBE(1, STALE_BYTES - 1),
+        ...(repeated && { repeated }),
       }
     case 1:
       return decodeWritten(answer, false)

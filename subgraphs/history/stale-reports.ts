@@ -14,7 +14,7 @@ import type { WriteOutcome } from './writes.ts'
 export function overtakenReports(businesses: Pick<Businesses, 'byNumber'>): OvertakenRules<CheckedReport, WriteOutcome> {
   return {
     timeOf: ({ record }) => record.viewedAt,
-    isOvertaken: (_, { status }) => status === 'stale',
+    isOvertaken: (_, outcome) => outcome.status === 'stale' && outcome.repeated !== true,
     raise(report, outcome) {
       if (outcome.status !== 'stale') return report
       const { record } = report

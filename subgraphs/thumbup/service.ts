@@ -63,7 +63,7 @@ const SOURCES_MAX = 50
 /** A mark equal to the stored mark is not put again. */
 const OVERTAKEN_MARKS: OvertakenRules<CheckedMark, MarkWriteOutcome> = {
   timeOf: ({ markedAt }) => markedAt,
-  isOvertaken: ({ mark }, outcome) => outcome.status === 'stale' && outcome.record.mark !== mark,
+  isOvertaken: ({ mark }, outcome) => outcome.status === 'stale' && outcome.repeated !== true && outcome.record.mark !== mark,
   raise: (write, outcome) =>
     outcome.status === 'stale' ? Object.assign({}, write, { markedAt: Math.max(write.markedAt, outcome.record.markedAt + 1) }) : write,
 }

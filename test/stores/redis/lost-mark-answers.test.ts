@@ -60,7 +60,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
       () => here.putMarks([markOf(viewer, '1', 'LIKE', now)], { now, cap: CAP }),
       () => putMark(there, markOf(viewer, '1', 'NONE', now + 1)),
     )
-    expect(outcome).toMatchObject({ status: 'stale', record: { mark: 'NONE', markedAt: now + 1 } })
+    expect(outcome).toMatchObject({ status: 'stale', record: { mark: 'NONE', markedAt: now + 1 }, repeated: true })
     expect(await lookUp(there, viewer, '1')).toEqual({ mark: 'NONE', counted: 'NONE', pending: true, undone: true })
     expect((await there.listLikes(viewer, 1, undefined, 10)).entries).toEqual([])
   })
