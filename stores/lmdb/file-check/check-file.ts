@@ -13,12 +13,12 @@
  * before the second commit after it. Damage therefore counts only if at most one commit came in between. A file that
  * changes during every walk is in use by a process that reads it. Then only its meta pages are judged.
  */
-import { closeSync, fstatSync, openSync, readSync, truncateSync } from 'node:fs'
+import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TidemarkError } from '../../../core/errors.ts'
 import { unusableFolder } from '../make-folder.ts'
 import { readClosedMark, writeClosedMark, type ClosedMark } from './closed-mark.ts'
-import { Damage, readFirstMeta, readSnapshot, type ReadAt, type Snapshot } from './meta-pages.ts'
+import { Damage, IS_LITTLE, readFirstMeta, readSnapshot, viewOf, type ReadAt, type Snapshot } from './meta-pages.ts'
 import { walkTrees } from './walk.ts'
 
 const WALK_MAX_MS = { closed: 2_000, killed: 20_000 }
@@ -33,8 +33,9 @@ export function checkDataFile(file: string): void {
   const mark = readClosedMark(file)
   const sentence = readFile(file, (readAt, bytes) => {
     if (bytes === 0) return mark === undefined ? undefined : 'it is missing or empty, and this folder has held data'
-    if (mark === undefined && isHalfCreated(readAt, bytes)) {
-      truncateSync(file, 0)
+    const missing = mark === undefined ? missingOfNew(readAt, bytes) : undefined
+    if (missing !== undefined) {
+      appendFileSync(file, missing)
       return undefined
     }
     return findDamage(readAt, bytes, mark === 'unreadable' ? undefined : mark)
@@ -102,13 +103,21 @@ function checkSnapshot(readAt: ReadAt, bytes: number, snapshot: Snapshot, mark: 
   walkTrees(readAt, snapshot, () => performance.now() > end)
 }
 
-/** A process was killed while LMDB made the file: the file has the first of two meta pages and no commit. */
-function isHalfCreated(readAt: ReadAt, bytes: number): boolean {
+/**
+ * A process was killed while LMDB made the file: the file has the first of two meta pages and no commit. Returns what is missing, which
+ * LMDB would have written: the same page as page 1. It must be appended, and nothing removed: a process that is alive may have completed
+ * the file in the meantime and hold data in it. The appended bytes then lie behind its last page, where LMDB does not read.
+ */
+function missingOfNew(readAt: ReadAt, bytes: number): Buffer | undefined {
   try {
     const { transaction, pageBytes } = readFirstMeta(readAt)
-    return transaction === 0 && bytes < 2 * pageBytes
+    if (transaction !== 0 || bytes >= 2 * pageBytes) return undefined
+    const pages = Buffer.alloc(2 * pageBytes)
+    for (const at of [0, pageBytes]) readAt(0, Math.min(bytes, pageBytes)).copy(pages, at)
+    viewOf(pages).setBigUint64(pageBytes, 1n, IS_LITTLE)
+    return pages.subarray(bytes)
   } catch {
-    return false
+    return undefined
   }
 }
 

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
+  appendFileSync,
   closeSync,
   copyFileSync,
   existsSync,
@@ -18,7 +19,7 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { seededRandom } from '../../../core/random.ts'
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'
-import { findDamage } from '../../../stores/lmdb/file-check/check-file.ts'
+import { checkDataFile, findDamage } from '../../../stores/lmdb/file-check/check-file.ts'
 import type { ClosedMark } from '../../../stores/lmdb/file-check/closed-mark.ts'
 import { readSnapshot, type ReadAt } from '../../../stores/lmdb/file-check/meta-pages.ts'
 import { walkTrees } from '../../../stores/lmdb/file-check/walk.ts'
@@ -173,12 +174,33 @@ describe('a data file', () => {
       for (const tree of [72, 120]) uncommitted.fill(0xff, meta + tree + 16, meta + tree + 24)
       uncommitted.writeBigUInt64LE(1n, meta + 144)
     }
-    for (const bytes of [0, PAGE, 2 * PAGE]) {
+    for (const bytes of [0, 200, PAGE, PAGE + 200, 2 * PAGE]) {
       rmSync(fresh.path, { recursive: true })
       mkdirSync(fresh.path)
       writeFileSync(path, uncommitted.subarray(0, bytes))
+      checkDataFile(path)
+      // The process that makes the file may be alive: nothing that it has written is removed.
+      expect(readFileSync(path).subarray(0, bytes)).toEqual(uncommitted.subarray(0, bytes))
       await open(fresh.path).close()
     }
+    fresh.remove()
+  })
+
+  it('that another process completes during the check keeps its data', async () => {
+    const fresh = makeFolder()
+    const path = join(fresh.path, FILE)
+    const environment = open(fresh.path)
+    const table = environment.table('small')
+    await environment.write(() => void table.put(Buffer.from('key'), Buffer.from('value')))
+    // Where the bytes of a check land that saw half of the file, and appends the rest now.
+    appendFileSync(path, Buffer.alloc(PAGE, 7))
+    await environment.write(() => void table.put(Buffer.from('large'), Buffer.alloc(50_000, 1)))
+    await environment.close()
+    rmSync(`${path}-closed`)
+    const again = open(fresh.path)
+    expect(again.table('small').getBinary(Buffer.from('key'))?.toString()).toBe('value')
+    expect(again.table('small').getBinary(Buffer.from('large'))?.length).toBe(50_000)
+    await again.close()
     fresh.remove()
   })
 
