@@ -78,7 +78,7 @@ export type Engine = {
 }
 
 export type MadeEngine = Engine & {
-  /** Forgets what was prepared. A subscription that goes on after the engine was replaced must not keep all of it. */
+  /** Forgets what was prepared, and keeps nothing from then on. A subscription that outlives the engine must not keep all of it. */
   forget(): void
 }
 
@@ -95,7 +95,17 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     if (!transports.has(name))
       throw new TidemarkError('CONFIG_INVALID', `the supergraph has a subgraph "${name}": configure how to reach it, or compose without it`)
   }
-  const memory = options.memory ?? makeClientMemory()
+  const shared = options.memory ?? makeClientMemory()
+  let isForgotten = false
+  /** What is under way when the engine forgets is evicted as soon as it is made. */
+  const memory: ClientMemory = {
+    ...shared,
+    hold(kind, bytes, costMs, evicted) {
+      if (!isForgotten) return shared.hold(kind, bytes, costMs, evicted)
+      evicted()
+      return NOTHING_HELD
+    },
+  }
   const prepared = new Map<string, { operation: PreparedOperation; holding: Holding; family: Family }>()
   const underWay = new Map<string, Promise<Prepared>>()
   const replays = makeReplays(memory)
@@ -150,8 +160,8 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       yield
       if (eager || guards === undefined || guards.size === 0) yield* compiled.compileMost()
       if (guards === undefined) return whole
-      const formOf = (viewer: Viewer | undefined) =>
-        compileOperation(around, read, (variables) => compileVariant(read, variables, family, { viewer })).prepared
+      const formOf = (viewer: Viewer | undefined, own: Family) =>
+        compileOperation({ ...around, family: own }, read, (variables) => compileVariant(read, variables, own, { viewer })).prepared
       return authorize(whole, read, guards, family, formOf)
     } catch (error) {
       return { errors: [compileError(error)] }
@@ -165,13 +175,14 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   function* compileKept(key: string, query: string, operationName: string | undefined, eager: boolean): Work<Prepared> {
     const family = makeFamily(memory)
     const made = yield* compile(query, operationName, family, eager)
-    if ('errors' in made) {
+    // Another call may have prepared the same operation between two steps.
+    const known = find(key)
+    if ('errors' in made || known !== undefined) {
       family.release()
-      return made
+      return known ?? made
     }
     const operation = decorated(made, query, operationName)
     const kept = { operation, family, holding: NOTHING_HELD }
-    prepared.get(key)?.holding.release()
     prepared.set(key, kept)
     const bytes = made.bytes ?? 0
     kept.holding = memory.hold('operation', bytes, compileCostMs(bytes), () => {
@@ -219,6 +230,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
       return operation
     },
     forget() {
+      isForgotten = true
       for (const { holding, family } of prepared.values()) {
         holding.release()
         family.release()

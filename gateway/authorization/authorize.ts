@@ -5,8 +5,9 @@
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import { makeLru } from '../lru.ts'
+import type { Holding } from '../memory/client-memory.ts'
 import { FORM_BYTES } from '../memory/estimates.ts'
-import type { Family } from '../memory/family.ts'
+import { makeFamily, NOTHING_HELD, type Family } from '../memory/family.ts'
 import type { ReadOperation } from '../operations.ts'
 import { compileError } from '../operations.ts'
 import type { PreparedOperation, RequestContext, Variables } from '../prepared.ts'
@@ -20,18 +21,23 @@ const FORMS_MAX = 16
 
 /** One that cannot be compiled is remembered as its errors. */
 type Form = PreparedOperation | (ExecutionResult & { readonly errors: readonly GraphQLError[] })
+/** `own`: holds the variants of the form. */
+type Kept = { readonly form: Form; holding: Holding; readonly own: Family }
 
-/** `compile` makes the form for a viewer with these grants. Its variants are compiled when it first runs. */
+/** `compile` makes the form for a viewer with these grants. Its variants are compiled when it first runs, and held in the given family. */
 export function authorize(
   whole: PreparedOperation,
   { operation, fragments }: ReadOperation,
   guards: Guards,
   family: Family,
-  compile: (viewer: Viewer | undefined) => PreparedOperation,
+  compile: (viewer: Viewer | undefined, family: Family) => PreparedOperation,
 ): PreparedOperation {
   if (guards.size === 0) return whole
   const conditions = conditionsOf(guards)
-  const forms = makeLru<Form>(FORMS_MAX)
+  const forms = makeLru<Kept>(FORMS_MAX, (_grants, { holding, own }) => {
+    holding.release()
+    own.release()
+  })
 
   function formFor({ viewer }: RequestContext): Form {
     let grants = viewer === undefined ? 'nobody' : ''
@@ -44,27 +50,33 @@ export function authorize(
       }
     }
     if (all) return whole
-    let form = forms.get(grants)
-    if (form === undefined) {
-      form = compileForm(viewer)
-      forms.set(grants, form)
-      family.hold('form', FORM_BYTES, 1, () => forms.forget(grants))
-    }
-    return form
+    const known = forms.get(grants)
+    known?.holding.touch()
+    return known?.form ?? keep(grants, viewer)
   }
 
-  function compileForm(viewer: Viewer | undefined): Form {
+  function keep(grants: string, viewer: Viewer | undefined): Form {
+    const own = makeFamily(family)
+    const kept: Kept = { form: compileForm(viewer, own), holding: NOTHING_HELD, own }
+    forms.set(grants, kept)
+    kept.holding = family.hold('form', FORM_BYTES, 1, () => {
+      if (forms.get(grants) === kept) forms.forget(grants)
+    })
+    return kept.form
+  }
+
+  function compileForm(viewer: Viewer | undefined, own: Family): Form {
     try {
-      return operation.operation === 'subscription' ? subscriptionFor(viewer) : compile(viewer)
+      return operation.operation === 'subscription' ? subscriptionFor(viewer, own) : compile(viewer, own)
     } catch (error) {
       return { errors: [compileError(error)] }
     }
   }
 
   /** A subscription whose one field is denied is refused; one whose events hold denied fields shows them as null. */
-  function subscriptionFor(viewer: Viewer | undefined): PreparedOperation {
+  function subscriptionFor(viewer: Viewer | undefined, own: Family): PreparedOperation {
     const error = deniedRoot(operation.selectionSet, fragments, deniedTo(viewer, guards))
-    if (error === undefined) return compile(viewer)
+    if (error === undefined) return compile(viewer, own)
     const refused = { errors: [clientError(error, undefined)] }
     return { ...whole, subscribe: () => Promise.resolve(refused) }
   }

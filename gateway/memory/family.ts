@@ -1,4 +1,7 @@
-/** The holdings of one prepared operation, such as its variants. They are released together with the operation. */
+/**
+ * The holdings of one prepared operation, such as its variants. They are released together with the operation. Each of its forms has a
+ * family within that family.
+ */
 import type { ClientMemory, Holding, Kind } from './client-memory.ts'
 
 export type Family = {
@@ -7,7 +10,7 @@ export type Family = {
   release(): void
 }
 
-export function makeFamily(memory: ClientMemory): Family {
+export function makeFamily(memory: Pick<ClientMemory, 'hold'>): Family {
   let members: Set<Holding> | undefined = new Set()
   return {
     hold(kind, bytes, costMs, evicted) {
@@ -16,15 +19,22 @@ export function makeFamily(memory: ClientMemory): Family {
         return NOTHING_HELD
       }
       // The memory may evict the value before it returns.
-      let holding: Holding | undefined
+      let holding = NOTHING_HELD
       let gone = false
+      const member: Holding = {
+        touch: () => holding.touch(),
+        release() {
+          members?.delete(member)
+          holding.release()
+        },
+      }
       holding = memory.hold(kind, bytes, costMs, () => {
         gone = true
-        if (holding !== undefined) members?.delete(holding)
+        members?.delete(member)
         evicted()
       })
-      if (!gone) members.add(holding)
-      return holding
+      if (!gone) members.add(member)
+      return member
     },
     release() {
       const released = members ?? []

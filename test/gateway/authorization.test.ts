@@ -2,7 +2,8 @@ import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { composeSupergraph } from '../../gateway/compose.ts'
-import { makeEngine, type Engine } from '../../gateway/engine.ts'
+import { makeEngine, type MadeEngine } from '../../gateway/engine.ts'
+import { makeClientMemory, type ClientMemory } from '../../gateway/memory/client-memory.ts'
 import { localTransport } from '../../gateway/transports/local.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 
@@ -21,6 +22,7 @@ const SHOP = `${HEAD}
     level: Level
     stamp: Stamp
     report: Report
+    marked: Marked
   }
   type Mutation { write(n: Int!): Int @requiresScopes(scopes: [["shop:write"]]) touch: Int! }
   type Subscription { secrets: Int @authenticated users: User }
@@ -39,7 +41,9 @@ const SHOP = `${HEAD}
   union Thing = Page | Vault
   enum Level @requiresScopes(scopes: [["level"]]) { LOW HIGH }
   scalar Stamp @authenticated
-  type Report @authenticated { total: Int }`
+  type Report @authenticated { total: Int }
+  type Marked { ${[0, 1, 2, 3, 4, 5].map((scope) => `f${scope}: Int @requiresScopes(scopes: [["s${scope}"]])`).join(' ')} }`
+const MARKED = 'marked { f0 f1 f2 f3 f4 f5 }'
 
 const REVIEWS = `${HEAD}
   type Query { topReview: Review }
@@ -110,7 +114,7 @@ function noting(transport: Transport): Transport {
   return { ...transport, compile: (operation) => (fetched.push(operation.text), transport.compile(operation)) }
 }
 
-function open(wrap: (transport: Transport) => Transport = noting): Engine {
+function open(wrap: (transport: Transport) => Transport = noting, memory?: ClientMemory): MadeEngine {
   const made = resolvers(calls)
   const subgraphs = [
     { name: 'shop', sdl: SHOP, resolvers: made.shop },
@@ -122,7 +126,7 @@ function open(wrap: (transport: Transport) => Transport = noting): Engine {
       name,
       transport: wrap(localTransport(buildSubgraphSchema([{ typeDefs: parse(sdl), resolvers: own as never }]))),
     })),
-    { tokensMax: 1_000 },
+    { tokensMax: 1_000, ...(memory && { memory }) },
   )
 }
 
@@ -323,6 +327,34 @@ describe('mutations and subscriptions', () => {
 })
 
 describe('forms of an operation', () => {
+  const scopesOf = (set: number) => ['s0', 's1', 's2', 's3', 's4', 's5'].filter((_, at) => (set & (1 << at)) !== 0)
+
+  it('take memory for sixteen sets of grants, however many come', async () => {
+    const memory = makeClientMemory(67_108_864)
+    const operation = open(noting, memory).prepare(`{ ${MARKED} }`)
+    if ('errors' in operation) throw operation.errors[0]
+    for (let set = 0; set < 64; set += 1)
+      expect(await operation.execute(undefined, { viewer: { id: '1', scopes: scopesOf(set) } })).toHaveProperty('data')
+    const { form, variant } = memory.figures().kinds
+    // The last set has all grants, which is the operation itself.
+    expect([form.count, variant.count]).toEqual([16, 17])
+  })
+
+  it('free their memory when they are evicted', async () => {
+    const memory = makeClientMemory(400_000)
+    const engine = open(noting, memory)
+    for (let round = 0; round < 300; round += 1) {
+      const operation = engine.prepare(`{ a${round % 7}: open ${MARKED} }`)
+      if ('errors' in operation) throw operation.errors[0]
+      expect(await operation.execute(undefined, { viewer: { id: '1', scopes: scopesOf(round * 11) } })).toHaveProperty('data')
+      const { operation: operations, form } = memory.figures().kinds
+      expect(form.count).toBeLessThanOrEqual(16 * operations.count)
+    }
+    expect(memory.figures().kinds.form.evictions).toBeGreaterThan(0)
+    engine.forget()
+    expect(memory.figures().bytes).toBe(0)
+  })
+
   it('are compiled once per set of grants, not per viewer', async () => {
     const query = '{ users { salary mail } open }'
     await ask(query, 'a')

@@ -60,6 +60,26 @@ describe('the memory of an engine', () => {
     expect(memory.figures().bytes).toBe(0)
   })
 
+  it('stays empty when a preparation ends after the engine has forgotten', async () => {
+    const { memory, engine } = open()
+    const underWay = engine.prepareFor(OPEN, large(1))
+    expect(underWay).toBeInstanceOf(Promise)
+    engine.forget()
+    const prepared = await underWay
+    if ('errors' in prepared) throw prepared.errors[0]
+    expect(await prepared.execute(undefined, makeContext(), OPEN)).not.toHaveProperty('errors')
+    expect(memory.figures().bytes).toBe(0)
+  })
+
+  it('holds an operation once that is prepared again while it is under way', async () => {
+    const { memory, engine } = open()
+    const underWay = engine.prepareFor(OPEN, large(1))
+    engine.prepare(large(1))
+    const { bytes } = memory.figures()
+    await underWay
+    expect(memory.figures().bytes).toBe(bytes)
+  })
+
   it('counts pinned operations beside its budget, and never evicts them', async () => {
     const { memory, engine, ask } = open()
     const pinned = engine.pin('{ numbers }')
