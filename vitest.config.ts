@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const require = createRequire(import.meta.url)
@@ -9,6 +10,8 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
+    // As npm start: each process that a test starts is ready in little more than half the time.
+    env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'tidemark') },
     globalSetup: ['test/support/not-tested.ts'],
     // A slow machine meets none of these: what takes so long never ends.
     testTimeout: 180_000,

@@ -1,22 +1,36 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { runCommand } from '../support/command.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 import { waitUntilQuiet } from '../support/kill-rounds.ts'
+import { until } from '../support/until.ts'
 import { composeSupergraph } from '../../gateway/compose.ts'
 
-const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const REPORT = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }'
 const BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome } }'
 const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) { kind business oid progress { position } token } }'
 const report = (service: Service, viewer: string, oid: string, position = 10_000) =>
   ask(service.url, viewer, REPORT, { input: { business: 'video', oid, position } })
+
+/** One service and one subgraph for all tests that neither end them nor change their settings. Viewers are each test's own. */
+let shared: Service
+let alone: Service
+const places = [makeServiceFolder(), makeServiceFolder()] as const
+beforeAll(async () => {
+  ;[shared, alone] = await Promise.all([
+    startService({ folder: places[0].folder }),
+    startService({ folder: places[1].folder, command: ['subgraph', 'history'] }),
+  ])
+})
+afterAll(async () => {
+  await Promise.all([shared?.stop(), alone?.stop()])
+  for (const { remove } of places) remove()
+})
 
 const services: Service[] = []
 const folders: ReturnType<typeof makeServiceFolder>[] = []
@@ -61,14 +75,33 @@ function workerPids(pid: number): number[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number)
 }
 
-const soon = (ms = 300) => new Promise((resolve) => setTimeout(resolve, ms))
+async function figureOf(service: Service, name: string): Promise<number> {
+  const text = await (await fetch(new URL('/metrics', service.url))).text()
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+}
+
+/** Waits until so many subscriptions of the service follow changes. */
+const openSubscriptions = (service: Service, count: number): Promise<void> =>
+  until(`${count} subscriptions are open`, async () => (await figureOf(service, 'tidemark_gateway_subscriptions_open')) === count)
+
+/** Reports on eight lanes until the service is gone; resolves once a hundred are answered. */
+async function loadOf(service: Service): Promise<{ ended: Promise<unknown> }> {
+  let answered = 0
+  async function lane(viewer: string): Promise<void> {
+    for (let i = 0; ; i++) {
+      await report(service, viewer, String(i))
+      answered++
+    }
+  }
+  const ended = Promise.allSettled(Array.from({ length: 8 }, (_, viewer) => lane(String(viewer))))
+  await until('the service is under load', () => answered >= 100)
+  return { ended }
+}
 
 describe('the data folder', () => {
   test('a second start on a folder in use says so and leaves the first alone', async () => {
-    const first = await begin()
-    const { folder } = folders[0] as { folder: string }
-    await expect(startService({ folder })).rejects.toThrow('DATA_IN_USE')
-    expect((await report(first, '1', '1')).data.reportProgress.outcome).toBe('ACCEPTED')
+    await expect(startService({ folder: places[0].folder })).rejects.toThrow('DATA_IN_USE')
+    expect((await report(shared, 'in-use', '1')).data.reportProgress.outcome).toBe('ACCEPTED')
   })
 
   test('a folder of another region count is refused with what to do', async () => {
@@ -107,13 +140,8 @@ describe('the data folder', () => {
 })
 
 test('a data folder that cannot be one ends with a sentence', async () => {
-  const child = spawn(process.execPath, [COMMAND, 'start', '--port', '0', '--data', '/dev/null/x'], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text
-  })
-  const [status] = (await once(child, 'exit')) as [number]
-  expect(said).toMatch(/^CONFIG_INVALID: the data folder \/dev\/null\/x cannot be used/)
+  const { status, error } = await runCommand('.', ['start', '--port', '0', '--data', '/dev/null/x'])
+  expect(error).toMatch(/^CONFIG_INVALID: the data folder \/dev\/null\/x cannot be used/)
   expect(status).toBe(1)
 })
 
@@ -123,19 +151,13 @@ describe('an address in use', () => {
     ['start', 2],
     ['subgraph', 1],
   ])('ends %s with %i workers, a sentence and status 1', async (command, workers) => {
-    const first = await begin()
-    const { port } = new URL(first.url)
+    const { port } = new URL(shared.url)
     const { folder, remove } = makeServiceFolder()
     const words = command === 'subgraph' ? ['subgraph', 'history'] : ['start', '--workers', String(workers)]
-    const child = spawn(process.execPath, [COMMAND, ...words, '--port', port, '--data', folder], { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-    })
-    const [status] = (await once(child, 'exit')) as [number]
+    const { status, error } = await runCommand(folder, [...words, '--port', port, '--data', folder])
     remove()
-    expect(said).toContain('CONFIG_INVALID')
-    expect(said).not.toContain('    at ')
+    expect(error).toContain('CONFIG_INVALID')
+    expect(error).not.toContain('    at ')
     expect(status).toBe(1)
   })
 })
@@ -148,8 +170,11 @@ describe('shutdown', () => {
     const { hostname, port } = new URL(first.url)
     const socket = connect(Number(port), hostname)
     socket.on('error', () => {})
-    socket.write('POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{')
-    await soon()
+    // The service answers "100 Continue" once it has the headers.
+    const headers = ['host: x', 'content-type: application/json', 'content-length: 1000', 'expect: 100-continue']
+    socket.write(`POST /graphql HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n{`)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n')
     expect(await first.stop()).toBe(0)
     const { folder } = folders[0] as { folder: string }
     const second = await begin({ folder, settings })
@@ -172,44 +197,43 @@ describe('shutdown', () => {
 })
 
 describe('subscriptions', () => {
+  afterEach(() => openSubscriptions(shared, 0))
+
   test("a viewer's other devices follow at once, and other viewers do not", async () => {
-    const service = await begin()
-    const mine = follow(service, '1')
-    const others = follow(service, '2')
+    const mine = follow(shared, '1')
+    const others = follow(shared, '2')
     const first = mine.next()
     const never = others.next()
-    await soon()
-    await report(service, '1', 'a')
+    await openSubscriptions(shared, 2)
+    await report(shared, '1', 'a')
     expect(await first).toMatchObject({ kind: 'REPORTED', oid: 'a', progress: { position: 10_000 } })
-    await ask(service.url, '1', 'mutation { deleteHistory(business: "video", ids: ["a"]) { deletedIds } }')
+    await ask(shared.url, '1', 'mutation { deleteHistory(business: "video", ids: ["a"]) { deletedIds } }')
     expect(await mine.next()).toMatchObject({ kind: 'DELETED', oid: 'a', progress: null })
-    await ask(service.url, '1', 'mutation { clearHistory(business: "video") { clearedAt } }')
+    await ask(shared.url, '1', 'mutation { clearHistory(business: "video") { clearedAt } }')
     expect(await mine.next()).toMatchObject({ kind: 'CLEARED', oid: null })
-    await report(service, '2', 'b')
+    await report(shared, '2', 'b')
     expect(await never).toMatchObject({ oid: 'b' })
     await mine.end()
     await others.end()
   })
 
   test('a client that reconnects first gets what it missed', async () => {
-    const service = await begin()
-    const before = follow(service, '1')
+    const before = follow(shared, 'again')
     const first = before.next()
-    await soon()
-    await report(service, '1', 'a')
+    await openSubscriptions(shared, 1)
+    await report(shared, 'again', 'a')
     const { token } = await first
     await before.end()
-    await report(service, '1', 'b')
-    await report(service, '1', 'c')
-    const after = follow(service, '1', token)
+    await report(shared, 'again', 'b')
+    await report(shared, 'again', 'c')
+    const after = follow(shared, 'again', token)
     expect([(await after.next()).oid, (await after.next()).oid]).toEqual(['b', 'c'])
     await after.end()
   })
 
   test('a token nobody made is refused', async () => {
-    const service = await begin()
     const client = createClient({
-      url: service.url.replace('http', 'ws'),
+      url: shared.url.replace('http', 'ws'),
       webSocketImpl: WebSocket,
       connectionParams: { viewerId: '1' },
       retryAttempts: 0,
@@ -224,16 +248,15 @@ describe('subscriptions', () => {
   })
 
   test('server-sent events carry the same changes', async () => {
-    const service = await begin()
     const ended = new AbortController()
-    const response = await fetch(service.url, {
+    const response = await fetch(shared.url, {
       method: 'POST',
-      headers: { accept: 'text/event-stream', 'content-type': 'application/json', 'x-viewer-id': '1' },
+      headers: { accept: 'text/event-stream', 'content-type': 'application/json', 'x-viewer-id': 'sse' },
       body: JSON.stringify({ query: CHANGES }),
       signal: ended.signal,
     })
-    await soon()
-    await report(service, '1', 'a')
+    await openSubscriptions(shared, 1)
+    await report(shared, 'sse', 'a')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     let text = ''
     while (!text.includes('event: next')) text += Buffer.from((await reader.read()).value as Uint8Array).toString()
@@ -250,7 +273,7 @@ describe('workers', () => {
     const following = (async () => {
       while (events.length < 20) events.push((await seen.next()).oid as string)
     })()
-    await soon()
+    await openSubscriptions(service, 1)
     for (let i = 0; i < 20; i++) {
       await report(service, '1', String(i))
       const { data } = await ask(service.url, '1', 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { oid } }', {
@@ -270,25 +293,19 @@ describe('workers', () => {
   test('a Ctrl-C that reaches all processes at once, under load, ends them all', async () => {
     const service = await begin({ workers: 2, settings: { history: { flushAgeMaxMs: 50 } } })
     const pids = workerPids(service.pid)
-    const load = Array.from({ length: 8 }, async (_, lane) => {
-      for (let i = 0; i < 1_000; i++) await report(service, String(lane), String(i)).catch(() => (i = 1_000))
-    })
-    await soon()
+    const load = await loadOf(service)
     for (const pid of [service.pid, ...pids]) process.kill(pid, 'SIGINT')
     expect(await service.stop()).toBe(0)
-    await Promise.all(load)
+    await load.ended
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
   })
 
   test('kill -9 of the primary, under load, takes the workers along and leaves the folder to the next start', async () => {
     const service = await begin({ workers: 2, settings: { history: { flushAgeMaxMs: 50 } } })
     const pids = workerPids(service.pid)
-    const load = Array.from({ length: 8 }, async (_, lane) => {
-      for (let i = 0; i < 1_000; i++) await report(service, String(lane), String(i)).catch(() => (i = 1_000))
-    })
-    await soon()
+    const load = await loadOf(service)
     await service.kill()
-    await Promise.all(load)
+    await load.ended
     await expect.poll(() => pids.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([])
     const { folder } = folders[0] as { folder: string }
     const next = await begin({ folder })
@@ -307,12 +324,11 @@ describe('workers', () => {
 
 describe('the subgraph alone', () => {
   test('answers _service and _entities, and what _service says composes', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    const { data } = await ask(service.url, undefined, '{ _service { sdl } }')
+    const { data } = await ask(alone.url, undefined, '{ _service { sdl } }')
     expect(composeSupergraph([{ name: 'history', sdl: data._service.sdl }])).toContain('viewerHistory')
-    await report(service, '1', '42')
+    await report(alone, '1', '42')
     const entities = await ask(
-      service.url,
+      alone.url,
       '1',
       'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { id viewerProgress { position } } } }',
       {
@@ -329,12 +345,11 @@ describe('the subgraph alone', () => {
   })
 
   test('a representation whose id is no id is its own error, and nobody else notices', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    await report(service, '1', '5')
+    await report(alone, '1', '5')
     const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { viewerProgress { position } } } }'
-    const numeric = await ask(service.url, '1', query, { r: [{ __typename: 'Video', id: 5 }] })
+    const numeric = await ask(alone.url, '1', query, { r: [{ __typename: 'Video', id: 5 }] })
     expect(numeric.data._entities).toEqual([{ viewerProgress: { position: 10_000 } }])
-    const empty = await ask(service.url, '1', query, {
+    const empty = await ask(alone.url, '1', query, {
       r: [
         { __typename: 'Video', id: '' },
         { __typename: 'Video', id: '5' },
@@ -345,65 +360,54 @@ describe('the subgraph alone', () => {
   })
 
   test('refuses what costs too much', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
     const query = 'query ($r: [_Any!]!) { _entities(representations: $r) { __typename } }'
-    const { errors } = await ask(service.url, '1', query, { r: Array.from({ length: 10_001 }, () => ({ __typename: 'Video', id: '5' })) })
+    const { errors } = await ask(alone.url, '1', query, { r: Array.from({ length: 10_001 }, () => ({ __typename: 'Video', id: '5' })) })
     expect(errors?.[0]?.extensions.code).toBe('OPERATION_TOO_COSTLY')
     const many = await ask(
-      service.url,
+      alone.url,
       '1',
       `mutation { ${Array.from({ length: 11 }, (_, index) => `m${index}: pauseHistory { paused }`).join(' ')} }`,
     )
     expect(many.errors?.[0]?.extensions.code).toBe('OPERATION_TOO_LARGE')
-    expect((await ask(service.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
+    expect((await ask(alone.url, '1', '{ historySettings { paused } }')).data.historySettings).toEqual({ paused: false })
   })
 
   test('tells operators whether it is ready and what it measures', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    await report(service, '1', '5')
-    const ready = await fetch(new URL('/health/ready', service.url))
+    await report(alone, '1', '5')
+    const ready = await fetch(new URL('/health/ready', alone.url))
     expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true }])
-    expect((await fetch(new URL('/health/live', service.url))).status).toBe(200)
-    expect(await (await fetch(new URL('/metrics', service.url))).text()).toMatch(/^tidemark_[a-z_]+/m)
-    expect((await fetch(new URL('/nowhere', service.url))).status).toBe(404)
+    expect((await fetch(new URL('/health/live', alone.url))).status).toBe(200)
+    expect(await (await fetch(new URL('/metrics', alone.url))).text()).toMatch(/^tidemark_[a-z_]+/m)
+    expect((await fetch(new URL('/nowhere', alone.url))).status).toBe(404)
   })
 
   test('refuses a body that is broken or too large with a code, and goes on', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
     const post = async (body: string, type = 'application/json') => {
-      const answer = await fetch(service.url, { method: 'POST', headers: { 'content-type': type }, body })
+      const answer = await fetch(alone.url, { method: 'POST', headers: { 'content-type': type }, body })
       const { errors } = (await answer.json()) as { errors: { extensions: { code: string } }[] }
       return [answer.status, errors[0]?.extensions.code]
     }
     expect(await post('{"query":')).toEqual([400, 'BAD_REQUEST'])
     expect(await post(`{"query":"{ __typename }","x":"${'x'.repeat(1_048_576)}"}`)).toEqual([413, 'BODY_TOO_LARGE'])
     expect(await post('<x/>', 'application/xml')).toEqual([415, 'BAD_REQUEST'])
-    expect((await ask(service.url, '1', '{ __typename }')).data.__typename).toBe('Query')
+    expect((await ask(alone.url, '1', '{ __typename }')).data.__typename).toBe('Query')
   })
 
   test('refuses a subscription, which it cannot serve, in a sentence', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    const { errors } = await ask(service.url, '1', CHANGES)
+    const { errors } = await ask(alone.url, '1', CHANGES)
     expect(errors).toMatchObject([
       { message: 'this address serves no subscriptions: use the gateway', extensions: { code: 'BAD_REQUEST' } },
     ])
   })
 
   test('is not audited as if it were a gateway', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    const child = spawn(process.execPath, [COMMAND, 'audit', service.url], { stdio: ['ignore', 'ignore', 'pipe'] })
-    let said = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      said += text
-    })
-    const [status] = (await once(child, 'exit')) as [number]
-    expect(said).toMatch(/is a subgraph alone, .*: give the address of the gateway/)
+    const { status, error } = await runCommand('.', ['audit', alone.url])
+    expect(error).toMatch(/is a subgraph alone, .*: give the address of the gateway/)
     expect(status).toBe(1)
   })
 
   test('says what is wrong with the codes of the gateway', async () => {
-    const service = await begin({ command: ['subgraph', 'history'] })
-    const { errors } = await ask(service.url, undefined, '{ viewerHistory { edges { cursor } } }')
+    const { errors } = await ask(alone.url, undefined, '{ viewerHistory { edges { cursor } } }')
     expect(errors?.[0]?.extensions.code).toBe('UNAUTHENTICATED')
   })
 })
