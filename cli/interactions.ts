@@ -6,6 +6,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { TidemarkError } from '../core/errors.ts'
+import { SECONDS_BELOW } from '../core/input-limits.ts'
 import { inexactIdMistake } from '../core/keys.ts'
 
 /** What one row says; JSONL rows may carry more than the first three. */
@@ -27,8 +28,6 @@ const COLUMNS = {
 } as const
 
 const TELL_EVERY = 1_000
-/** Times below this are seconds: as milliseconds they would lie in 1970. */
-const SECONDS_BELOW = 100_000_000_000
 
 /** Throws CONFIG_INVALID that names the line. `onRead` is told how much of the file was read, as a fraction of its bytes. */
 export async function* readInteractions(path: string, onRead: (fraction: number) => void = () => {}): AsyncGenerator<Interaction> {

@@ -5,6 +5,8 @@ import { checkId } from './keys.ts'
 export const IDS_MAX = 200
 export const INPUTS_MAX = 500
 export const FIRST_MAX = 100
+/** Times below this are seconds: as milliseconds they would be before March 1973. */
+export const SECONDS_BELOW = 100_000_000_000
 
 /** Throws IDS_TOO_MANY or ID_INVALID. */
 export function checkIds(ids: readonly string[]): void {
@@ -23,17 +25,22 @@ export function checkFirst(first: number): void {
     throw new TidemarkError('FIRST_INVALID', `first ${first} is outside 1 to ${FIRST_MAX}: ask for a page of that size`)
 }
 
-/** What is wrong with a moment that a client sent under this name, in a sentence; undefined if nothing is. */
-export function mistakeOfMoment(name: string, value: number): string | undefined {
+/**
+ * What is wrong with a moment that a client sent under this name, in a sentence; undefined if nothing is. A simulated clock may start at 0:
+ * then small times are plausible.
+ */
+export function mistakeOfMoment(name: string, value: number, now: number): string | undefined {
   // -1: what was no number at all (subgraphs/timestamp.ts).
   if (!Number.isSafeInteger(value) || value < 1)
-    return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since the Unix epoch, or leave it out`
+    return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since 1970, or leave it out`
+  if (value < SECONDS_BELOW && now >= SECONDS_BELOW)
+    return `${name} ${value} is in seconds, or before March 1973: send milliseconds since 1970, or leave it out`
   return undefined
 }
 
 /** Throws with the code of that field. */
-export function checkMoment(name: string, code: ErrorCode, value: number): number {
-  const mistake = mistakeOfMoment(name, value)
+export function checkMoment(name: string, code: ErrorCode, value: number, now: number): number {
+  const mistake = mistakeOfMoment(name, value, now)
   if (mistake !== undefined) throw new TidemarkError(code, mistake)
   return value
 }

@@ -23,7 +23,7 @@ export type PlayedAtLimits = { futureMaxMs: number; monthsBefore: number }
 
 /** What is wrong with this moment of a play, in a sentence; undefined if nothing is. */
 export function mistakeOfPlayedAt(playedAt: number, now: number, { futureMaxMs, monthsBefore }: PlayedAtLimits): string | undefined {
-  const mistake = mistakeOfMoment('playedAt', playedAt)
+  const mistake = mistakeOfMoment('playedAt', playedAt, now)
   if (mistake !== undefined) return mistake
   if (playedAt > now + futureMaxMs)
     return `playedAt ${playedAt} is ${playedAt - now} ms ahead of the server: set the clock of the device, or leave playedAt out (at most ${futureMaxMs} ms are allowed)`

@@ -42,7 +42,7 @@ export function checkReport(input: ProgressInput, viewer: Viewer, businesses: Bu
   checkId(input.oid, 'oid')
   const position = checkExtent(input.position, 'position')
   const duration = checkExtent(input.duration ?? 0, 'duration')
-  const given = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now)
+  const given = checkMoment('viewedAt', 'VIEWED_AT_INVALID', input.viewedAt ?? now, now)
   const viewedAt = countedTime(given, now, ahead)
   const device = checkDevice(input.device ?? '')
   const finished = input.finished ?? (duration > 0 && position * 100 >= duration * business.finishedPercent)

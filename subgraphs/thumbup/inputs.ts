@@ -46,7 +46,7 @@ export function checkMark(
     throw new TidemarkError('DISLIKES_OFF', `business "${business.name}" has no dislikes: send LIKE or NONE`)
   }
   checkSource(input.source ?? '')
-  const given = checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now)
+  const given = checkMoment('markedAt', 'MARKED_AT_INVALID', input.markedAt ?? now, now)
   return {
     viewer: viewerId,
     business: business.number,

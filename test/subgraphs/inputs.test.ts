@@ -24,8 +24,8 @@ const businesses = makeBusinesses([
 const viewer: Viewer = { id: '7', scopes: [] }
 const mayWriteAny: Viewer = { id: '7', scopes: ['history', 'progress:write-any'] }
 
-function check(input: Partial<ProgressInput> = {}, as: Viewer = viewer) {
-  return checkReport({ business: 'video', oid: '1', position: 60_000, ...input }, as, businesses, NOW)
+function check(input: Partial<ProgressInput> = {}, as: Viewer = viewer, now = NOW) {
+  return checkReport({ business: 'video', oid: '1', position: 60_000, ...input }, as, businesses, now)
 }
 const codeOf = (code: string) => expect.objectContaining({ code })
 const isGlance = (input: Partial<ProgressInput>) => check(input).record.rank < REAL
@@ -82,11 +82,19 @@ describe('what is reported', () => {
 
   test('viewedAt is a moment after the epoch; one ahead of the clock counts as now', () => {
     expect(check().record.viewedAt).toBe(NOW)
-    expect(check({ viewedAt: 1 }).record.viewedAt).toBe(1)
     for (const viewedAt of [NOW + 1, NOW + 1e12]) expect(check({ viewedAt })).toMatchObject({ isNow: true, record: { viewedAt: NOW } })
     expect(check({ viewedAt: NOW - 1 })).toMatchObject({ isNow: false, record: { viewedAt: NOW - 1 } })
     for (const viewedAt of [0, -1, 1.5, Number.NaN, Number.MAX_SAFE_INTEGER + 1])
       expect(() => check({ viewedAt }), String(viewedAt)).toThrow(codeOf('VIEWED_AT_INVALID'))
+  })
+
+  test('viewedAt in seconds is refused and not taken for 1970, unless the clock itself is there', () => {
+    const viewedAt = NOW / 1_000
+    const message = `viewedAt ${viewedAt} is in seconds, or before March 1973: send milliseconds since 1970, or leave it out`
+    expect(() => check({ viewedAt })).toThrow(expect.objectContaining({ code: 'VIEWED_AT_INVALID', message }))
+    expect(() => check({ viewedAt: 99_999_999_999 })).toThrow(codeOf('VIEWED_AT_INVALID'))
+    expect(check({ viewedAt: 100_000_000_000 }).record.viewedAt).toBe(100_000_000_000)
+    expect(check({ viewedAt: 1 }, viewer, 1_000).record.viewedAt).toBe(1)
   })
 })
 

@@ -106,6 +106,10 @@ describe('thumbup', () => {
     expect(await mark('7', 'a', 'LIKE', { markedAt: 'noon' })).toMatchObject({
       message: expect.stringMatching(/^what was sent as markedAt is not a time: send milliseconds/) as string,
     })
+    expect(await mark('7', 'a', 'LIKE', { markedAt: Math.floor(Date.now() / 1_000) })).toMatchObject({
+      ...{ outcome: 'REJECTED', code: 'MARKED_AT_INVALID' },
+      message: expect.stringMatching(/^markedAt \d+ is in seconds, or before March 1973: send milliseconds/) as string,
+    })
   })
 
   test('two businesses with equal ids have marks and counts of their own', async () => {

@@ -189,6 +189,7 @@ describe('what is recorded', () => {
     await expect(served.play('7', ['1'], playedAt)).rejects.toMatchObject({ code: 'PLAYED_AT_INVALID' })
     const answer = await served.ask(`mutation { recordPlayed(business: "video", ids: ["1"], playedAt: "x") { visible } }`, viewerOf('7'))
     expect(answer.errors[0]?.code).toBe('PLAYED_AT_INVALID')
+    await expect(served.play('7', ['1'], Date.UTC(2026, 4, 20) / 1_000)).rejects.toThrow(/is in seconds, .*: send milliseconds/)
     expect(await served.unseen('7', ['1'])).toEqual(['1'])
   })
 
