@@ -1,10 +1,12 @@
 /** Health and metrics of processes without a gateway: as routes, or served alone where there is no API. */
-import Fastify, { type FastifyInstance } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Registry } from '@prometheus-io/client'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { addHealthRoutes } from '../gateway/health.ts'
+import { makeFormatError } from '../gateway/error-format.ts'
+import { addHealthRoutes, HEALTH_PATHS } from '../gateway/health.ts'
+import { makeApp } from '../gateway/request-errors.ts'
 import { makeReadiness, type AskedStores } from './readiness.ts'
 
 /** After `drain` the process says that it is not ready. */
@@ -17,7 +19,7 @@ export function addOperatorRoutes(
 ): { drain(): void } {
   let draining = false
   addHealthRoutes(app, makeReadiness(stores, systemClock, businesses), () => draining, log)
-  app.get('/metrics', async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
+  app.get('/metrics', { exposeHeadRoute: true }, async (_, reply) => reply.type(registry.contentType).send(await registry.metrics()))
   return {
     drain() {
       draining = true
@@ -31,7 +33,8 @@ export function serveOperators(
   registry: Registry,
   log: Logger,
 ): { listen(): Promise<string>; close(): Promise<void> } {
-  const app = Fastify({ logger: false, forceCloseConnections: true })
+  const { mode, bodyBytesMax } = config.server
+  const { app } = makeApp({ forceCloseConnections: true }, { paths: HEALTH_PATHS, advice: PATHS, bodyBytesMax }, makeFormatError(mode, log))
   const operators = addOperatorRoutes(app, config, stores, registry, log)
   return {
     listen: () => app.listen({ host: config.server.host, port: config.server.port }),
@@ -41,3 +44,5 @@ export function serveOperators(
     },
   }
 }
+
+const PATHS = 'health is at /health/live and /health/ready, metrics at /metrics; a job serves no API'

@@ -3,7 +3,8 @@
  * its answer written right on Node's own objects; routing, hooks and reply objects would double what the front costs per
  * request (8 µs instead of 4), and give it nothing. Every other request takes the routes of the server.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 import { JSON_TYPE } from './accept.ts'
 import { textOf } from './body.ts'
 import { refusal, type Answer } from './http.ts'
@@ -60,4 +61,20 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
     ...headersOf(response, answer),
   })
   response.end(answer.body)
+}
+
+/**
+ * Answers on a bare socket and ends it. Not left to the client, which may never close its side: no timeout of HTTP applies to a connection
+ * that was upgraded.
+ */
+export function endWith(duplex: Duplex, { status, contentType, headers, body }: Answer): void {
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `content-type: ${contentType}`,
+    `content-length: ${Buffer.byteLength(body)}`,
+    'cache-control: no-store',
+    'connection: close',
+    ...Object.entries(headers ?? {}).map(([name, value]) => `${name}: ${value}`),
+  ]
+  duplex.end(`${head.join('\r\n')}\r\n\r\n${body.toString()}`, () => duplex.destroy())
 }

@@ -18,15 +18,18 @@ export type Readiness = {
   readonly warnings?: readonly string[]
 }
 
+/** The paths for operators, and their methods. */
+export const HEALTH_PATHS = { '/health/live': ['GET', 'HEAD'], '/health/ready': ['GET', 'HEAD'], '/metrics': ['GET', 'HEAD'] } as const
+
 export function addHealthRoutes(app: FastifyInstance, ready: () => Promise<Readiness>, draining: () => boolean, log: Log): void {
-  app.get('/health/live', (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))
+  app.get('/health/live', { exposeHeadRoute: true }, (_request, reply) => reply.type('application/json; charset=utf-8').send('{"ok":true}'))
 
   // A check that fails is a no. Why it failed is for the log: this route is open to anybody.
   const notReady = (error: unknown): Readiness => {
     log.error({ err: error }, 'the readiness check failed')
     return { ok: false, stores: {} }
   }
-  app.get('/health/ready', async (_request, reply) => {
+  app.get('/health/ready', { exposeHeadRoute: true }, async (_request, reply) => {
     const readiness = draining() ? { ok: false, draining: true, stores: {} } : await ready().catch(notReady)
     return reply
       .code(readiness.ok ? 200 : 503)

@@ -9,26 +9,27 @@
  *   3. streams and sockets are closed, and their clients connect elsewhere;
  *   4. requests in flight are answered, up to `drainMaxMs`; the rest is cut.
  */
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { sleep, systemClock, type Clock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
-import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { TidemarkError } from '../core/errors.ts'
 import type { Engine } from './engine.ts'
 import { makeCors, makeOriginCheck, type CorsOptions } from './cors.ts'
 import { textOf } from './body.ts'
 import { holdBody } from './limits/held-bytes.ts'
-import { refuseConnection, timeouts } from './slow-clients.ts'
-import { makeFastLane, NOT_STORED, writeAnswer } from './fast-lane.ts'
+import { timeouts } from './slow-clients.ts'
+import { makeFastLane, writeAnswer } from './fast-lane.ts'
 import { makeHostCheck, unknownHostSentence } from './hosts.ts'
 import { makeFront, type Collaborators } from './front.ts'
 import { makeGraphiql } from './graphiql.ts'
-import { addHealthRoutes } from './health.ts'
+import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
 import { listenErrorOf } from './listen-error.ts'
 import { makeHttp, refusal, type Answer, type HttpOptions } from './http.ts'
 import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
+import { badRequest, makeApp } from './request-errors.ts'
 import { makeSse } from './sse.ts'
 import { serveWebSockets } from './websocket.ts'
 
@@ -85,23 +86,26 @@ export function makeServer(
   const isKnownHost = mode === 'development' ? makeHostCheck([options.host, ...(options.hosts ?? [])]) : undefined
   const fastLane = makeFastLane(serve, { path: GRAPHQL_PATH, bodyBytesMax })
 
-  const app = Fastify({
-    bodyLimit: bodyBytesMax,
-    logger: false,
-    exposeHeadRoutes: false,
+  // Clients that offer another protocol (h2c) are answered in HTTP/1.1.
+  const shouldUpgradeCallback = ({ headers }: IncomingMessage): boolean =>
+    options.webSockets !== false && headers.upgrade?.toLowerCase() === 'websocket'
+  const apiPaths = options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]
+  const nodeOptions = { ...timeouts(requestMaxMs), keepAliveTimeout: KEEP_ALIVE_MS, requireHostHeader: false, shouldUpgradeCallback }
+  const routing = {
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 1_000 },
-    clientErrorHandler: refuseConnection,
-    serverFactory: (route) =>
-      createServer({ ...timeouts(requestMaxMs), keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+    serverFactory: (route: RequestListener) =>
+      createServer(nodeOptions, (request, response) => {
         track(response)
         holdBody(front.heldBytes, request, response, bodyBytesMax)
         const { host } = request.headers
+        if (host === undefined && request.httpVersion === '1.1') return writeAnswer(response, NO_HOST)
         if (isKnownHost?.(host) === false) return writeAnswer(response, unknownHost(host))
         if (cors?.(request, response) === true) return
         if (!fastLane(request, response)) route(request, response)
       }),
-  })
+  }
+  const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), ...HEALTH_PATHS }
+  const { app, failureOf } = makeApp(routing, { paths, advice: PATHS, bodyBytesMax }, front.formatError)
   const isAllowedOrigin = mode === 'development' ? makeOriginCheck(options.cors?.origins ?? []) : undefined
   const isAllowed = (origin: string | undefined, host: string | undefined): boolean =>
     isKnownHost?.(host) !== false && isAllowedOrigin?.(origin, host) !== false
@@ -148,12 +152,6 @@ export function makeServer(
     }
   }
 
-  function failureOf(error: unknown): Answer {
-    const known = requestErrorOf(error, bodyBytesMax)
-    if (known !== undefined) return refusal(known, JSON_TYPE)
-    return { status: 500, contentType: JSON_TYPE, body: JSON.stringify({ errors: [front.formatError(error, 'request')] }) }
-  }
-
   // Bodies stay text: the media type decides later who reads them, and how.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
@@ -163,7 +161,7 @@ export function makeServer(
   })
 
   const graphiql = mode === 'development' ? makeGraphiql(GRAPHQL_PATH) : undefined
-  for (const path of options.atRoot === true ? [GRAPHQL_PATH, '/'] : [GRAPHQL_PATH]) {
+  for (const path of apiPaths) {
     app.all(path, async (request, reply) => {
       if (graphiql !== undefined && wantsPage(request)) return sendPage(request, reply, graphiql)
       reply.hijack()
@@ -177,7 +175,7 @@ export function makeServer(
     return serve({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
   })
   if (graphiql !== undefined && options.atRoot !== true) {
-    app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : sendNotFound(reply)))
+    app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : reply.callNotFound()))
   }
   addHealthRoutes(
     app,
@@ -185,12 +183,10 @@ export function makeServer(
     () => state !== 'open',
     collaborators.log,
   )
-  app.get('/metrics', async (_request, reply) => {
+  app.get('/metrics', { exposeHeadRoute: true }, async (_request, reply) => {
     const { contentType, text } = await front.metrics.render(collaborators.metricsOfAll)
     return reply.type(contentType).send(text)
   })
-  app.setNotFoundHandler((_request, reply) => sendNotFound(reply))
-  app.setErrorHandler((error, _request, reply) => sendAnswer(reply, failureOf(error)))
 
   async function listen(): Promise<{ readonly url: string }> {
     try {
@@ -240,22 +236,11 @@ const NO_WEB_SOCKETS: ReturnType<typeof serveWebSockets> = { drain: () => Promis
 
 const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: send the request again'), JSON_TYPE)
 
+const NO_HOST = badRequest(400, 'the header "host" is missing: send the name of this server')
+const PATHS = `the API is at ${GRAPHQL_PATH}, health at /health/live and /health/ready, metrics at /metrics`
+
 function unknownHost(host = ''): Answer {
   return refusal(new TidemarkError('FORBIDDEN', unknownHostSentence(host)), JSON_TYPE)
-}
-
-function sendAnswer(reply: FastifyReply, answer: Answer): FastifyReply {
-  if (answer.status !== 200) reply.headers(NOT_STORED)
-  if (answer.headers !== undefined) reply.headers(answer.headers)
-  return reply.code(answer.status).header('content-type', answer.contentType).send(answer.body)
-}
-
-function sendNotFound(reply: FastifyReply): FastifyReply {
-  const error = new TidemarkError(
-    'BAD_REQUEST',
-    `there is nothing here: the API is at ${GRAPHQL_PATH}, health at /health/live and /health/ready, metrics at /metrics`,
-  )
-  return sendAnswer(reply, { ...refusal(error, JSON_TYPE), status: 404 })
 }
 
 function wantsPage(request: FastifyRequest): boolean {
@@ -267,20 +252,6 @@ async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: 
   const gzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
   reply.type('text/html; charset=utf-8').header('vary', 'accept, accept-encoding')
   return gzip ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(html)
-}
-
-/** What Fastify found wrong with a request before any route saw it. */
-function requestErrorOf(error: unknown, bodyBytesMax: number): TidemarkError | undefined {
-  if (isTidemarkError(error)) return error
-  const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new TidemarkError(
-      'BODY_TOO_LARGE',
-      `the body has more than ${bodyBytesMax} bytes: send less at a time, or raise server.bodyBytesMax`,
-    )
-  }
-  if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) return undefined
-  return new TidemarkError('BAD_REQUEST', `the request is malformed: ${String(message)}`)
 }
 
 /** Where a client on this machine reaches the server. */

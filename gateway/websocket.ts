@@ -25,20 +25,24 @@ import { CloseCode, handleProtocols, makeServer } from 'graphql-ws'
 import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { systemClock } from '../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import { JSON_TYPE } from './accept.ts'
 import { nestsTooDeep } from './body.ts'
 import type { Engine, PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
 import type { Caller } from './caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
+import { endWith } from './fast-lane.ts'
+import { refusal } from './http.ts'
 import { makeCostQueue, type CostQueue } from './limits/cost-queue.ts'
 import { holdSocket, type HeldSocket } from './limits/held-bytes.ts'
 import { takeMessages, type MessageIntake } from './limits/message-intake.ts'
 import type { OpenConnection } from './limits/open-limits.ts'
 import { costOpen, subscribeHeld, whenEnded } from './open-cost.ts'
+import { badRequest } from './request-errors.ts'
 import { operationOfMessage, withText } from './parameters.ts'
 import { namesViewer, type Credentials } from './viewer.ts'
-import { reasonOf, refuseFull, refuseUpgrade } from './websocket-refusals.ts'
+import { makeSocketClass, reasonOf, refuseFull, refuseHandshake } from './websocket-refusals.ts'
 
 export type WebSocketOptions = {
   readonly path: string
@@ -104,7 +108,11 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
   const { subscriptionsCostMax = Infinity, underWayCostMax = Infinity } = options
   let draining = false
   // The intake answers pings and bounds them.
-  const upgrades = new WebSocketServer({ noServer: true, maxPayload: options.messageBytesMax, handleProtocols, autoPong: false })
+  const upgrades = new WebSocketServer({
+    ...{ noServer: true, maxPayload: options.messageBytesMax, handleProtocols, autoPong: false },
+    WebSocket: makeSocketClass(options.messageBytesMax),
+  })
+  upgrades.on('wsClientError', refuseHandshake)
 
   const protocol = makeServer<Credentials | undefined, Socket>({
     // Asked for each time: a reload puts another in its place.
@@ -214,15 +222,17 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
   server.on('upgrade', upgrade)
   function upgrade(request: IncomingMessage, duplex: Duplex, head: Buffer): void {
     duplex.on('error', () => duplex.destroy())
-    if (draining) return refuseUpgrade(duplex, '503 Service Unavailable')
-    if (request.url?.split('?', 1)[0] !== options.path) return refuseUpgrade(duplex, '404 Not Found')
+    if (draining) return endWith(duplex, SHUTTING_DOWN)
+    const path = request.url?.split('?', 1)[0]
+    if (path !== options.path && path !== `${options.path}/`)
+      return endWith(duplex, badRequest(404, `there is no WebSocket here: open it at ${options.path}`))
     const { origin, host } = request.headers
     if (options.isAllowed?.(origin, host) === false) {
       front.log.warn(
         { origin, host },
         'a WebSocket of a foreign page was refused: list its origin in server.cors.origins, or its host in server.hosts, to let it in',
       )
-      return refuseUpgrade(duplex, '403 Forbidden')
+      return endWith(duplex, FOREIGN_PAGE)
     }
     const address = front.addressOf(request.socket.remoteAddress, request.headers)
     const open = front.openLimits.connect(address, subscriptionsCostMax)
@@ -319,6 +329,12 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     },
   }
 }
+
+const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: connect again'), JSON_TYPE)
+const FOREIGN_PAGE = refusal(
+  new TidemarkError('FORBIDDEN', 'pages of this origin may not connect: list it in server.cors.origins, or the host in server.hosts'),
+  JSON_TYPE,
+)
 
 /**
  * The library wants a document to know which kind of operation it runs. Ours is prepared already, so it gets the
