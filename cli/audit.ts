@@ -5,10 +5,10 @@
  * The checks that wait for the write-back write first and share the waiting; so a run takes as long as the deployment
  * aggregates (`history.flushAgeMaxMs`), or six windows of thumbup (`thumbup.windowMs`), and some seconds.
  */
-import { TidemarkError } from '../core/errors.ts'
+import { TidemarkError, type ErrorCode } from '../core/errors.ts'
 import type { ConflictRule } from '../core/merge.ts'
 import { apiUrl } from './api-client.ts'
-import { askGraphQL } from './audit/answer.ts'
+import { askGraphQL, codesOf } from './audit/answer.ts'
 import { makeAudit, type AuditOptions } from './audit/audited.ts'
 import { runChecks, type Check, type Finding } from './audit/check.ts'
 import { identityOf, type IdentityFlags } from './audit/identity.ts'
@@ -70,7 +70,7 @@ export async function audit(options: AuditRun, print: (line: string) => void): P
   const patient = chosen(PATIENT_CHECKS, options.only)
   if (prompt.length + patient.length === 0)
     throw new TidemarkError('CONFIG_INVALID', `no check begins with ${options.only?.join(' or ')}: leave --only out to see all of them`)
-  await refuseSubgraph(apiUrl(options.url))
+  await refuseUnfit(apiUrl(options.url))
   const audited = await makeAudit({
     ...options,
     url: apiUrl(options.url),
@@ -97,9 +97,17 @@ function chosen(checks: readonly Check[], only: readonly string[] | undefined): 
   return only === undefined ? checks : checks.filter((check) => only.some((beginning) => check.id.startsWith(beginning)))
 }
 
-/** A subgraph alone answers the same operations, and has neither subscriptions nor what a gateway says of bad requests. */
-async function refuseSubgraph(url: string): Promise<void> {
+/**
+ * A subgraph alone answers the same operations, and has neither subscriptions nor what a gateway says of bad requests. A gateway that
+ * enforces manifests answers none of the audit's operations.
+ */
+async function refuseUnfit(url: string): Promise<void> {
   const answer = await askGraphQL<{ _service?: { sdl?: unknown } }>(url, {}, '{ _service { sdl } }', {}).catch(() => undefined)
+  if (answer !== undefined && codesOf(answer).includes('PERSISTED_QUERY_NOT_IN_LIST' satisfies ErrorCode))
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${url} takes registered operations only: give the address of a gateway whose persisted.mode is not enforce`,
+    )
   if (typeof answer?.data?._service?.sdl !== 'string') return
   throw new TidemarkError(
     'CONFIG_INVALID',

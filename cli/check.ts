@@ -53,15 +53,17 @@ function describe(report: CheckReport, knowsOperations: boolean): string[] {
 }
 
 function describeChanges(changes: NonNullable<CheckReport['changes']>, knowsOperations: boolean): string[] {
-  if (changes.length === 0) return ['Nothing that breaks clients has changed.']
+  const added = changes.filter(({ severity }) => severity === 'added')
+  const harmful = changes.filter(({ severity }) => severity !== 'added')
   return [
-    'Changes:',
-    ...changes.map(({ severity, sentence, usedBy }) => {
+    harmful.length === 0 ? 'Nothing that breaks clients has changed.' : 'Changes:',
+    ...harmful.map(({ severity, sentence, usedBy }) => {
       const isUsed = !knowsOperations || usedBy.length > 0
       const word = severity === 'dangerous' ? 'danger' : isUsed ? 'BREAKS' : 'unused'
       const users = usedBy.length > 0 ? ` Used by ${usedBy.join(', ')}.` : knowsOperations ? ' No known operation uses it.' : ''
       return `  ${word}  ${sentence}${users}`
     }),
+    ...(added.length === 0 ? [] : ['Additions, which break nothing:', ...added.map(({ sentence }) => `  added   ${sentence}`)]),
   ]
 }
 

@@ -2,11 +2,28 @@
  * What changed for clients between two API schemas, as graphql-js sees it, and which of the known operations use what
  * changed. graphql-js tells a change by a sentence only, so its place is read out of the sentence.
  */
-import { BreakingChangeType, DangerousChangeType, findBreakingChanges, findDangerousChanges, type GraphQLSchema } from 'graphql'
+import {
+  BreakingChangeType,
+  DangerousChangeType,
+  findBreakingChanges,
+  findDangerousChanges,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  isSpecifiedScalarType,
+  type GraphQLInterfaceType,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  type GraphQLSchema,
+} from 'graphql'
+
+const SEVERITIES = ['breaking', 'dangerous', 'added'] as const
+type Severity = (typeof SEVERITIES)[number]
 
 export type Change = {
-  readonly severity: 'breaking' | 'dangerous'
-  /** graphql-js' name of it, such as FIELD_REMOVED. */
+  /** `added`: information; it breaks nothing. */
+  readonly severity: Severity
+  /** graphql-js' name of it, such as FIELD_REMOVED; TYPE_ADDED or FIELD_ADDED, which it does not look for. */
   readonly kind: string
   /** A schema coordinate, such as Video.title. */
   readonly place: string
@@ -15,14 +32,14 @@ export type Change = {
   readonly usedBy: readonly string[]
 }
 
-/** `usages`: what each known operation uses of the old schema. Breaking ones first, by place. */
+/** `usages`: what each known operation uses of the old schema. Breaking ones first, added ones last, each by place. */
 export function findChanges(
   before: GraphQLSchema,
   after: GraphQLSchema,
   usages: readonly { readonly name: string; readonly used: ReadonlySet<string> }[],
 ): Change[] {
   const changeOf =
-    (severity: Change['severity']) =>
+    (severity: Severity) =>
     ({ type, description }: { type: string; description: string }): Change => {
       const place = placeOf(type, description)
       return {
@@ -36,8 +53,28 @@ export function findChanges(
   const changes = [
     ...findBreakingChanges(before, after).map(changeOf('breaking')),
     ...findDangerousChanges(before, after).map(changeOf('dangerous')),
+    ...findAdditions(before, after).map(changeOf('added')),
   ]
-  return changes.sort((a, b) => (a.severity === b.severity ? (a.place < b.place ? -1 : 1) : a.severity === 'breaking' ? -1 : 1))
+  const rank = ({ severity }: Change): number => SEVERITIES.indexOf(severity)
+  return changes.sort((a, b) => rank(a) - rank(b) || (a.place < b.place ? -1 : 1))
+}
+
+/** New types, and new fields of known types. Arguments, input fields and enum values that are added are dangerous changes. */
+function findAdditions(before: GraphQLSchema, after: GraphQLSchema): { type: string; description: string }[] {
+  return Object.values(after.getTypeMap()).flatMap((type) => {
+    if (isIntrospectionType(type) || isSpecifiedScalarType(type)) return []
+    const known = before.getType(type.name)
+    if (known === undefined) return [{ type: 'TYPE_ADDED', description: `${type.name} was added.` }]
+    if (!hasFields(type) || !hasFields(known)) return []
+    const fields = known.getFields()
+    return Object.keys(type.getFields())
+      .filter((name) => fields[name] === undefined)
+      .map((name) => ({ type: 'FIELD_ADDED', description: `${type.name}.${name} was added.` }))
+  })
+}
+
+function hasFields(type: GraphQLNamedType): type is GraphQLObjectType | GraphQLInterfaceType {
+  return isObjectType(type) || isInterfaceType(type)
 }
 
 /** The place whose users are concerned, by the words of graphql-js 16 (utilities/findBreakingChanges). */

@@ -7,6 +7,7 @@ import { runChecks } from '../../cli/audit/check.ts'
 import type { Identity } from '../../cli/audit/identity.ts'
 import { PATIENT_CHECKS, PROMPT_CHECKS } from '../../cli/audit/suite.ts'
 import { FAULTS } from '../support/audit-faults.ts'
+import { startServer } from '../support/front-schema.ts'
 import { startFaultyProxy, type FaultyProxy } from '../support/faulty-proxy.ts'
 import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
 
@@ -62,6 +63,18 @@ async function run(more: Partial<AuditRun> = {}): Promise<{ ok: boolean; lines: 
   return { ok: await audit(optionsOf(more), (line) => lines.push(line)), lines }
 }
 const unlike = (word: string) => (line: string) => !line.startsWith(word)
+
+test('a gateway that takes registered operations only is not audited, and the audit says so', async () => {
+  const enforcing = await startServer({ persisted: { mode: 'enforce' } })
+  try {
+    await expect(run({ url: enforcing.url })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: `${enforcing.url}/graphql takes registered operations only: give the address of a gateway whose persisted.mode is not enforce`,
+    })
+  } finally {
+    await enforcing.close()
+  }
+})
 
 describe('a service that keeps its promises', () => {
   test('passes every check but the one that needs tokens', async () => {

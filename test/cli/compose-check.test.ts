@@ -108,6 +108,25 @@ test('check compares with an older supergraph, and tells who uses what is gone',
   })
 })
 
+test('check lists what was added, as information', async () => {
+  await run('compose', '--config', writeGraph(VIDEOS), '--out', 'old.graphql')
+  writeGraph(`${VIDEOS.replace('title: String', 'title: String maker: Maker')} type Maker { name: String }`)
+  const { status, out } = await run('check', '--config', 'supergraph.yaml', '--against', 'old.graphql')
+  expect(status).toBe(0)
+  expect(out).toContain(
+    [
+      'Nothing that breaks clients has changed.',
+      'Additions, which break nothing:',
+      '  added   Maker was added.',
+      '  added   Video.maker was added.',
+    ].join('\n'),
+  )
+  writeGraph(VIDEOS.replace('title: String', 'name: String'))
+  const broken = await run('check', '--config', 'supergraph.yaml', '--against', 'old.graphql')
+  expect(broken.status).toBe(1)
+  expect(broken.out).toMatch(/BREAKS {2}Video.title was removed.*\n.*\n {2}added {3}Video.name was added\./)
+})
+
 test('check is silent about breaks that no known operation uses, and ends with status 0', async () => {
   await run('compose', '--config', writeGraph(VIDEOS), '--out', 'old.graphql')
   write('ids.json', JSON.stringify({ b: 'query Ids { video(id: 1) { id } }' }))

@@ -33,7 +33,7 @@ const OPERATIONS: Record<string, string> = {
 
 const OLD = buildSchema(OLD_SDL)
 
-/** The breaking and dangerous changes of an edit, each with its users. */
+/** The changes of an edit, each with its users. */
 function changesOf(...[from, to]: [from: string | RegExp, to: string]): string[] {
   const sdl = OLD_SDL.replace(from, to)
   if (sdl === OLD_SDL) throw new Error(`${from} is not in the schema`)
@@ -57,6 +57,9 @@ describe('changes', () => {
     ['directive @live on FIELD', '', ['breaking @live: ']],
     ['Video implements Node', 'Video', ['breaking Video: Title, Filtered, High, Tagged']],
     ['name: String', 'name: String!', []],
+    ['name: String', 'name: String age: Float', ['added User.age: ']],
+    ['type Gone', 'type New { a: Float } type Gone', ['added New: ']],
+    ['name: String', 'title: String age: Int', ['breaking User.name: Names, Found', 'added User.age: ', 'added User.title: ']],
   ])('%s → %s', (from, to, expected) => {
     expect(changesOf(from, to)).toEqual(expected)
   })
