@@ -1,4 +1,5 @@
 /** Who calls: the viewer, the program he uses, and where from. Limits and permissions go by it. */
+import { addressGroup } from './addresses.ts'
 import type { TraceContext } from './tracing.ts'
 import type { Credentials, Viewer } from './viewer.ts'
 
@@ -14,6 +15,11 @@ export type Caller = {
   readonly trace?: TraceContext
   /** He asked to be shown the plan (`x-tidemark-plan`, in development). */
   readonly wantsPlan?: true
+}
+
+/** A limit's name for this caller: the viewer, or the service that acts for the viewer, or else the address. */
+export function callerKey({ viewer, address }: Pick<Caller, 'viewer' | 'address'>): string {
+  return viewer === undefined ? `address:${addressGroup(address ?? '')}` : `viewer:${viewer.actor ?? viewer.id}`
 }
 
 /** The first header that names it counts; over WebSocket `clientName` of the connection parameters. */

@@ -1,17 +1,17 @@
 /**
  * Bounds the operations that run at once in one process, in points of operation cost: an operation holds memory in proportion to its cost
- * until it is answered. Further operations wait. Addresses take turns, so a caller that sends many large operations waits only for its own
- * operations. Small operations have as much room again, and do not wait behind large ones.
+ * until it is answered. Further operations wait. Callers take turns, so a caller that sends many large operations waits only for its own
+ * operations. Small operations have a lane of their own, with as much room again: they never wait behind large ones.
  */
 export type Admission = {
   /** Resolves with a function to call when the operation has ended. Resolves with undefined if the queue is full. */
-  enter(address: string, cost: number): Promise<(() => void) | undefined>
+  enter(caller: string, cost: number): Promise<(() => void) | undefined>
 }
 
 export type AdmissionOptions = {
-  /** Points that run at once. An operation that costs more runs alone. */
+  /** Points that run at once in each lane. An operation that costs more runs alone in its lane. */
   readonly pointsMax: number
-  /** Points that may wait. One address may use half of them. */
+  /** Points that may wait in each lane. One caller may use half of them. */
   readonly waitingMax: number
   /** An operation is small up to this many points. */
   readonly smallMax: number
@@ -21,13 +21,19 @@ type Waiting = { readonly cost: number; readonly begin: () => void }
 type Queue = { points: number; readonly waiting: Waiting[] }
 
 export function makeAdmission({ pointsMax, waitingMax, smallMax }: AdmissionOptions): Admission {
+  const small = makeLane(pointsMax, waitingMax)
+  const large = makeLane(pointsMax, waitingMax)
+  return { enter: (caller, cost) => (cost <= smallMax ? small : large).enter(caller, Math.max(1, cost)) }
+}
+
+function makeLane(pointsMax: number, waitingMax: number): Admission {
   let underWay = 0
   let waitingPoints = 0
   /** In the order of their turns: a Map keeps insertion order. */
   const queues = new Map<string, Queue>()
 
   function fits(cost: number): boolean {
-    return underWay === 0 || underWay + cost <= (cost <= smallMax ? 2 * pointsMax : pointsMax)
+    return underWay === 0 || underWay + cost <= pointsMax
   }
 
   function begin(cost: number): () => void {
@@ -42,27 +48,26 @@ export function makeAdmission({ pointsMax, waitingMax, smallMax }: AdmissionOpti
   }
 
   function letIn(): void {
-    for (const [address, queue] of queues) {
+    for (const [caller, queue] of queues) {
       const [next] = queue.waiting
       if (next === undefined || !fits(next.cost)) return
       queue.waiting.shift()
       queue.points -= next.cost
       waitingPoints -= next.cost
-      queues.delete(address)
-      if (queue.waiting.length > 0) queues.set(address, queue)
+      queues.delete(caller)
+      if (queue.waiting.length > 0) queues.set(caller, queue)
       next.begin()
     }
   }
 
   return {
-    enter(address, cost) {
-      const queue = queues.get(address)
-      if (queue === undefined && fits(cost) && (queues.size === 0 || cost <= smallMax)) return Promise.resolve(begin(cost))
-      const mine = queue ?? { points: 0, waiting: [] }
+    enter(caller, cost) {
+      if (queues.size === 0 && fits(cost)) return Promise.resolve(begin(cost))
+      const mine = queues.get(caller) ?? { points: 0, waiting: [] }
       if (waitingPoints + cost > waitingMax || mine.points + cost > waitingMax / 2) return Promise.resolve(undefined)
       mine.points += cost
       waitingPoints += cost
-      queues.set(address, mine)
+      queues.set(caller, mine)
       return new Promise((resolve) => mine.waiting.push({ cost, begin: () => resolve(begin(cost)) }))
     },
   }

@@ -12,8 +12,7 @@ import { GraphQLError } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
-import { addressGroup } from '../addresses.ts'
-import type { Caller } from '../caller.ts'
+import { callerKey, type Caller } from '../caller.ts'
 import { makeMemory } from '../identity/memory.ts'
 import { COST_PER_MS } from '../rate-limits.ts'
 import type { Rate } from '../sliding-window.ts'
@@ -61,10 +60,9 @@ export function makePreparingLimit({ points: pointsMax, perSeconds }: Rate, cloc
   }
 
   return {
-    take({ viewer, address }, length) {
-      const who = viewer === undefined ? 'address' : 'viewer'
-      // A service that acts for viewers has one bucket of its own.
-      const bucket = bucketOf(viewer === undefined ? `address:${addressGroup(address ?? '')}` : `viewer:${viewer.actor ?? viewer.id}`)
+    take(caller, length) {
+      const who = caller.viewer === undefined ? 'address' : 'viewer'
+      const bucket = bucketOf(callerKey(caller))
       if (bucket.points <= 0) return { who, retryAfterMs: Math.ceil((1 - bucket.points) / pointsPerMs) }
       const estimated = Math.min(pointsMax, ESTIMATED_POINTS + length * ESTIMATED_POINTS_PER_CHARACTER)
       bucket.points -= estimated

@@ -3,7 +3,7 @@
  * engine.ts.
  *
  * Admission bounds the operations that run at once (limits/admission.ts). Calls come from a few gateways, and each gateway's address stands
- * for all of its clients. No rate per address is therefore right for all of them.
+ * for all of its clients. No rate per address is therefore right for all of them, and viewers take turns where the gateway names them.
  *
  * Rate limits do not count calls with a gateway's identity header (identity-header.ts): the gateway has counted its clients already, in the
  * same windows if both use one Redis.
@@ -16,7 +16,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import { addressGroup } from '../addresses.ts'
+import { callerKey } from '../caller.ts'
 import type { Collaborators } from '../front.ts'
 import { IDENTITY_HEADER } from '../identity-header.ts'
 import { makeAdmission } from '../limits/admission.ts'
@@ -34,9 +34,9 @@ export function makeStandaloneServer(
   collaborators: Collaborators,
 ): GatewayServer {
   const admission = makeAdmission(ADMISSION)
-  const addresses = new WeakMap<object, string>()
+  const callers = new WeakMap<object, string>()
   const admitted: Execute = async (document, variables, context, cost) => {
-    const leave = await admission.enter(addresses.get(context) ?? '', cost)
+    const leave = await admission.enter(callers.get(context) ?? '', cost)
     if (leave === undefined) return { errors: [tooMuchWaits()] }
     try {
       return await execute(document, variables, context, cost)
@@ -62,7 +62,7 @@ export function makeStandaloneServer(
       persisted,
       makeContext(viewer, lasting, caller) {
         const context = collaborators.makeContext(viewer, lasting, caller)
-        addresses.set(context, caller.address === undefined ? '' : addressGroup(caller.address))
+        callers.set(context, callerKey({ viewer, address: caller.address }))
         return context
       },
     },

@@ -1,7 +1,9 @@
 /** The limits of a standalone subgraph: representations, texts, introspection, its log, and the length of its turns. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Viewer } from '../../gateway/viewer.ts'
 import { startAlone, type StartedAlone } from '../support/standalone.ts'
 
 const SDL = `
@@ -30,10 +32,14 @@ type Answer = {
   errors?: { message: string; extensions: { code: string; cost?: number } }[]
 }
 
-async function post({ url }: StartedAlone, query: string, representations?: unknown): Promise<Answer> {
+async function post({ url }: StartedAlone, query: string, representations?: unknown, viewer?: string): Promise<Answer> {
   const response = await fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/graphql-response+json',
+      ...(viewer !== undefined && { 'x-viewer-id': viewer }),
+    },
     body: JSON.stringify({ query, variables: representations === undefined ? {} : { r: representations } }),
   })
   const text = await response.text()
@@ -143,6 +149,35 @@ describe('a subgraph alone', () => {
       `1,800 representations × 50 values: ${Math.round(total / 1_000)} ms of CPU, the longest turn ${Math.round(longest / 1_000)} ms`,
     )
     expect(longest).toBeLessThan(total / 4)
+  })
+})
+
+describe('a subgraph alone behind one gateway', () => {
+  const opened = Promise.withResolvers<void>()
+  const begun: (string | undefined)[] = []
+  const slowLikes = async ({ id }: { id: string }, _: unknown, { viewer }: { viewer: Viewer }) => {
+    if (id === '0') begun.push(viewer?.id)
+    await opened.promise
+    return 1
+  }
+  let alone: StartedAlone
+  beforeAll(async () => {
+    const resolvers = { Query: { none: () => 1 }, Video: { likes: slowLikes } } as never
+    alone = await startAlone(buildSubgraphSchema([{ typeDefs: parse(SDL), resolvers }]), (viewer) => ({ viewer }))
+  })
+  afterAll(() => alone.stop())
+
+  it('lets viewers of one address take turns, and small operations do not wait behind large ones', async () => {
+    const large = (viewer: string) => post(alone, entities('... on Video { likes }'), videos(10_000), viewer)
+    const waiting = Array.from({ length: 4 }, () => large('flood'))
+    await sleep(500)
+    waiting.push(large('other'))
+    await sleep(200)
+    for (const viewer of ['flood', 'other', undefined]) expect((await post(alone, '{ none }', undefined, viewer)).data).toEqual({ none: 1 })
+    opened.resolve()
+    for (const { status } of await Promise.all(waiting)) expect(status).toBe(200)
+    expect(begun).toHaveLength(5)
+    expect(begun.at(-1)).toBe('flood')
   })
 })
 

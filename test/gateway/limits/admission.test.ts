@@ -7,9 +7,9 @@ const OPTIONS = { pointsMax: 100, waitingMax: 200, smallMax: 10 }
 function makeCallers() {
   const admission = makeAdmission(OPTIONS)
   const entered: string[] = []
-  const enter = async (address: string, cost: number) => {
-    const leave = await admission.enter(address, cost)
-    entered.push(leave === undefined ? `${address} refused` : address)
+  const enter = async (caller: string, cost: number) => {
+    const leave = await admission.enter(caller, cost)
+    entered.push(leave === undefined ? `${caller} refused` : caller)
     return leave
   }
   return { enter, entered }
@@ -41,6 +41,23 @@ describe('admission', () => {
     expect(entered).toEqual(['a', 'b'])
   })
 
+  it('small operations do not wait behind large ones of the same caller, nor behind one that runs alone', async () => {
+    const { enter, entered } = makeCallers()
+    await enter('a', 1_000)
+    void enter('a', 60)
+    for (const caller of ['a', 'b']) void enter(caller, 10)
+    await settled()
+    expect(entered).toEqual(['a', 'a', 'b'])
+  })
+
+  it('small operations do not keep a large one waiting', async () => {
+    const { enter, entered } = makeCallers()
+    for (let count = 0; count < 10; count++) void enter('small', 10)
+    void enter('large', 100)
+    await settled()
+    expect(entered.at(-1)).toBe('large')
+  })
+
   it('small operations do not wait behind large ones, and have a bound of their own', async () => {
     const { enter, entered } = makeCallers()
     await enter('a', 100)
@@ -50,7 +67,7 @@ describe('admission', () => {
     expect(entered).toEqual(['a', ...Array.from({ length: 10 }, () => 'small')])
   })
 
-  it('addresses take turns, however many operations of one wait', async () => {
+  it('callers take turns, however many operations of one wait', async () => {
     const { enter, entered } = makeCallers()
     const leave = await enter('flood', 100)
     const leaves: Promise<(() => void) | undefined>[] = []
@@ -65,7 +82,7 @@ describe('admission', () => {
     expect(entered.indexOf('other')).toBe(2)
   })
 
-  it('refuses operations beyond the bound of the queue, and at half of it for one address', async () => {
+  it('refuses operations beyond the bound of the queue, and at half of it for one caller', async () => {
     const { enter, entered } = makeCallers()
     await enter('a', 100)
     for (const address of ['flood', 'flood', 'flood', 'other', 'third']) void enter(address, 50)
