@@ -60,6 +60,11 @@ export const ERRORS = {
     retryable: true,
     meaning: 'The open subscriptions of this connection, viewer or address would cost more than allowed.',
   },
+  SUBSCRIPTIONS_NOT_SERVED: {
+    status: 400,
+    retryable: false,
+    meaning: 'The subgraph of this subscription runs alone, without subscriptions.',
+  },
   CONNECTIONS_TOO_MANY: {
     status: 429,
     retryable: true,

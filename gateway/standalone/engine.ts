@@ -42,7 +42,7 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
     try {
       const known = yield* readOperation(schema, text, operationName, options)
       if ('errors' in known) return known
-      if (known.operation.operation === 'subscription') return { errors: [codedError('BAD_REQUEST', NO_SUBSCRIPTIONS)] }
+      if (known.operation.operation === 'subscription') return { errors: [codedError('SUBSCRIPTIONS_NOT_SERVED', NO_SUBSCRIPTIONS)] }
       yield
       const prepared = compile(known)
       keep(key, prepared, operationBytes(text, known.nodes))
@@ -96,11 +96,13 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
         if (mistake !== undefined) return { errors: [mistake] }
         return execute(document, variables, context, cost(variables))
       },
-      subscribe: () => Promise.resolve({ errors: [codedError('BAD_REQUEST', NO_SUBSCRIPTIONS)] }),
+      subscribe: () => Promise.resolve({ errors: [codedError('SUBSCRIPTIONS_NOT_SERVED', NO_SUBSCRIPTIONS)] }),
     }
   }
 
   return { schema, prepare, prepareFor, pin: prepare }
 }
 
-const NO_SUBSCRIPTIONS = 'this address serves no subscriptions: use the gateway'
+/** Read by clients of a gateway too, which passes it on. */
+const NO_SUBSCRIPTIONS =
+  'the subgraph of this subscription runs alone and serves none: repeat a query instead, or let the gateway run the subgraph in its own process'

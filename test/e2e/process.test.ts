@@ -1,7 +1,8 @@
 /** The process around the API: folders, workers, shutdown, subscriptions across processes, the subgraph alone. */
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -393,10 +394,24 @@ describe('the subgraph alone', () => {
     expect((await ask(alone.url, '1', '{ __typename }')).data.__typename).toBe('Query')
   })
 
-  test('refuses a subscription, which it cannot serve, in a sentence', async () => {
+  test('refuses a subscription in a sentence that fits its own clients and those of a gateway', async () => {
+    const supergraph = join(places[1].folder, 'supergraph.yaml')
+    writeFileSync(supergraph, `subgraphs:\n  history:\n    routing_url: ${alone.url}\n`)
+    const gateway = await begin({ settings: { server: { supergraph } } })
+    const accept = 'text/event-stream'
+    const streamed = await fetch(gateway.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-viewer-id': '1', accept },
+      body: JSON.stringify({ query: CHANGES }),
+    })
+    expect(await streamed.text()).toMatch(/"message":"the subgraph of this subscription runs alone .*"code":"SUBSCRIPTIONS_NOT_SERVED"/)
     const { errors } = await ask(alone.url, '1', CHANGES)
     expect(errors).toMatchObject([
-      { message: 'this address serves no subscriptions: use the gateway', extensions: { code: 'BAD_REQUEST' } },
+      {
+        message:
+          'the subgraph of this subscription runs alone and serves none: repeat a query instead, or let the gateway run the subgraph in its own process',
+        extensions: { code: 'SUBSCRIPTIONS_NOT_SERVED' },
+      },
     ])
   })
 
