@@ -235,7 +235,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       return endWith(duplex, FOREIGN_PAGE)
     }
     const address = front.addressOf(request.socket.remoteAddress, request.headers)
-    const open = front.openLimits.connect(address, subscriptionsCostMax)
+    const open = front.openLimits.connect(address, subscriptionsCostMax, () => duplex.destroy())
     if (isTidemarkError(open)) return refuseFull(duplex, open)
     duplex.once('close', () => open.close())
     upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request, open))

@@ -6,6 +6,9 @@
  * counts in the process alone, because its viewers share its address and its token. Addresses of many callers (`sharedAddresses`) have no
  * limit of their own.
  *
+ * A WebSocket opens before its client says who it is, in `connection_init`. When the process is full, the oldest WebSocket without a known
+ * client is cut for the new connection: a client that says it at once is not the oldest, even if thousands never do.
+ *
  * Counts exist only for open connections, so the limits bound this memory.
  */
 import type { Clock } from '../../core/clock.ts'
@@ -37,8 +40,11 @@ export type OpenConnection = {
 }
 
 export type OpenLimits = {
-  /** `ownCostMax`: the limit for the subscriptions of this connection. Returns an error if there is no room. */
-  connect(address: string | undefined, ownCostMax?: number): OpenConnection | TidemarkError
+  /**
+   * `ownCostMax`: the limit for the subscriptions of this connection. `cut` ends it; without `cut` it is never chosen to make room. Returns
+   * an error if there is no room.
+   */
+  connect(address: string | undefined, ownCostMax?: number, cut?: () => void): OpenConnection | TidemarkError
   figures(): { connections: number; cost: number; refused: number }
 }
 
@@ -66,6 +72,8 @@ export function makeOpenLimits(
   log: OpenLimitLog,
 ): OpenLimits {
   const places = new Map<string, Place>()
+  /** Functions that cut the connections without a known client, the oldest first. */
+  const unidentified = new Set<() => void>()
   const isShared = makeAddressList(sharedAddresses, 'limits.sharedAddresses')
   const all = makePlace(undefined, 'this process', openConnections.process, openCost.process)
   const anonymous = makePlace(
@@ -109,10 +117,18 @@ export function makeOpenLimits(
     return error
   }
 
-  function connect(address: string | undefined, ownCostMax = Infinity): OpenConnection | TidemarkError {
+  function makeRoom(): void {
+    for (const cutOldest of unidentified) {
+      refuse(connectionsTooMany(all))
+      return cutOldest()
+    }
+  }
+
+  function connect(address: string | undefined, ownCostMax = Infinity, cut?: () => void): OpenConnection | TidemarkError {
     let own: Place[] = [all]
     if (address !== undefined && !isShared(address)) own.push(placeOf('address', addressGroup(address)))
-    const full = own.find(({ connections, max }) => connections >= max.connections)
+    if (findFull(own) === all) makeRoom()
+    const full = findFull(own)
     if (full !== undefined) {
       own.forEach(forgetIfEmpty)
       return refuse(connectionsTooMany(full))
@@ -120,6 +136,17 @@ export function makeOpenLimits(
     for (const place of own) add(place, 1, 0)
     const ownCost = makeOpenCost(ownCostMax)
     let isOpen = true
+
+    function close(): void {
+      unidentified.delete(cutNow)
+      if (isOpen) for (const place of own) add(place, -1, 0)
+      isOpen = false
+    }
+    function cutNow(): void {
+      close()
+      cut?.()
+    }
+    if (cut !== undefined) unidentified.add(cutNow)
 
     return {
       identify(viewer) {
@@ -129,11 +156,15 @@ export function makeOpenLimits(
           for (const place of own) if (place !== all) add(place, -1, 0)
           own = [all]
         }
-        if (further === undefined) return undefined
+        if (further === undefined) {
+          unidentified.delete(cutNow)
+          return undefined
+        }
         if (further.connections >= further.max.connections) {
           forgetIfEmpty(further)
           return refuse(connectionsTooMany(further))
         }
+        unidentified.delete(cutNow)
         add(further, 1, 0)
         own = [...own, further]
         return undefined
@@ -158,10 +189,7 @@ export function makeOpenLimits(
           giveBack()
         }
       },
-      close() {
-        if (isOpen) for (const place of own) add(place, -1, 0)
-        isOpen = false
-      },
+      close,
     }
   }
 
@@ -175,6 +203,11 @@ export function makeOpenLimits(
 
 function makePlace(key: string | undefined, who: string, connections: number, cost: number): Place {
   return { key, who, connections: 0, cost: 0, max: { connections, cost } }
+}
+
+/** A full address is found before a full process: its connections make no room. */
+function findFull(places: readonly Place[]): Place | undefined {
+  return places.findLast(({ connections, max }) => connections >= max.connections)
 }
 
 function connectionsTooMany({ key, who, max }: Place): TidemarkError {

@@ -52,6 +52,16 @@ async function connect(address: string, params: object = {}) {
   }
 }
 
+/** A socket whose client never sends a message. */
+async function connectSilently(address: string) {
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
+    headers: { 'x-forwarded-for': address },
+  })
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))
+  await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject))
+  return { socket, closed }
+}
+
 /** The answer to an upgrade without room. */
 function refusedUpgrade(address: string): Promise<{ status: number | undefined; retryAfter: string | undefined; body: any }> {
   return new Promise((resolve, reject) => {
@@ -122,6 +132,21 @@ describe('connections that stay open', () => {
       body: { errors: [{ extensions: { code: 'CAPACITY_REACHED' } }] },
     })
     expect((await stream('10.0.0.4', await bearer('3'))).response.status).toBe(503)
+  })
+
+  it('whose clients never say who they are make room for a client that does', async () => {
+    await start({ openConnections: { address: MANY, viewer: MANY, process: 3 } })
+    const known = await connect('10.0.0.1', { authorization: await bearer('1') })
+    await known.acknowledged()
+    const silent = [await connectSilently('10.0.0.2'), await connectSilently('10.0.0.3')]
+    const next = await connect('10.0.0.4', { authorization: await bearer('2') })
+    await next.acknowledged()
+    await silent[0]?.closed
+    expect((await stream('10.0.0.5', await bearer('3'))).response.status).toBe(200)
+    await silent[1]?.closed
+    expect(await connections()).toBe(3)
+    expect(await refusedUpgrade('10.0.0.6')).toMatchObject({ status: 503 })
+    expect([known, next].map(({ socket }) => socket.readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN])
   })
 
   it('of one viewer are closed with 1013 beyond their number, whatever the address', async () => {

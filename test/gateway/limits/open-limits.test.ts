@@ -60,6 +60,31 @@ describe('limits of what is open', () => {
     expect(() => open('10.0.0.9', viewer('9'))).toThrow(expect.objectContaining({ code: 'CAPACITY_REACHED' }))
   })
 
+  it('when the process is full, the oldest connection without a viewer goes, and no other', () => {
+    const { limits, open } = makeLimits()
+    const cut: string[] = []
+    const silent = (name: string) => limits.connect(`10.1.0.${name}`, undefined, () => void cut.push(name))
+    const [first] = ['1', '2', '3'].map(silent)
+    for (const place of [1, 2, 3, 4, 5]) open(`10.0.0.${place}`, viewer(String(place)))
+    expect(isTidemarkError(first) || first?.identify(viewer('6'))).toBeUndefined()
+    open('10.0.0.6', viewer('7'))
+    expect(cut).toEqual(['2'])
+    open('10.0.0.7', viewer('8'))
+    expect(cut).toEqual(['2', '3'])
+    expect(() => open('10.0.0.8', viewer('9'))).toThrow(expect.objectContaining({ code: 'CAPACITY_REACHED' }))
+    expect(limits.figures()).toMatchObject({ connections: 8, refused: 3 })
+  })
+
+  it('a full address cuts no connection of another', () => {
+    const { limits, open } = makeLimits()
+    const cut: string[] = []
+    for (const name of ['1', '2']) limits.connect(`10.1.0.${name}`, undefined, () => void cut.push(name))
+    for (const id of ['1', '2', '3']) open('10.0.0.1', viewer(id))
+    for (const id of ['4', '5', '6']) open('10.0.0.2', viewer(id))
+    expect(() => open('10.0.0.1', viewer('7'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
+    expect(cut).toEqual([])
+  })
+
   it('a service that acts for viewers counts in the process alone', () => {
     const { open, take } = makeLimits()
     const connections = Array.from({ length: 8 }, (_, place) => open('10.0.0.1', viewer(String(place % 2), 'service')))
