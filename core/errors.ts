@@ -63,7 +63,7 @@ export const ERRORS = {
   SUBSCRIPTIONS_NOT_SERVED: {
     status: 400,
     retryable: false,
-    meaning: 'The subgraph of this subscription runs alone, without subscriptions.',
+    meaning: 'The subgraph of this subscription does not serve subscriptions.',
   },
   CONNECTIONS_TOO_MANY: {
     status: 429,

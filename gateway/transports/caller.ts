@@ -58,6 +58,8 @@ export type Caller = {
 
 /** Milliseconds; the pause before the n-th further try is a random part of n times this. */
 const RETRY_PAUSE_MS = 50
+/** The status with which servers without event streams, such as Apollo Server, refuse to send one. */
+const NOT_ACCEPTABLE = 406
 const RETRIED_STATUS: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** `probe` is a query that costs the subgraph nothing. */
@@ -132,6 +134,10 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     try {
       if (breaker.isOpen) throw new CallFailure('down')
       const opened = await openEventStream(name, streams, call, bounds, clock)
+      if ('status' in opened && opened.status === NOT_ACCEPTABLE) {
+        breaker.answered()
+        throw new TidemarkError('SUBSCRIPTIONS_NOT_SERVED', `the subgraph "${name}" sends no event streams: repeat a query instead`)
+      }
       const result = 'next' in opened ? worded(opened) : ownResult(readOutcome(opened, call.body))
       report({ kind: 'subscription', outcome: 'answered', durationMs: clock.now() - begun, tries: 1 })
       return result

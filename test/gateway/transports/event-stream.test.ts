@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { describe, expect, test } from 'vitest'
+import { ApolloServer } from '@apollo/server'
+import { startStandaloneServer } from '@apollo/server/standalone'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { makeEventParser } from '../../../gateway/transports/event-stream.ts'
 import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
 import type { HttpSubgraph } from './http-subgraph.ts'
@@ -99,6 +101,17 @@ describe('a subscription', () => {
     expect(await fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {})).toMatchObject({
       data: null,
       errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }],
+    })
+  })
+
+  test('to an Apollo Server, which sends no event streams, is refused in words for the client', async () => {
+    const typeDefs = 'type Query { a: Int } type Subscription { added: Int }'
+    const server = new ApolloServer({ typeDefs })
+    onTestFinished(() => server.stop())
+    const subgraph = await startStandaloneServer(server, { listen: { port: 0, host: '127.0.0.1' } })
+    expect(await refusalOf(fetchOf(connectTo(subgraph), TEXT, 'subscription').subscribe({}, {}))).toMatchObject({
+      code: 'SUBSCRIPTIONS_NOT_SERVED',
+      message: 'the subgraph "videos" sends no event streams: repeat a query instead',
     })
   })
 
