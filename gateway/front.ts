@@ -93,6 +93,8 @@ export type Front = {
    * `headers`: those of the request, where credentials came in another way.
    */
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
+  /** The refusal of a caller whose time has not come yet. `prepare` asks by itself; a door asks before it parses a request. */
+  waiting(caller: Caller): Refusal | undefined
   /** The address of a request, from the peer of its connection and its headers. */
   addressOf(remote: string | undefined, headers: Credentials): string | undefined
   /** Counts open connections, and the cost of their subscriptions. */
@@ -138,6 +140,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   return {
     callerOf,
+    waiting,
     addressOf: clientAddress,
     openLimits,
     heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),
@@ -181,9 +184,14 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     return forwarded === undefined ? caller : { ...caller, forwarded }
   }
 
+  function waiting(caller: Caller): Refusal | undefined {
+    const refused = limits?.waiting(caller)
+    return refused && refuse([rateLimitedError(refused)])
+  }
+
   function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal> {
-    const waiting = limits?.waiting(caller)
-    if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
+    const refused = waiting(caller)
+    if (refused !== undefined) return refused
     const gate = gateOf(caller)
     const prepared =
       persisted === undefined

@@ -19,6 +19,7 @@ import { createHandler, type Response } from 'graphql-http'
 import { cacheHeaders } from './cache/headers.ts'
 import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
+import type { Caller } from './caller.ts'
 import { graphqlErrorOf, statusOf } from './error-format.ts'
 import { subscriptionRefused, type Front, type OperationRequest } from './front.ts'
 import { isPromise } from './run.ts'
@@ -39,7 +40,7 @@ export type HttpOptions = {
 }
 
 /** What travels through graphql-http beside what it knows. */
-type Context = { subscription?: true; documentId?: string }
+type Context = { readonly caller: Caller; subscription?: true; documentId?: string }
 
 export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest) => Promise<Answer> {
   const { direct = true } = options
@@ -54,7 +55,8 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     async onSubscribe(request, params) {
       const { headers } = request.raw
       const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
-      const given = await answer(front, request.raw, operationOf({ ...params, documentId: request.context.documentId }), contentType)
+      const operation = operationOf({ ...params, documentId: request.context.documentId })
+      const given = await answer(front, request.raw, operation, contentType, request.context.caller)
       if (given.subscription) request.context.subscription = true
       return [
         given.body.toString(),
@@ -72,14 +74,23 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
   }
 
   async function answerTo(request: HttpRequest): Promise<Answer> {
-    if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
-      const contentType = negotiate(request.headers.accept).contentType
-      const operation = contentType === undefined ? undefined : plainOperation(request.body)
-      if (contentType !== undefined && operation !== undefined) return answer(front, request, operation, contentType)
-    }
     const { contentType } = negotiate(request.headers.accept)
     if (contentType === undefined) return answerOf([null, { status: 406, statusText: '' }])
-    const context: Context = {}
+    // Before the body is parsed: parsing a megabyte costs milliseconds, and a refused caller could ask for it again and again.
+    let caller
+    try {
+      caller = await front.callerOf(request.headers, request.address)
+    } catch (error) {
+      return refusal(error, contentType)
+    }
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    const refused = front.waiting(caller)
+    if (refused !== undefined) return requestErrors(refused.errors, contentType)
+    if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
+      const operation = plainOperation(request.body)
+      if (operation !== undefined) return answer(front, request, operation, contentType, caller)
+    }
+    const context: Context = { caller }
     const response = await handle({
       method: request.method,
       url: request.url,
@@ -93,14 +104,13 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
   }
 }
 
-async function answer(front: Front, request: HttpRequest, operation: OperationRequest, contentType: ContentType): Promise<Answer> {
-  let caller
-  try {
-    caller = await front.callerOf(request.headers, request.address)
-  } catch (error) {
-    return refusal(error, contentType)
-  }
-  if ('errors' in caller) return requestErrors(caller.errors, contentType)
+async function answer(
+  front: Front,
+  request: HttpRequest,
+  operation: OperationRequest,
+  contentType: ContentType,
+  caller: Caller,
+): Promise<Answer> {
   const known = front.prepare(operation, caller)
   const prepared = isPromise(known) ? await known : known
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)

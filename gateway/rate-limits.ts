@@ -4,7 +4,7 @@
  * request waits. Configured limits are counted in Redis if the hot store is there, so that all processes count together. While Redis is
  * down, each process counts for itself.
  *
- * A refused caller is remembered here until it may ask again: until then it is refused before its operation is parsed, and without a call
+ * A refused caller is remembered here until it may ask again: until then it is refused before its request is parsed, and without a call
  * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
  * never blocked, because anybody can send it.
  */

@@ -132,6 +132,22 @@ describe('the doors', () => {
   }
   const as = (id: string) => ({ 'x-viewer-id': id })
 
+  it('refuse a caller that must wait before they parse its body', async () => {
+    const { url } = await open({ viewer: { points: 1, perSeconds: 60 }, anonymous: { points: 1, perSeconds: 60 } })
+    for (const headers of [as('1'), {}]) {
+      expect((await post(url, { query: '{ hello }' }, headers)).status).toBe(200)
+      expect((await post(url, { query: '{ hello }' }, headers)).status).toBe(429)
+      for (const type of ['application/json', 'application/json; charset=utf-8']) {
+        const refused = await fetch(`${url}/graphql`, {
+          method: 'POST',
+          headers: { ...headers, 'content-type': type },
+          body: '{"query": broken',
+        })
+        expect([headers, type, refused.status]).toEqual([headers, type, 429])
+      }
+    }
+  })
+
   it('answer 429 over POST and GET, in either media type, with retry-after and retryAfterMs', async () => {
     const { url } = await open({ viewer: { points: 2, perSeconds: 60 } })
     for (let round = 0; round < 2; round += 1) expect((await post(url, { query: '{ hello }' }, as('1'))).status).toBe(200)
