@@ -55,7 +55,9 @@ const OPEN_MAX = 1_000_000_000
 /** A point keeps 200 bytes and a connection 20 KB: 100 MB and 200 MB if a process is full. */
 const openConnectionsSchema = z
   .object({
-    address: count(1, OPEN_MAX).default(1_000).describe('Per address (IPv6: per /64); more than the tabs of an office.'),
+    address: count(1, OPEN_MAX)
+      .default(1_000)
+      .describe('Per address (IPv6: per /64, and four times as many per /48); more than the tabs of an office.'),
     viewer: count(1, OPEN_MAX).default(50).describe('Per viewer; more than the tabs and devices of one person.'),
     process: count(1, OPEN_MAX).default(10_000).describe('Per process; clients without a token may have half of them.'),
   })
@@ -96,12 +98,12 @@ export const limitsSchema = z
     address: rateSchema
       .optional()
       .describe(
-        'Points per address (IPv6: per /64), with or without tokens; see server.trustProxy. Default: off, because an office or a rendering front end is one address.',
+        'Points per address (IPv6: per /64, and four times as many per /48), with or without tokens; see server.trustProxy. Default: off, because an office or a rendering front end is one address.',
       ),
     anonymous: rateOrNone
       .optional()
       .describe(
-        'Points of callers without a token, per address (IPv6: per /64). Default in production: 30000 in 10 s, or none if address is set. That is 60 pages a second, more than an office or the clients behind one carrier address need.',
+        'Points of callers without a token, per address (IPv6: per /64, and four times as many per /48). Default in production: 30000 in 10 s, or none if address is set. That is 60 pages a second, more than an office or the clients behind one carrier address need.',
       ),
     sharedAddresses: z
       .array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range'))

@@ -64,14 +64,25 @@ export function makeAddressList(ranges: readonly string[], setting: string): (ad
 
 /** What one user or household has of IPv6 is a /64: he may take any address of it at any time. */
 export function addressGroup(address: string): string {
-  if (isIP(address) !== 6) return address
+  return isIP(address) === 6 ? networkOf(address, 64) : address
+}
+
+/** One customer of a network may have a /48 of IPv6, which is 65,536 /64s: all of it gets as much as this many addresses. */
+export const SITE_SHARE = 4
+
+/** The /48 of an IPv6 address. */
+export function addressSite(address: string): string | undefined {
+  return isIP(address) === 6 ? networkOf(address, 48) : undefined
+}
+
+function networkOf(address: string, bits: 48 | 64): string {
   const [head = '', tail] = address.toLowerCase().split('%', 1)[0]?.split('::') ?? []
   const start = head === '' ? [] : head.split(':')
   const end = tail === undefined || tail === '' ? [] : tail.split(':')
   const zeros = tail === undefined ? 0 : Math.max(0, 8 - start.length - end.length)
   const groups = [...start, ...Array.from({ length: zeros }, () => '0'), ...end]
   return `${groups
-    .slice(0, 4)
+    .slice(0, bits / 16)
     .map((group) => group.replace(/^0+(?=.)/, ''))
-    .join(':')}::/64`
+    .join(':')}::/${bits}`
 }

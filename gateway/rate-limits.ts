@@ -4,6 +4,9 @@
  * request waits. Configured limits are counted in Redis if the hot store is there, so that all processes count together. While Redis is
  * down, each process counts for itself.
  *
+ * An IPv6 address counts as its /64, and its /48 has four times the limit: an attacker with a /48 has 65,536 /64s. A /48 is never blocked for
+ * abuse, because it may be many customers of one carrier.
+ *
  * A refused caller is remembered here until it may ask again: until then it is refused before its request is parsed, and without a call
  * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
  * never blocked, because anybody can send it.
@@ -13,7 +16,7 @@ import { GraphQLError } from 'graphql'
 import { systemClock, type Clock } from '../core/clock.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import { isService } from '../core/viewer.ts'
-import { addressGroup, makeAddressList } from './addresses.ts'
+import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from './addresses.ts'
 import { makeBoundedNames } from './bounded-names.ts'
 import type { Caller } from './caller.ts'
 import { makeMemory } from './identity/memory.ts'
@@ -71,8 +74,9 @@ export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): Graph
 /** Points per millisecond of parsing, planning and compiling, even if the operation fails: about the cost of objects. */
 export const COST_PER_MS = 20
 
-type Place = { readonly kind: Kind; readonly key: string }
 type Window = { readonly local: LocalWindow; readonly shared?: SharedWindow }
+/** `canBeBlocked`: its refusals count towards `abuse`. */
+type Place = { readonly kind: Kind; readonly key: string; readonly window: Window; readonly canBeBlocked: boolean }
 
 const REMEMBERED_MAX = 10_000
 /** Viewers and addresses in one local window: a few megabytes at most, however many an attacker has. */
@@ -89,16 +93,13 @@ export function makeRateLimits(
 ): RateLimits | undefined {
   const { abuse, perProcess = [], service: services } = options
   const windows = new Map<Kind, Window>()
+  /** Of /48s. */
+  const siteWindows = new Map<Kind, Window>()
   for (const kind of KINDS) {
     const rate = options[kind]
     if (rate === undefined || rate === 'none') continue
-    const local = makeLocalWindow(rate, COUNTED_MAX, clock)
-    if (store === undefined || perProcess.includes(kind)) windows.set(kind, { local })
-    else
-      windows.set(kind, {
-        local,
-        shared: makeSharedWindow(rate, (seconds) => counter(store, kind, rate.points, seconds, 0), clock, local),
-      })
+    windows.set(kind, openWindow(kind, rate))
+    if (kind === 'address' || kind === 'anonymous') siteWindows.set(kind, openWindow(kind, { ...rate, points: rate.points * SITE_SHARE }))
   }
   if (windows.size === 0) return undefined
   const localRefusals = abuse && makeLocalRefusals(abuse, REMEMBERED_MAX, clock)
@@ -111,16 +112,34 @@ export function makeRateLimits(
   /** The latest end of those refusals. It is nearly always past, and then no lookup happens. */
   let lastUntil = 0
   const boundedName = makeBoundedNames(CLIENTS_MAX, 'others')
-  const anonymousKey = makeAnonymousKeys(options.sharedAddresses ?? [])
+  const anonymousPlaces = rememberPlaces(options.sharedAddresses ?? [], (address) => placesAt('anonymous', address))
 
   return {
     waiting,
     spend: (caller, cost) => (isLocal ? spendHere(placesOf(caller), cost) : spendEverywhere(placesOf(caller), cost)),
     refuse(caller) {
       const places = placesOf(caller)
-      for (const { kind, key } of places) note(kind, key)
+      places.forEach(note)
       void (isLocal ? spendHere(places, 1) : spendEverywhere(places, 1))
     },
+  }
+
+  function openWindow(kind: Kind, rate: Rate): Window {
+    const local = makeLocalWindow(rate, COUNTED_MAX, clock)
+    if (store === undefined || perProcess.includes(kind)) return { local }
+    return { local, shared: makeSharedWindow(rate, (seconds) => counter(store, kind, rate.points, seconds, 0), clock, local) }
+  }
+
+  function placeOf(kind: Kind, name: string): Place[] {
+    const window = windows.get(kind)
+    return window === undefined ? [] : [{ kind, key: `${kind}:${name}`, window, canBeBlocked: kind !== 'client' }]
+  }
+
+  function placesAt(kind: Kind, address: string): Place[] {
+    const window = siteWindows.get(kind)
+    const site = addressSite(address)
+    const ofSite = window === undefined || site === undefined ? [] : [{ kind, key: `${kind}:${site}`, window, canBeBlocked: false }]
+    return [...placeOf(kind, addressGroup(address)), ...ofSite]
   }
 
   function placesOf({ viewer, client, address }: Caller, claims = false): Place[] {
@@ -128,26 +147,23 @@ export function makeRateLimits(
     if (viewer !== undefined) {
       const kind: Kind = services !== undefined && isService(viewer) ? 'service' : 'viewer'
       // A service that acts for viewers counts as itself. Otherwise it could use up their limits.
-      if (windows.has(kind)) places.push({ kind, key: `${kind}:${viewer.actor ?? viewer.id}` })
+      places.push(...placeOf(kind, viewer.actor ?? viewer.id))
     }
-    if (client !== undefined && windows.has('client')) places.push({ kind: 'client', key: `client:${boundedName(client)}` })
+    if (client !== undefined && windows.has('client')) places.push(...placeOf('client', boundedName(client)))
     if (address === undefined) return places
-    if (windows.has('address')) places.push({ kind: 'address', key: `address:${addressGroup(address)}` })
-    if (viewer === undefined && !claims && windows.has('anonymous')) {
-      const key = anonymousKey(address)
-      if (key !== '') places.push({ kind: 'anonymous', key })
-    }
+    if (windows.has('address')) places.push(...placesAt('address', address))
+    if (viewer === undefined && !claims && windows.has('anonymous')) places.push(...anonymousPlaces(address))
     return places
   }
 
   function waiting(caller: Caller, claims = false): Refused | undefined {
     const now = clock.now()
     if (lastUntil <= now) return undefined
-    for (const { kind, key } of placesOf(caller, claims)) {
-      const known = until.get(key)
+    for (const place of placesOf(caller, claims)) {
+      const known = until.get(place.key)
       if (known === undefined || known.at <= now) continue
-      if (!known.blocked) note(kind, key)
-      return { who: NAMES[kind], retryAfterMs: known.at - now, blocked: known.blocked }
+      if (!known.blocked) note(place)
+      return { who: NAMES[place.kind], retryAfterMs: known.at - now, blocked: known.blocked }
     }
     return undefined
   }
@@ -157,12 +173,12 @@ export function makeRateLimits(
     let refused: Refused | undefined
     const spent: Place[] = []
     for (const place of places) {
-      const waitMs = windows.get(place.kind)?.local.spend(place.key, cost, at) ?? 0
+      const waitMs = place.window.local.spend(place.key, cost, at)
       if (waitMs > 0) refused = refusedAt(place, waitMs, false)
       else spent.push(place)
     }
     // A refusal by one window is not spent in the others. Otherwise a full window of a client would use up its users' windows.
-    if (refused !== undefined) for (const { kind, key } of spent) windows.get(kind)?.local.giveBack(key, cost, at)
+    if (refused !== undefined) for (const { window, key } of spent) window.local.giveBack(key, cost, at)
     return refused
   }
 
@@ -186,34 +202,30 @@ export function makeRateLimits(
   }
 
   async function giveBack(places: readonly Place[], cost: number, at: number): Promise<void> {
-    await Promise.all(places.map(async ({ kind, key }) => windowOf(kind)?.giveBack(key, cost, at))).catch((error: unknown) =>
-      log.warn({ err: error }, 'points could not be given back after a refusal'),
+    await Promise.all(places.map(async ({ window, key }) => (window.shared ?? window.local).giveBack(key, cost, at))).catch(
+      (error: unknown) => log.warn({ err: error }, 'points could not be given back after a refusal'),
     )
   }
 
   async function spendAt(place: Place, cost: number, at: number): Promise<Refused | undefined> {
-    const { kind, key } = place
-    const blocking = kind === 'client' ? 0 : (sharedRefusals?.blockedFor(key) ?? 0)
-    const [waitMs = 0, blockedMs] = await Promise.all([windowOf(kind)?.spend(key, cost, at), blocking])
+    const { key, window, canBeBlocked } = place
+    const blocking = canBeBlocked ? (sharedRefusals?.blockedFor(key) ?? 0) : 0
+    const [waitMs, blockedMs] = await Promise.all([(window.shared ?? window.local).spend(key, cost, at), blocking])
     const retryAfterMs = Math.max(waitMs, blockedMs)
     return retryAfterMs === 0 ? undefined : refusedAt(place, retryAfterMs, blockedMs > 0)
   }
 
-  function windowOf(kind: Kind): LocalWindow | SharedWindow | undefined {
-    const window = windows.get(kind)
-    return window?.shared ?? window?.local
-  }
-
-  function refusedAt({ kind, key }: Place, retryAfterMs: number, blocked: boolean): Refused {
+  function refusedAt(place: Place, retryAfterMs: number, blocked: boolean): Refused {
+    const { kind, key } = place
     waitUntil(key, clock.now() + retryAfterMs, blocked)
-    if (!blocked) note(kind, key)
+    if (!blocked) note(place)
     if (kind === 'anonymous') log.warn({ kind }, ANONYMOUS_REFUSED)
     return { who: NAMES[kind], retryAfterMs, blocked }
   }
 
   /** Counts a refusal. Nobody waits for it. */
-  function note(kind: Kind, key: string): void {
-    if (localRefusals === undefined || kind === 'client') return
+  function note({ kind, key, canBeBlocked }: Place): void {
+    if (localRefusals === undefined || !canBeBlocked) return
     if (sharedRefusals === undefined) return blocked(kind, key, localRefusals(key))
     sharedRefusals.count(key).then(
       (blockedMs) => blocked(kind, key, blockedMs),
@@ -244,16 +256,16 @@ const NAMES: Readonly<Record<Kind, string>> = {
 const ANONYMOUS_REFUSED =
   'an address exceeded the limit of callers without a token: if it is a proxy, set server.trustProxy; if it is shared by many callers, add it to limits.sharedAddresses'
 
-/** The key of an address, or an empty text for a shared address. Results are remembered, because checking a list of ranges takes longer. */
-function makeAnonymousKeys(sharedAddresses: readonly string[]): (address: string) => string {
+/** The places of an address; none of a shared address. Results are remembered, because checking a list of ranges takes longer. */
+function rememberPlaces(sharedAddresses: readonly string[], placesAt: (address: string) => readonly Place[]) {
   const isShared = makeAddressList(sharedAddresses, 'limits.sharedAddresses')
-  const known = makeMemory<string>(REMEMBERED_MAX)
-  return (address) => {
+  const known = makeMemory<readonly Place[]>(REMEMBERED_MAX)
+  return (address: string): readonly Place[] => {
     const remembered = known.get(address)
     if (remembered !== undefined) return remembered
-    const key = isShared(address) ? '' : `anonymous:${addressGroup(address)}`
-    known.set(address, key)
-    return key
+    const places = isShared(address) ? [] : placesAt(address)
+    known.set(address, places)
+    return places
   }
 }
 

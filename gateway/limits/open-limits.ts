@@ -13,7 +13,7 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { addressGroup, makeAddressList } from '../addresses.ts'
+import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../addresses.ts'
 import { makeOpenCost } from '../open-cost.ts'
 import { isService } from '../../core/viewer.ts'
 import type { Viewer } from '../viewer.ts'
@@ -86,11 +86,11 @@ export function makeOpenLimits(
   let refusedBefore = 0
   let warnedAt = -Infinity
 
-  function placeOf(kind: 'address' | 'viewer', name: string): Place {
+  function placeOf(kind: 'address' | 'viewer', name: string, share = 1): Place {
     const key = `${kind}:${name}`
     const known = places.get(key)
     if (known !== undefined) return known
-    const place = makePlace(key, `this ${kind}`, openConnections[kind], openCost[kind])
+    const place = makePlace(key, `this ${kind}`, openConnections[kind] * share, openCost[kind] * share)
     places.set(key, place)
     return place
   }
@@ -126,7 +126,11 @@ export function makeOpenLimits(
 
   function connect(address: string | undefined, ownCostMax = Infinity, cut?: () => void): OpenConnection | TidemarkError {
     let own: Place[] = [all]
-    if (address !== undefined && !isShared(address)) own.push(placeOf('address', addressGroup(address)))
+    if (address !== undefined && !isShared(address)) {
+      const site = addressSite(address)
+      if (site !== undefined) own.push(placeOf('address', site, SITE_SHARE))
+      own.push(placeOf('address', addressGroup(address)))
+    }
     if (findFull(own) === all) makeRoom()
     const full = findFull(own)
     if (full !== undefined) {

@@ -12,6 +12,7 @@ import { GraphQLError } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../core/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
+import { addressSite, SITE_SHARE } from '../addresses.ts'
 import { callerKey, type Caller } from '../caller.ts'
 import { makeMemory } from '../identity/memory.ts'
 import { COST_PER_MS } from '../rate-limits.ts'
@@ -34,7 +35,8 @@ const BUCKETS_MAX = 20_000
 const ESTIMATED_POINTS = 20
 const ESTIMATED_POINTS_PER_CHARACTER = 0.1
 
-type Bucket = { points: number; filledAt: number }
+/** `share`: how many times the allowance it holds. */
+type Bucket = { points: number; filledAt: number; readonly share: number }
 
 /** Undefined where nothing is limited: in development without the setting. */
 export function openPreparingLimit({ limits, server }: Pick<Config, 'limits' | 'server'>, clock: Clock): PreparingLimit | undefined {
@@ -46,29 +48,40 @@ export function makePreparingLimit({ points: pointsMax, perSeconds }: Rate, cloc
   const buckets = makeMemory<Bucket>(BUCKETS_MAX)
   const pointsPerMs = pointsMax / (perSeconds * 1_000)
 
-  function bucketOf(key: string): Bucket {
+  function bucketOf(key: string, share: number): Bucket {
     const now = clock.now()
     let bucket = buckets.get(key)
     if (bucket === undefined) {
-      bucket = { points: pointsMax, filledAt: now }
+      bucket = { points: pointsMax * share, filledAt: now, share }
       buckets.set(key, bucket)
     }
     // If the clock was set back, the bucket neither gains nor loses.
-    if (now > bucket.filledAt) bucket.points = Math.min(pointsMax, bucket.points + (now - bucket.filledAt) * pointsPerMs)
+    if (now > bucket.filledAt) give(bucket, (now - bucket.filledAt) * pointsPerMs * share)
     bucket.filledAt = now
     return bucket
+  }
+
+  function give(bucket: Bucket, points: number): void {
+    bucket.points = Math.min(pointsMax * bucket.share, bucket.points + points)
+  }
+
+  function bucketsOf(caller: Caller): Bucket[] {
+    const site = caller.viewer === undefined ? addressSite(caller.address ?? '') : undefined
+    const own = bucketOf(callerKey(caller), 1)
+    return site === undefined ? [own] : [own, bucketOf(`address:${site}`, SITE_SHARE)]
   }
 
   return {
     take(caller, length) {
       const who = caller.viewer === undefined ? 'address' : 'viewer'
-      const bucket = bucketOf(callerKey(caller))
-      if (bucket.points <= 0) return { who, retryAfterMs: Math.ceil((1 - bucket.points) / pointsPerMs) }
+      const all = bucketsOf(caller)
+      const empty = all.find(({ points }) => points <= 0)
+      if (empty !== undefined) return { who, retryAfterMs: Math.ceil((1 - empty.points) / (pointsPerMs * empty.share)) }
       const estimated = Math.min(pointsMax, ESTIMATED_POINTS + length * ESTIMATED_POINTS_PER_CHARACTER)
-      bucket.points -= estimated
+      for (const bucket of all) bucket.points -= estimated
       return {
         spent(ms) {
-          bucket.points = Math.min(pointsMax, bucket.points + estimated - ms * COST_PER_MS)
+          for (const bucket of all) give(bucket, estimated - ms * COST_PER_MS)
         },
       }
     },

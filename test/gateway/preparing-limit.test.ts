@@ -42,6 +42,15 @@ describe('preparing', () => {
     expect(prepare(from('10.0.0.1', '8'), 1)).toBe('prepared')
   })
 
+  it('of a /48 of IPv6 is bounded at four times that of an address', () => {
+    const { prepare } = open()
+    let prepared = 0
+    for (let network = 0; network < 100; network += 1)
+      if (prepare(from(`2001:db8:7:${network.toString(16)}::1`), 50) === 'prepared') prepared += 1
+    expect(prepared).toBe(8)
+    expect(prepare(from('2001:db8:8::1'), 1)).toBe('prepared')
+  })
+
   it('of one IPv6 network is counted together', () => {
     const { prepare } = open()
     expect(prepare(from('2001:db8::1'), 200)).toBe('prepared')

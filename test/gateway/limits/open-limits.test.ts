@@ -44,6 +44,14 @@ describe('limits of what is open', () => {
     expect(() => open('2001:db8::9', viewer('9'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
   })
 
+  it('a /48 of IPv6 has as many as four addresses', () => {
+    const { open } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 100 } })
+    const from = (network: number) => open(`2001:db8:7:${network}::1`, viewer(String(network)))
+    for (let network = 0; network < 12; network += 1) from(network)
+    expect(() => from(12)).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
+    open('2001:db8:8::1', viewer('other'))
+  })
+
   it('a viewer has so many connections from all addresses together', () => {
     const { open } = makeLimits()
     open('10.0.0.1', viewer('1'))

@@ -104,6 +104,17 @@ describe('a flood is refused', () => {
     expect(spend(atAddress('2001:db8:0:2::1'), 1)).toBeUndefined()
   })
 
+  it('of one /48 that uses all of its 65,536 /64s, and its viewers and neighbours are served', () => {
+    const { spend, waiting } = limiter()
+    let spent = 0
+    for (let network = 0; network < 2_000; network += 1)
+      if (spend(atAddress(`2001:db8:7:${network.toString(16)}::1`), 1_000) === undefined) spent += 1_000
+    expect(spent).toBe(4 * 30_000)
+    expect(waiting(atAddress('2001:db8:7:ffff::1'))).toMatchObject({ blocked: false })
+    expect(spend(atAddress('2001:db8:8:1::1'), 1_000)).toBeUndefined()
+    expect(spend({ ...viewer('1'), address: '2001:db8:7:ffff::1' }, 1_000)).toBeUndefined()
+  })
+
   it('and blocked once it was refused 1,000 times in a minute, for a minute', () => {
     const { spend, waiting, clock } = limiter()
     const flooding = atAddress('203.0.113.9')
