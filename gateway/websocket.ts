@@ -80,7 +80,8 @@ const TRY_AGAIN_LATER = 1013
 
 type Socket = {
   readonly socket: WebSocket
-  readonly upgrade: IncomingMessage
+  /** Its headers may name the viewer. Undefined once the viewer is known: it is as large as the socket. */
+  upgrade: IncomingMessage | undefined
   caller: Caller
   readonly pending: Set<string>
   readonly open: OpenConnection
@@ -122,7 +123,8 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       const { extra } = connection
       const params: Credentials = connection.connectionParams ?? {}
       try {
-        const { headers, socket } = extra.upgrade
+        const { headers, socket } = extra.upgrade as IncomingMessage
+        extra.upgrade = undefined
         const credentials = credentialsOf(params, headers)
         const caller = await front.callerOf(credentials, socket.remoteAddress, headers)
         if ('errors' in caller) {
@@ -238,7 +240,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
     const open = front.openLimits.connect(address, subscriptionsCostMax, () => duplex.destroy())
     if (isTidemarkError(open)) return refuseFull(duplex, open)
     duplex.once('close', () => open.close())
-    upgrades.handleUpgrade(request, duplex, head, (socket) => accept(socket, request, open))
+    upgrades.handleUpgrade(request, duplex, head, (socket, upgraded) => accept(socket, upgraded, open))
   }
 
   function accept(socket: WebSocket, request: IncomingMessage, open: OpenConnection): void {

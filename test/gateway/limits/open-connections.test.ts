@@ -1,5 +1,8 @@
 import { request } from 'node:http'
 import { connect as connectTcp } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { SignJWT } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
@@ -31,9 +34,9 @@ const bearer = async (sub: string): Promise<string> =>
   `Bearer ${await new SignJWT({ sub }).setProtectedHeader({ alg: 'HS256' }).setExpirationTime('1h').sign(new TextEncoder().encode(SECRET))}`
 
 /** A socket as a client at this address opens it through a proxy. */
-async function connect(address: string, params: object = {}) {
+async function connect(address: string, params: object = {}, headers: Record<string, string> = {}) {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
-    headers: { 'x-forwarded-for': address },
+    headers: { ...headers, 'x-forwarded-for': address },
   })
   const received: Record<string, any>[] = []
   socket.on('message', (data: Buffer) => received.push(JSON.parse(data.toString()) as Record<string, unknown>))
@@ -96,6 +99,15 @@ async function stream(address: string, authorization?: string, payload: object =
     signal: abort.signal,
   })
   return { response, abort: () => abort.abort() }
+}
+
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+/** Bytes of the heap after a collection. */
+async function collected(): Promise<number> {
+  await sleep(100)
+  collect()
+  return process.memoryUsage().heapUsed
 }
 
 const connections = async (): Promise<number> => figure('tidemark_gateway_connections_open')
@@ -206,6 +218,19 @@ describe('connections that stay open', () => {
       reason: 'the first message may have 16384 characters',
     })
     await (await connect('10.0.0.1', { padding: 'x'.repeat(15_000) })).acknowledged()
+  })
+
+  it('keep no headers of their upgrade once the viewer is known', async () => {
+    await start({})
+    const bytesOf = async (headers: Record<string, string>): Promise<number> => {
+      await collected()
+      const before = await collected()
+      for (let count = 0; count < 50; count += 1) await (await connect('10.0.0.1', {}, headers)).acknowledged()
+      return ((await collected()) - before) / 50
+    }
+    await bytesOf({})
+    const plain = await bytesOf({})
+    expect((await bytesOf({ 'x-padding': 'x'.repeat(12_000) })) - plain).toBeLessThan(6_000)
   })
 
   it.each(['/graphql', '/elsewhere'])(
