@@ -17,6 +17,7 @@
 import type { GraphQLError } from 'graphql'
 import { createHandler, type Response } from 'graphql-http'
 import { cacheHeaders } from './cache/headers.ts'
+import { makeTurns } from '../core/turns.ts'
 import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import type { Caller } from './caller.ts'
@@ -42,8 +43,12 @@ export type HttpOptions = {
 /** What travels through graphql-http beside what it knows. */
 type Context = { readonly caller: Caller; subscription?: true; documentId?: string }
 
+/** Parsing such a body, and checking its variables, takes some milliseconds. Each has a turn of its own, so that others are answered in between. */
+const LARGE_BODY = 65_536
+
 export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest) => Promise<Answer> {
   const { direct = true } = options
+  const nextTurn = makeTurns()
   const handle = createHandler<HttpRequest, Context>({
     async parseRequestParams(request) {
       const params = await readParameters(request.raw)
@@ -86,6 +91,7 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     if ('errors' in caller) return requestErrors(caller.errors, contentType)
     const refused = front.waiting(caller)
     if (refused !== undefined) return requestErrors(refused.errors, contentType)
+    if (request.body.length > LARGE_BODY) await nextTurn()
     if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const operation = plainOperation(request.body)
       if (operation !== undefined) return answer(front, request, operation, contentType, caller)
