@@ -34,6 +34,9 @@ type ServedSubgraph = {
   makeLoaders(degraded: Degraded, lasting: boolean): Partial<RequestLoaders>
 }
 
+/** What a role has opened; see open-role.ts. */
+type Opened = { subgraphs: readonly ServedSubgraph[]; stores: AskedStores; registry: Registry; log: Logger }
+
 /** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */
 function lastingContext<Known extends object>(
   known: Known,
@@ -56,10 +59,7 @@ export type Serving = GatewayServer & {
 /** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
 export async function serve(
   config: Config,
-  subgraphs: readonly ServedSubgraph[],
-  stores: AskedStores,
-  registry: Registry,
-  log: Logger,
+  { subgraphs, stores, registry, log }: Opened,
   metricsOfAll?: () => Promise<string>,
 ): Promise<Serving> {
   const { server } = config

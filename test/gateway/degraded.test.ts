@@ -20,7 +20,10 @@ const stores = makeSwitchedStores()
 const folder = makeDataFolder()
 const served = serveOn(stores, folder.path)
 const registry = new Registry()
-const gateway = await serve({ ...config, server: { ...config.server, port: 0 } }, [served.history], stores, registry, silent)
+const gateway = await serve(
+  { ...config, server: { ...config.server, port: 0 } },
+  { subgraphs: [served.history], stores, registry, log: silent },
+)
 let origin = ''
 let url = ''
 beforeAll(async () => {
