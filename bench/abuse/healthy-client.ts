@@ -9,7 +9,8 @@ import { Pool } from 'undici'
 export type Latencies = { sent: number; failed: number; p50Ms: number; p99Ms: number; worstMs: number; firstFailure: string | undefined }
 
 export type HealthyClient = {
-  run(durationMs: number): Promise<Latencies>
+  /** `perSecond`: default 50. */
+  run(durationMs: number, perSecond?: number): Promise<Latencies>
   close(): Promise<void>
 }
 
@@ -55,15 +56,15 @@ export async function makeHealthyClient(url: string, role: 'start' | 'subgraph',
   }
 
   return {
-    async run(durationMs) {
+    async run(durationMs, perSecond = PER_SECOND) {
       const latencies: number[] = []
       let failed = 0
       let firstFailure: string | undefined
       const underWay = new Set<Promise<void>>()
       const begun = performance.now()
-      for (let count = 0; count < (durationMs / 1_000) * PER_SECOND; count += 1) {
+      for (let count = 0; count < (durationMs / 1_000) * perSecond; count += 1) {
         // Latency counts from the schedule, not from the sending: a stall of the product delays all later calls.
-        const due = begun + (count * 1_000) / PER_SECOND
+        const due = begun + (count * 1_000) / perSecond
         const early = due - performance.now()
         if (early > 0) await sleep(early)
         const call = send(next++)

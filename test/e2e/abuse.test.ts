@@ -1,0 +1,35 @@
+/** The short form of `npm run bench -- abuse`: its most telling attacks, some seconds each, on the embedded shape. No latencies. */
+import { expect, test } from 'vitest'
+import { startProduct } from '../../bench/abuse/product.ts'
+import { allAttacks, endBytesMax, underAttack } from '../../bench/abuse/under-attack.ts'
+
+const MEGABYTE = 1_048_576
+const LOG_BYTES_MAX = 100_000
+const DURATIONS = { warmUpMs: 2_000, warmUpPerSecond: 500, aloneMs: 0, attackedMs: 4_000, recoveryMs: 1_000 }
+const attacks = await allAttacks()
+
+test.each([
+  ['large operations without a token, 16 connections', 0],
+  ['16 variants of large operations without a token', 0],
+  ['5,000 sockets', 0],
+  ['5,000 streams', 0],
+  // Bodies of 400 KB leave more in the allocator, whose memory no collection gives back.
+  ['subgraph: as many representations as the limits allow', 64 * MEGABYTE],
+  ['an error flood without a token', 0],
+])('%s: no other client fails, and memory and log stay bounded', async (title, allocatorBytes) => {
+  const placed = attacks.find(({ attack }) => attack.title === title)
+  if (placed === undefined) throw new Error(`there is no attack "${title}"`)
+  const product = await startProduct('embedded', placed.attack.role)
+  try {
+    const seen = await underAttack(product, placed, DURATIONS)
+    const story = JSON.stringify(seen, undefined, 2)
+    expect(product.deaths(), story).toEqual([])
+    expect(seen.attacked.failed, story).toBe(0)
+    expect(seen.endBytes, story).toBeLessThanOrEqual(endBytesMax(seen.startBytes) + allocatorBytes)
+    expect(seen.logBytes, story).toBeLessThan(LOG_BYTES_MAX)
+    const sent = (seen.counts['sent'] ?? 0) + (seen.counts['tried'] ?? 0)
+    expect(sent, story).toBeGreaterThan(0)
+  } finally {
+    await product.remove()
+  }
+})
