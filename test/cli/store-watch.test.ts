@@ -155,30 +155,33 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     }
   })
 
-  test.each([[['gateway']], [['job', 'history']], [['subgraph', 'history']], [['start']]])(
-    '%s refuses in production, and warns in development',
-    async (command) => {
-      await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-      const { folder, remove } = makeServiceFolder()
-      const begin = (mode: string) =>
-        startService({
-          folder,
-          command,
-          settings: storesAt({ urls: servers.urls }),
-          environment: { TIDEMARK_MODE: mode, TIDEMARK_JWT_SECRET: 'a secret of at least thirty-two bytes' },
-        })
-      await expect(begin('production')).rejects.toThrow(/status 1: .*CONFIG_INVALID: hotStore: .*redis-eviction/s)
-      const service = await begin('development')
-      try {
-        const { origin } = new URL(service.url)
-        const ready = (await (await fetch(`${origin}/health/ready`)).json()) as { warnings: string[] }
-        expect(ready.warnings).toContain('redis-eviction')
-        expect(await (await fetch(`${origin}/metrics`)).text()).toMatch(/tidemark_store_findings\{[^}]*redis-eviction/)
-        expect(service.log().match(/may lose data or fail/g)).toHaveLength(1)
-      } finally {
-        await service.kill()
-        remove()
-      }
-    },
-  )
+  test('every role refuses in production, and warns in development', async () => {
+    await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    // At once: each start waits some seconds for the servers that do not answer.
+    await Promise.all([['gateway'], ['job', 'history'], ['subgraph', 'history'], ['start']].map(refusesAndWarns))
+  })
+
+  async function refusesAndWarns(command: readonly string[]): Promise<void> {
+    const role = command.join(' ')
+    const { folder, remove } = makeServiceFolder()
+    const begin = (mode: string) =>
+      startService({
+        folder,
+        command,
+        settings: storesAt({ urls: servers.urls }),
+        environment: { TIDEMARK_MODE: mode, TIDEMARK_JWT_SECRET: 'a secret of at least thirty-two bytes' },
+      })
+    await expect(begin('production'), role).rejects.toThrow(/status 1: .*CONFIG_INVALID: hotStore: .*redis-eviction/s)
+    const service = await begin('development')
+    try {
+      const { origin } = new URL(service.url)
+      const ready = (await (await fetch(`${origin}/health/ready`)).json()) as { warnings: string[] }
+      expect(ready.warnings, role).toContain('redis-eviction')
+      expect(await (await fetch(`${origin}/metrics`)).text(), role).toMatch(/tidemark_store_findings\{[^}]*redis-eviction/)
+      expect(service.log().match(/may lose data or fail/g), role).toHaveLength(1)
+    } finally {
+      await service.kill()
+      remove()
+    }
+  }
 })
