@@ -35,7 +35,7 @@ export async function bench({ quick, only, progress }: BenchOptions): Promise<Me
     try {
       const seen = await underAttack(product, each, {
         warmUpMs: Math.min(durationMs, 5_000),
-        aloneMs: Math.min(durationMs, 30_000),
+        aloneMs: Math.min(durationMs, 15_000),
         attackedMs: durationMs,
         recoveryMs: RECOVERY_MS,
       })
