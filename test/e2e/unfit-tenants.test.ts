@@ -136,16 +136,23 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     }
   })
 
-  test.each([[['gateway']], [['job', 'thumbup']], [['job', 'history']]])('%s starts', async (command) => {
-    const started = await startService({ folder, settings, command })
+  test('gateway and jobs start', async () => {
+    await Promise.all([['gateway'], ['job', 'thumbup'], ['job', 'history']].map(startsAndTells))
+  })
+
+  async function startsAndTells(command: readonly string[]): Promise<void> {
+    const role = command.join(' ')
+    const own = makeServiceFolder()
+    const started = await startService({ folder: own.folder, settings, command })
     try {
-      expect((await fetch(new URL('/health/ready', started.url))).status).toBe(200)
+      expect((await fetch(new URL('/health/ready', started.url))).status, role).toBe(200)
       const told = () => lines(started).filter(({ business, msg }) => business === 'article' && / is down; going on without it/.test(msg))
-      if (command.at(-1) !== 'history') await until('it tells of both stores', () => told().length === 2, PATIENCE_MS)
+      if (role !== 'job history') await until(`${role} tells of both stores`, () => told().length === 2, PATIENCE_MS)
     } finally {
       await started.stop()
+      own.remove()
     }
-  })
+  }
 
   test('a start serves all others, tells of each once and by name, and goes on with it when it is mended', async () => {
     running = await startService({ folder, settings })
