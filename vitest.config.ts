@@ -10,7 +10,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     reporters: ['default', './test/support/closing-line.ts'],
-    // As npm start: each process that a test starts is ready in little more than half the time.
+    // As in npm start: a process that a test starts is then ready in little more than half the time.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules', '.cache', 'tidemark') },
     globalSetup: ['test/support/not-tested.ts'],
     // A slow machine meets none of these: what takes so long never ends.

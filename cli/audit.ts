@@ -98,8 +98,8 @@ function chosen(checks: readonly Check[], only: readonly string[] | undefined): 
 }
 
 /**
- * A subgraph alone answers the same operations, and has neither subscriptions nor what a gateway says of bad requests. A gateway that
- * enforces manifests answers none of the audit's operations.
+ * A subgraph alone answers the same operations, but has no subscriptions, and its answers to bad requests are not those of a gateway. A
+ * gateway that enforces manifests answers none of the audit's operations.
  */
 async function refuseUnfit(url: string): Promise<void> {
   const answer = await askGraphQL<{ _service?: { sdl?: unknown } }>(url, {}, '{ _service { sdl } }', {}).catch(() => undefined)

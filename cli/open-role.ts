@@ -1,6 +1,6 @@
 /**
  * Every process of Tidemark opens the same things in the same order: the lock of the data folder, the port, the stores, the watch over
- * them, the subgraphs. What it serves is added by start.ts and subgraph.ts, is closed first, and the rest is closed in the reverse order.
+ * them, the subgraphs. start.ts and subgraph.ts add the server. The server is closed first, and then the rest in the reverse order.
  *
  * A worker takes neither the lock nor the port, and its watch is quiet: the primary did all of this before it started the worker.
  *
@@ -28,14 +28,14 @@ export type OpenRole = {
   registry: Registry
   stores: OpenStores & Pick<StoreWatch, 'warnings'>
   subgraphs: Part['subgraph'][]
-  /** Ends the process on signals: `first`, then all that was opened here, then `last`. Returns how to end without a signal. */
+  /** Ends the process on signals: `first`, then all that was opened here, then `last`. Returns a function that ends it without a signal. */
   drainOnSignal(first: DrainStep, last?: DrainStep): () => void
 }
 
 export type RoleOptions = Purpose & {
   /** Default: a new one. */
   registry?: Registry
-  /** How the processes of `--workers` tell each other of changes. */
+  /** Pass changes on between the processes of `--workers`. */
   relays?: Parameters<typeof openStores>[3]
 }
 

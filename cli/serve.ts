@@ -34,7 +34,7 @@ type ServedSubgraph = {
   makeLoaders(degraded: Degraded, lasting: boolean): Partial<RequestLoaders>
 }
 
-/** What a role has opened; see open-role.ts. */
+/** The opened parts of a role; see open-role.ts. */
 type Opened = { subgraphs: readonly ServedSubgraph[]; stores: AskedStores; registry: Registry; log: Logger }
 
 /** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */

@@ -28,7 +28,7 @@ export function checkName(name: string, what: string): SubgraphName {
   throw new TidemarkError('CONFIG_INVALID', `there is no ${what} "${name}": use ${subgraphNamesText()}`)
 }
 
-/** What the configuration leaves out can run in no process of its own. Throws CONFIG_INVALID. */
+/** A subgraph that the configuration leaves out cannot run alone. Throws CONFIG_INVALID. */
 export function requireServed(name: SubgraphName, config: Config): void {
   if (servedSubgraphs(config).includes(name)) return
   throw new TidemarkError('CONFIG_INVALID', `no business has ${name}: set thumbup.enabled of one`)

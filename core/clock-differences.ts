@@ -12,8 +12,8 @@
  *
  * Only the process that has the viewer's request puts again, after an answer. The hot store must not do it by itself: a put that is sent
  * again, or arrives late from a dead process, would restore data that was cleared in the meantime. For the same reason a journaled write
- * keeps the time at which it was accepted, and a write that the hot store calls stale after it was sent twice (`repeated`) stays stale:
- * its first execution may have come before the write or clearing that overtook it.
+ * keeps the time at which it was accepted. A write that the hot store calls stale after it was sent twice (`repeated`) stays stale: its
+ * first execution may have come before the write or clearing that overtook it.
  */
 import type { ProgressKey } from './domain.ts'
 import { keyText } from './progress-key.ts'
@@ -38,7 +38,7 @@ export function countedTime(given: number, now: number, ahead: TimesAhead | unde
   return given > now ? (ahead?.get(given) ?? now) : given
 }
 
-/** Each further attempt needs another write, clearing or deletion in between, of a request that runs at the same time. */
+/** A further attempt is needed only if a request at the same time writes, clears or deletes in between. */
 export const ATTEMPTS_MAX = 5
 
 export type OvertakenRules<W, O> = {

@@ -1,4 +1,4 @@
-/** What every API takes per call, checked. */
+/** Checks the limits that every API has per call. */
 import { TidemarkError, type ErrorCode } from './errors.ts'
 import { checkId } from './keys.ts'
 
@@ -26,11 +26,11 @@ export function checkFirst(first: number): void {
 }
 
 /**
- * What is wrong with a moment that a client sent under this name, in a sentence; undefined if nothing is. A simulated clock may start at 0:
- * then small times are plausible.
+ * Returns a sentence about a time that a client sent in the field `name`, or undefined if the time is valid. A simulated clock may start at
+ * 0: then small times are plausible.
  */
 export function mistakeOfMoment(name: string, value: number, now: number): string | undefined {
-  // -1: what was no number at all (subgraphs/timestamp.ts).
+  // -1: the client sent something that is no number (subgraphs/timestamp.ts).
   if (!Number.isSafeInteger(value) || value < 1)
     return `${value === -1 ? `what was sent as ${name}` : `${name} ${value}`} is not a time: send milliseconds since 1970, or leave it out`
   if (value < SECONDS_BELOW && now >= SECONDS_BELOW)

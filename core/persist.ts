@@ -3,9 +3,9 @@
  * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
  * itself when the log is down: one idempotent step for all.
  *
- * Where feed existence runs too, it is told of what was read before the marks are cleared, and before anything can be trimmed. It is
- * not told of plays that were staged with their reports, on the day of the record. The sweeper knows of none: what it finds may stem
- * from a process that died between its put and its staging.
+ * Where feed existence runs too, it gets the records that were read before their marks are cleared, and before anything can be trimmed.
+ * It does not get plays that were staged with their reports, on the day of the record. The sweeper knows no such play: a record that it
+ * finds may stem from a process that died between its put and its staging.
  *
  * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
  * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read

@@ -67,7 +67,7 @@ export function addressGroup(address: string): string {
   return isIP(address) === 6 ? networkOf(address, 64) : address
 }
 
-/** One customer of a network may have a /48 of IPv6, which is 65,536 /64s: all of it gets as much as this many addresses. */
+/** One customer of a network may have a /48 of IPv6, which is 65,536 /64s. A whole /48 may use as much as this many addresses. */
 export const SITE_SHARE = 4
 
 /** The /48 of an IPv6 address. */

@@ -1,4 +1,4 @@
-/** Who calls: the viewer, the program he uses, and where from. Limits and permissions go by it. */
+/** The caller of a request: viewer, client program and address. Limits and permissions depend on it. */
 import { addressGroup } from './addresses.ts'
 import type { TraceContext } from './tracing.ts'
 import type { Credentials, Viewer } from './viewer.ts'
@@ -13,7 +13,7 @@ export type Caller = {
   readonly forwarded?: Readonly<Record<string, string>>
   /** The trace the request belongs to; absent where nobody traces. */
   readonly trace?: TraceContext
-  /** He asked to be shown the plan (`x-tidemark-plan`, in development). */
+  /** The client asked for the plan (`x-tidemark-plan`, in development). */
   readonly wantsPlan?: true
 }
 

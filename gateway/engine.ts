@@ -78,7 +78,7 @@ export type Engine = {
 }
 
 export type MadeEngine = Engine & {
-  /** Forgets what was prepared, and keeps nothing from then on. A subscription that outlives the engine must not keep all of it. */
+  /** Forgets all prepared operations and keeps no further ones. A subscription that outlives the engine must not keep all of them. */
   forget(): void
 }
 
@@ -97,7 +97,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
   }
   const shared = options.memory ?? makeClientMemory()
   let isForgotten = false
-  /** What is under way when the engine forgets is evicted as soon as it is made. */
+  /** A value that is made after `forget` is evicted at once. */
   const memory: ClientMemory = {
     ...shared,
     hold(kind, bytes, costMs, evicted) {

@@ -1,7 +1,7 @@
 /**
- * The road of nearly all requests: a POST to the API that says how long it is, and is not too long. Its body is read and
- * its answer written right on Node's own objects; routing, hooks and reply objects would double what the front costs per
- * request (8 µs instead of 4), and give it nothing. Every other request takes the routes of the server.
+ * Nearly all requests come here: a POST to the API with a `content-length` that is not too large. Body and answer go directly through
+ * Node's own objects. Routing, hooks and reply objects would double the cost of the front per request (8 µs instead of 4). Every other
+ * request takes the routes of the server.
  */
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -64,8 +64,8 @@ export function writeAnswer(response: ServerResponse, answer: Answer): void {
 }
 
 /**
- * Answers on a bare socket and ends it. Not left to the client, which may never close its side: no timeout of HTTP applies to a connection
- * that was upgraded.
+ * Answers on a bare socket and closes both sides. The client may never close its side, and no timeout of HTTP applies to a connection that
+ * was upgraded.
  */
 export function endWith(duplex: Duplex, { status, contentType, headers, body }: Answer): void {
   const head = [

@@ -93,13 +93,13 @@ export type Front = {
    * `headers`: those of the request, where credentials came in another way.
    */
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
-  /** The refusal of a caller whose time has not come yet. `prepare` asks by itself; a door asks before it parses a request. */
+  /** The refusal of a caller that must still wait. `prepare` checks it too; a door checks it before it parses a request. */
   waiting(caller: Caller): Refusal | undefined
   /** The address of a request, from the peer of its connection and its headers. */
   addressOf(remote: string | undefined, headers: Credentials): string | undefined
   /** Counts open connections, and the cost of their subscriptions. */
   readonly openLimits: OpenLimits
-  /** What connections hold before and after the work. */
+  /** The bytes that connections hold before and after the work. */
   readonly heldBytes: HeldBytes
   readonly formatError: FormatError
   readonly metrics: Metrics

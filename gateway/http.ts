@@ -43,7 +43,7 @@ export type HttpOptions = {
 /** What travels through graphql-http beside what it knows. */
 type Context = { readonly caller: Caller; subscription?: true; documentId?: string }
 
-/** Parsing such a body, and checking its variables, takes some milliseconds. Each has a turn of its own, so that others are answered in between. */
+/** Parsing a body of this size takes some milliseconds. Each gets its own turn of the event loop, so that other requests are answered. */
 const LARGE_BODY = 65_536
 
 export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest) => Promise<Answer> {

@@ -158,7 +158,7 @@ function fieldCost(compiling: Compiling, parent: GraphQLNamedType, node: FieldNo
   // If the answer is a list of objects as long as the input list, its length is counted already.
   const isCounted = measure !== undefined && each !== 0
   const cost = sum([extra, items, ...(isCounted ? [] : handedIn(field, node)), ...argumentCosts(compiling, parent, field, node)])
-  // A subscription keeps each item that it follows until it ends, whatever it selects of the events.
+  // A subscription keeps each item that it follows until it ends, even if it selects little of the events.
   return parent === compiling.schema.getSubscriptionType() ? larger(cost, sum(handedIn(field, node, 1))) : cost
 }
 

@@ -7,7 +7,7 @@
  * An IPv6 address counts as its /64, and its /48 has four times the limit: an attacker with a /48 has 65,536 /64s. A /48 is never blocked for
  * abuse, because it may be many customers of one carrier.
  *
- * A refused caller is remembered here until it may ask again: until then it is refused before its request is parsed, and without a call
+ * A refused caller is remembered here until it may ask again. Until then its requests are refused before they are parsed, without a call
  * to Redis. Every refusal counts towards `abuse`: a viewer or an address with too many refusals is blocked for a time. A client's name is
  * never blocked, because anybody can send it.
  */
@@ -75,7 +75,7 @@ export function rateLimitedError({ who, retryAfterMs, blocked }: Refused): Graph
 export const COST_PER_MS = 20
 
 type Window = { readonly local: LocalWindow; readonly shared?: SharedWindow }
-/** `canBeBlocked`: its refusals count towards `abuse`. */
+/** `canBeBlocked`: refusals in this window count towards `abuse`. */
 type Place = { readonly kind: Kind; readonly key: string; readonly window: Window; readonly canBeBlocked: boolean }
 
 const REMEMBERED_MAX = 10_000
@@ -93,7 +93,7 @@ export function makeRateLimits(
 ): RateLimits | undefined {
   const { abuse, perProcess = [], service: services } = options
   const windows = new Map<Kind, Window>()
-  /** Of /48s. */
+  /** The windows of /48s. */
   const siteWindows = new Map<Kind, Window>()
   for (const kind of KINDS) {
     const rate = options[kind]

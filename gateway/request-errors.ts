@@ -20,7 +20,7 @@ export type App = {
   failureOf(error: unknown): Answer
 }
 
-/** `paths`: the methods of each path. `advice`: says which paths there are. */
+/** `paths`: the methods of each path. `advice`: names the existing paths. */
 export function makeApp(
   options: FastifyHttpOptions<Server>,
   { paths, advice, bodyBytesMax }: { paths: Readonly<Record<string, readonly string[]>>; advice: string; bodyBytesMax: number },

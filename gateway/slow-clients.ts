@@ -1,6 +1,6 @@
 /**
- * Clients that send too slowly, too much before the body, or no HTTP: told what is wrong, as far as they can still be
- * told, and cut. Whoever dribbles one byte at a time holds a connection for `requestMaxMs` at most, with some kilobytes.
+ * Cuts clients that send too slowly, send too many bytes before the body, or send no HTTP. They get an error if the socket still takes one.
+ * A client that sends one byte at a time holds a connection for `requestMaxMs` at most, with some kilobytes.
  */
 import type { ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'

@@ -118,7 +118,7 @@ function otherPorts(): string | undefined {
   return `TIDEMARK_SERVICES_PORTS differs: the servers of this folder were started with ${started}, and it is ${base} now; set it to ${started}, or run scripts/services down first`
 }
 
-/** Whoever reads without the lock (`status`) sees the old text or the new one. */
+/** A reader without the lock (`status`) sees the old text or the new one. */
 function writeWhole(path: string, text: string): void {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -141,7 +141,7 @@ async function main(args: readonly string[]): Promise<number> {
     rest.includes(FOR_TESTS) ? [] : DURABLE,
   )
   mkdirSync(HOME, { recursive: true })
-  // Under the lock: of two that begin at once, one would read the base while the other writes it.
+  // Under the lock: otherwise one of two parallel commands could read the base while the other writes it.
   const work = async () => {
     const sentence = otherPorts()
     if (sentence !== undefined) process.stderr.write(`${sentence}\n`)

@@ -31,7 +31,7 @@ export type MarkWrite = {
 export type MarkOutcome =
   /** `record` is stored, visible and marked dirty. It was a repetition if `old` equals its mark: then only its time moved. */
   | { status: 'written'; old: Mark; record: MarkRecord }
-  /** The same mark at the same time, or an older one: nothing changed. `record` is what is stored. `repeated`: as of `PutOutcome`. */
+  /** The same mark at the same time, or an older one: nothing changed. `record` is the stored one. `repeated`: as in `PutOutcome`. */
   | { status: 'stale'; record: MarkRecord; repeated?: true }
   /**
    * Only the record store knows the old mark: call again with `base`, read after this answer, and `baseAsOf: asOf`. Nothing

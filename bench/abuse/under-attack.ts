@@ -17,7 +17,7 @@ export type Durations = { warmUpMs: number; warmUpPerSecond?: number; aloneMs: n
 export type Seen = {
   alone: Latencies
   attacked: Latencies
-  /** What the attacker counted. */
+  /** Counted by the attacker. */
   counts: Readonly<Record<string, number>>
   startBytes: number
   peakBytes: number

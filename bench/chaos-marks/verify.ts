@@ -35,7 +35,7 @@ const IDS_MAX = 200
 const CALLS_AT_ONCE = 4
 const ASK_MAX_MS = 30_000
 const AGAIN_MS = 200
-/** The default of `thumbup.hotTtlMs`: a gateway may show the counts of a hot subject as they were so long before. */
+/** The default of `thumbup.hotTtlMs`: a gateway may show counts of a hot subject that are this old. */
 const HOT_TTL_MS = 1_000
 
 const STATES = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { id viewerMark likeCount dislikeCount } }`

@@ -1,8 +1,8 @@
 /**
  * Bytes that connections make the process hold before and after the work: messages and bodies that have begun to arrive, and
- * answers that their clients have not taken. Each is bounded by itself; a thousand connections that each stop one byte before the end
- * are not. Nobody can tell who will go on, so nothing is refused. When all together hold too much, the connections that hold most
- * are cut until a quarter of the bound is free: a client that sends or takes little is never among them.
+ * answers that their clients have not read. Each is bounded by itself; a thousand connections that each stop one byte before the end
+ * are not. The process cannot know which connections will go on, so nothing is refused. When all together hold too much, the connections
+ * that hold most are cut until a quarter of the bound is free. A client that sends or holds little is never among them.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -79,7 +79,7 @@ export type HeldSocket = {
   close(): void
 }
 
-/** Counts the bytes that have arrived of a message that is not whole, and what `unread` says. */
+/** Counts the arrived bytes of an unfinished message, and the bytes that `unread` reports. */
 export function holdSocket(held: HeldBytes, socket: WebSocket, duplex: Duplex): HeldSocket {
   const holder = held.open(() => socket.terminate())
   let arriving = 0

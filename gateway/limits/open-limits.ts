@@ -6,8 +6,8 @@
  * counts in the process alone, because its viewers share its address and its token. Addresses of many callers (`sharedAddresses`) have no
  * limit of their own.
  *
- * A WebSocket opens before its client says who it is, in `connection_init`. When the process is full, the oldest WebSocket without a known
- * client is cut for the new connection: a client that says it at once is not the oldest, even if thousands never do.
+ * A WebSocket opens before its client is known, by `connection_init`. If the process is full, the oldest WebSocket without a known client
+ * is cut for the new connection. A client that sends `connection_init` at once is not the oldest, even if thousands never send it.
  *
  * Counts exist only for open connections, so the limits bound this memory.
  */

@@ -35,7 +35,7 @@ const BUCKETS_MAX = 20_000
 const ESTIMATED_POINTS = 20
 const ESTIMATED_POINTS_PER_CHARACTER = 0.1
 
-/** `share`: how many times the allowance it holds. */
+/** `share`: the bucket holds this many allowances. */
 type Bucket = { points: number; filledAt: number; readonly share: number }
 
 /** Undefined where nothing is limited: in development without the setting. */

@@ -103,6 +103,6 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
   return { schema, prepare, prepareFor, pin: prepare }
 }
 
-/** Read by clients of a gateway too, which passes it on. */
+/** A gateway passes this sentence on to its clients. */
 const NO_SUBSCRIPTIONS =
   'the subgraph of this subscription runs alone and serves none: repeat a query instead, or let the gateway run the subgraph in its own process'

@@ -3,7 +3,7 @@
  * engine.ts.
  *
  * Admission bounds the operations that run at once (limits/admission.ts). Calls come from a few gateways, and each gateway's address stands
- * for all of its clients. No rate per address is therefore right for all of them, and viewers take turns where the gateway names them.
+ * for all of its clients. No rate per address can be right for all of them. Viewers take turns if the gateway names them.
  *
  * Rate limits do not count calls with a gateway's identity header (identity-header.ts): the gateway has counted its clients already, in the
  * same windows if both use one Redis.

@@ -1,6 +1,6 @@
 /**
- * What changed for clients between two API schemas, as graphql-js sees it, and which of the known operations use what
- * changed. graphql-js tells a change by a sentence only, so its place is read out of the sentence.
+ * Lists the changes for clients between two API schemas, and the known operations that use a changed part. graphql-js describes a change
+ * only by a sentence, so the place is read from the sentence.
  */
 import {
   BreakingChangeType,
@@ -23,7 +23,7 @@ type Severity = (typeof SEVERITIES)[number]
 export type Change = {
   /** `added`: information; it breaks nothing. */
   readonly severity: Severity
-  /** graphql-js' name of it, such as FIELD_REMOVED; TYPE_ADDED or FIELD_ADDED, which it does not look for. */
+  /** The name in graphql-js, such as FIELD_REMOVED. It does not look for TYPE_ADDED and FIELD_ADDED. */
   readonly kind: string
   /** A schema coordinate, such as Video.title. */
   readonly place: string
@@ -32,7 +32,7 @@ export type Change = {
   readonly usedBy: readonly string[]
 }
 
-/** `usages`: what each known operation uses of the old schema. Breaking ones first, added ones last, each by place. */
+/** `usages`: the parts of the old schema that each known operation uses. Breaking changes come first, added ones last, each by place. */
 export function findChanges(
   before: GraphQLSchema,
   after: GraphQLSchema,

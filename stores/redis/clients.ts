@@ -101,7 +101,7 @@ function makeCluster(places: readonly RedisAddress[], shared: Shared): Cluster {
       redisOptions: shared,
       enableOfflineQueue: false,
       clusterRetryStrategy: (attempt) => Math.min(attempt * 25, RECONNECT_MAX_MS),
-      // What was cut off may have been executed: `connection.ts` sends it again, and notes that.
+      // A command that was cut off may have been executed: `connection.ts` sends it again, and notes that.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 50,
       retryDelayOnTryAgain: 20,

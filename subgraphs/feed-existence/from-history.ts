@@ -3,10 +3,10 @@
  * report's dirty mark. No acknowledged play is lost: if a process dies in between, the marks remain and the step runs again, without a
  * further effect. A subject also never leaves the hot timeline before it is in a filter; readers of resume points rely on that.
  *
- * So that feeds hide it at once, a play is staged before the acknowledgement of its first report: the one with which the subject
- * begins to count as played in its month. The flush of that report says so, and the persist step does not stage it once more. The
- * persist step stages all others: plays that could not be staged, plays of a process that died before it staged them, and later
- * days.
+ * A play is also staged before the acknowledgement of its first report, so that feeds hide it at once. The first report is the one with
+ * which the subject begins to count as played in its month. The flush of that report says so, and the persist step does not stage it once
+ * more. The persist step stages all others: plays that could not be staged, plays of a process that died before it staged them, and
+ * later days.
  *
  * A subject counts as played when history counts it as more than a glance, unless the business says otherwise (`playedFrom`). If the hot
  * store is full, the plays go to the log, since persisting frees room in the hot store. If the log refuses them too, the step is repeated.

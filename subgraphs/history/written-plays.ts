@@ -42,7 +42,7 @@ export async function stageOutcomes(
   })
 }
 
-/** What to persist of a key after this outcome. */
+/** The key to persist after this outcome, with the day on which its play was staged. */
 export function flushedKey(key: ProgressKey, { stagedOn }: { stagedOn?: number }): FlushedKey {
   return stagedOn === undefined ? key : { ...key, stagedOn }
 }

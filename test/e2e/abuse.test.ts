@@ -13,7 +13,7 @@ test.each([
   ['16 variants of large operations without a token', 0],
   ['5,000 sockets', 0],
   ['5,000 streams', 0],
-  // Bodies of 400 KB leave more in the allocator, whose memory no collection gives back.
+  // Bodies of 400 KB leave more in the allocator. No collection returns its memory.
   ['subgraph: as many representations as the limits allow', 64 * MEGABYTE],
   ['an error flood without a token', 0],
 ])('%s: no other client fails, and memory and log stay bounded', async (title, allocatorBytes) => {

@@ -87,7 +87,7 @@ describe('the gateway in production', () => {
     const viewer = await bearer(claims)
     for (const wrong of [{ aud: 'other' }, { iss: 'https://other.example' }])
       expect(await ask(url, HISTORY, await bearer({ ...claims, ...wrong }))).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
-    // The first time it is planned as well, which costs by the time that it takes: another viewer pays for that.
+    // The first request is charged for planning as well: another viewer pays for that.
     expect(await ask(url, HISTORY, await bearer({ ...claims, sub: '8' }))).toMatchObject({ status: 200 })
     let asked = 0
     let last = await ask(url, HISTORY, viewer)

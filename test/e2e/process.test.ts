@@ -18,7 +18,7 @@ const CHANGES = 'subscription ($since: String) { progressChanged(since: $since) 
 const report = (service: Service, viewer: string, oid: string, position = 10_000) =>
   ask(service.url, viewer, REPORT, { input: { business: 'video', oid, position } })
 
-/** One service and one subgraph for all tests that neither end them nor change their settings. Viewers are each test's own. */
+/** One service and one subgraph for all tests that neither end them nor change their settings. Each test has its own viewers. */
 let shared: Service
 let alone: Service
 const places = [makeServiceFolder(), makeServiceFolder()] as const
@@ -81,7 +81,7 @@ async function figureOf(service: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
 }
 
-/** Waits until so many subscriptions of the service follow changes. */
+/** Waits until this many subscriptions of the service follow changes. */
 const openSubscriptions = (service: Service, count: number): Promise<void> =>
   until(`${count} subscriptions are open`, async () => (await figureOf(service, 'tidemark_gateway_subscriptions_open')) === count)
 

@@ -217,7 +217,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     running = await startService({ folder, settings: { ...settings, businesses } })
     const started = running
     expect((await mark('2', 'video')).data.mark).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
-    // What `doctor` finds about them is told too, in a line without an error.
+    // The findings of `doctor` about them are also logged, in a line without an error.
     const told = () => lines(started).filter(({ business, store, err }) => business === 'radio' && store === 'log' && err !== undefined)
     await until('it is told of', () => told().length > 0, PATIENCE_MS)
     expect(told()[0]?.['err'].message).toMatch(/topics? .*radio.mark-flushes.*run `tidemark migrate`/)

@@ -1,6 +1,6 @@
 /**
- * Redis executed a write, its answer was lost, and the adapter sends the write again. What the viewer did through another process in the
- * meantime must stand: the repetition is no new write.
+ * Redis executed a write, its answer was lost, and the adapter sends the write again. In the meantime the viewer acted through another
+ * process. That action must stand, because the repetition is no new write.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeAggregator } from '../../core/aggregator.ts'
@@ -57,7 +57,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     stores = [openRedisHotStore({ urls: [`redis://127.0.0.1:${proxy.port}`], regions }), openRedisHotStore({ urls: servers.urls, regions })]
     here = serve(stores[0])
     there = serve(stores[1])
-    // The server has the script from here on: the answer that is lost is that of an execution.
+    // From here on the server has the script, so the lost answer is that of an execution.
     await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
   })
   afterAll(async () => {

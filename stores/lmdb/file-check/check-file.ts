@@ -104,9 +104,9 @@ function checkSnapshot(readAt: ReadAt, bytes: number, snapshot: Snapshot, mark: 
 }
 
 /**
- * A process was killed while LMDB made the file: the file has the first of two meta pages and no commit. Returns what is missing, which
- * LMDB would have written: the same page as page 1. It must be appended, and nothing removed: a process that is alive may have completed
- * the file in the meantime and hold data in it. The appended bytes then lie behind its last page, where LMDB does not read.
+ * A process was killed while LMDB made the file: the file has the first of two meta pages and no commit. Returns the missing bytes, as
+ * LMDB would have written them: the same page as page 1. The caller must append them and remove nothing, because a live process may have
+ * completed the file in the meantime and hold data in it. The appended bytes then lie behind its last page, where LMDB does not read.
  */
 function missingOfNew(readAt: ReadAt, bytes: number): Buffer | undefined {
   try {

@@ -55,7 +55,7 @@ async function connect(address: string, params: object = {}, headers: Record<str
   }
 }
 
-/** A socket whose client never sends a message. */
+/** Opens a socket and never sends a message. */
 async function connectSilently(address: string) {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
     headers: { 'x-forwarded-for': address },

@@ -1,6 +1,6 @@
 /**
- * Prepares operations of one kind in a process of its own (`node --expose-gc heap-child.ts KIND COUNT`) and prints what the
- * memory estimates for them and what the heap has grown by after a collection, in bytes for each operation.
+ * Prepares operations of one kind in a process of its own: `node --expose-gc heap-child.ts KIND COUNT`. Prints two figures in bytes per
+ * operation: the estimate of the memory, and the growth of the heap after a collection.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'

@@ -179,7 +179,7 @@ describe('a data file', () => {
       mkdirSync(fresh.path)
       writeFileSync(path, uncommitted.subarray(0, bytes))
       checkDataFile(path)
-      // The process that makes the file may be alive: nothing that it has written is removed.
+      // The process that makes the file may be alive, so the check removes no written byte.
       expect(readFileSync(path).subarray(0, bytes)).toEqual(uncommitted.subarray(0, bytes))
       await open(fresh.path).close()
     }
@@ -192,7 +192,7 @@ describe('a data file', () => {
     const environment = open(fresh.path)
     const table = environment.table('small')
     await environment.write(() => void table.put(Buffer.from('key'), Buffer.from('value')))
-    // Where the bytes of a check land that saw half of the file, and appends the rest now.
+    // A check that saw half of the file would append the rest here.
     appendFileSync(path, Buffer.alloc(PAGE, 7))
     await environment.write(() => void table.put(Buffer.from('large'), Buffer.alloc(50_000, 1)))
     await environment.close()

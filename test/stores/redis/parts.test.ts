@@ -21,7 +21,7 @@ import { until } from '../../support/until.ts'
 const regions = 12
 /** As stores/open.ts sets it. */
 const retryMaxMs = 2_000
-/** Whoever waits less has not waited for the part that is out: that takes `retryMaxMs`. */
+/** A call that takes less time has not waited for the part that is out: such a wait takes `retryMaxMs`. */
 const UNNOTICED_MS = retryMaxMs / 2
 const tags = regionTags(regions)
 const config = makeConfig([{ name: 'test', values: { stores: { regions }, history: { flushAgeMaxMs: 100, sweepAfterMs: 200 } } }])
