@@ -1,10 +1,11 @@
 /**
  * Bounds the operations that run at once in one process, in points of operation cost: an operation holds memory in proportion to its cost
  * until it is answered. Further operations wait. Callers take turns, so a caller that sends many large operations waits only for its own
- * operations. Small operations have a lane of their own, with as much room again: they never wait behind large ones.
+ * operations. If the queue is full, the caller with the most waiting points gives way: its newest operation is refused, so that nobody else
+ * finds the queue full of the operations of others. Small operations have a lane of their own, with as much room again: they never wait behind large ones.
  */
 export type Admission = {
-  /** Resolves with a function to call when the operation has ended. Resolves with undefined if the queue is full. */
+  /** Resolves with a function to call when the operation has ended. Resolves with undefined if the operation is refused. */
   enter(caller: string, cost: number): Promise<(() => void) | undefined>
 }
 
@@ -17,7 +18,7 @@ export type AdmissionOptions = {
   readonly smallMax: number
 }
 
-type Waiting = { readonly cost: number; readonly begin: () => void }
+type Waiting = { readonly cost: number; readonly begin: () => void; readonly refuse: () => void }
 type Queue = { points: number; readonly waiting: Waiting[] }
 
 export function makeAdmission({ pointsMax, waitingMax, smallMax }: AdmissionOptions): Admission {
@@ -60,15 +61,32 @@ function makeLane(pointsMax: number, waitingMax: number): Admission {
     }
   }
 
+  /** Refuses the newest operations of whoever has more than `points` waiting, until `cost` has room. Returns whether it has. */
+  function makeRoom(cost: number, points: number): boolean {
+    while (waitingPoints + cost > waitingMax) {
+      let most: [string, Queue] | undefined
+      for (const entry of queues) if (most === undefined || entry[1].points > most[1].points) most = entry
+      if (most === undefined || most[1].points <= points) return false
+      const [caller, queue] = most
+      const newest = queue.waiting.pop() as Waiting
+      queue.points -= newest.cost
+      waitingPoints -= newest.cost
+      if (queue.waiting.length === 0) queues.delete(caller)
+      newest.refuse()
+    }
+    return true
+  }
+
   return {
     enter(caller, cost) {
       if (queues.size === 0 && fits(cost)) return Promise.resolve(begin(cost))
+      const points = (queues.get(caller)?.points ?? 0) + cost
+      if (points > waitingMax / 2 || !makeRoom(cost, points)) return Promise.resolve(undefined)
       const mine = queues.get(caller) ?? { points: 0, waiting: [] }
-      if (waitingPoints + cost > waitingMax || mine.points + cost > waitingMax / 2) return Promise.resolve(undefined)
-      mine.points += cost
+      mine.points = points
       waitingPoints += cost
       queues.set(caller, mine)
-      return new Promise((resolve) => mine.waiting.push({ cost, begin: () => resolve(begin(cost)) }))
+      return new Promise((resolve) => mine.waiting.push({ cost, begin: () => resolve(begin(cost)), refuse: () => resolve(undefined) }))
     },
   }
 }

@@ -82,14 +82,25 @@ describe('admission', () => {
     expect(entered.indexOf('other')).toBe(2)
   })
 
-  it('refuses operations beyond the bound of the queue, and at half of it for one caller', async () => {
+  it('refuses operations beyond half of the queue for one caller', async () => {
     const { enter, entered } = makeCallers()
     await enter('a', 100)
     for (const address of ['flood', 'flood', 'flood', 'other', 'third']) void enter(address, 50)
     await settled()
     expect(entered).toEqual(['a', 'flood refused'])
-    void enter('fifth', 11)
+  })
+
+  it('a full queue refuses the newest operations of the caller with the most waiting, not those of others', async () => {
+    const { enter, entered } = makeCallers()
+    const leave = await enter('a', 100)
+    for (const caller of ['flood', 'second', 'flood', 'second']) void enter(caller, 50)
+    void enter('third', 60)
     await settled()
-    expect(entered).toEqual(['a', 'flood refused', 'fifth refused'])
+    expect(entered).toEqual(['a', 'flood refused', 'second refused'])
+    void enter('flood', 60)
+    void enter('fourth', 60)
+    await settled()
+    expect(entered).toEqual(['a', 'flood refused', 'second refused', 'flood refused', 'fourth refused'])
+    leave?.()
   })
 })
