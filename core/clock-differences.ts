@@ -13,7 +13,8 @@
  * Only the process that has the viewer's request puts again, after an answer. The hot store must not do it by itself: a put that is sent
  * again, or arrives late from a dead process, would restore data that was cleared in the meantime. For the same reason a journaled write
  * keeps the time at which it was accepted. A write that the hot store calls stale after it was sent twice (`repeated`) stays stale: its
- * first execution may have come before the write or clearing that overtook it.
+ * first execution may have come before the write or clearing that overtook it. The adapter notes `repeated` if an answer was lost. The
+ * callers note it if they put a batch again because a part of the hot store failed.
  */
 import type { ProgressKey } from './domain.ts'
 import { keyText } from './progress-key.ts'
@@ -47,6 +48,11 @@ export type OvertakenRules<W, O> = {
   isOvertaken(write: W, outcome: O): boolean
   /** The write, dated just above the write that overtook it. */
   raise(write: W, outcome: O): W
+}
+
+/** The outcome of a write that was also put before, perhaps with success. */
+export function asRepeated<O extends { status: string }>(outcome: O): O {
+  return outcome.status === 'stale' || outcome.status === 'needs-base' ? { ...outcome, repeated: true } : outcome
 }
 
 /** `outcomes` after the stale current writes were put again, in the order of `writes`. */

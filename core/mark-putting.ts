@@ -5,6 +5,7 @@
  * helps all his next calls as well; for everything else the rows are read in one batch. A call for many unknown viewers
  * (an import) fills nobody: that is a query each, and none of them may ever come back.
  */
+import { asRepeated } from './clock-differences.ts'
 import { saysDown, type Degraded } from './degraded.ts'
 import { DamagedMarks } from './damaged-marks.ts'
 import type { BusinessNumber, MarkRecord } from './domain.ts'
@@ -82,7 +83,10 @@ async function putOfOneCap(
       for (const { place } of undecided) blind.add(place)
     }
     const decided = await hot.putMarks(again, options)
-    undecided.forEach(({ place }, index) => (outcomes[place] = decided[index] as MarkOutcome))
+    undecided.forEach(({ place, outcome: { repeated } }, index) => {
+      const outcome = decided[index] as MarkOutcome
+      outcomes[place] = repeated === true ? asRepeated(outcome) : outcome
+    })
   }
   return outcomes.map((outcome, place) => {
     if (outcome.status !== 'needs-base') return { ...outcome, blind: blind.has(place) }

@@ -26,22 +26,20 @@ export function concernsSomeOnly(error: unknown, items: readonly OfViewer[]): er
 
 /**
  * Runs the task for all items; if that fails for some of them only, for those and for the others by themselves. Answers
- * in the order of the items. The task must be one that may be repeated.
+ * in the order of the items. The task must be one that may be repeated. The first run may have done its work for the others:
+ * `asRepeated` makes the answer of a second run.
  */
 export async function apartIfPartIsOut<K extends OfViewer, V>(
   items: readonly K[],
   task: (items: readonly K[]) => Promise<readonly V[]>,
+  asRepeated: (answer: V) => V = (answer) => answer,
 ): Promise<V[]> {
+  const again = async (some: readonly K[]) => (await apartIfPartIsOut(some, task, asRepeated)).map(asRepeated)
   try {
     return [...(await task(items))]
   } catch (error) {
     if (!concernsSomeOnly(error, items)) throw error
-    return inTwo(
-      items,
-      ({ viewer }) => error.concerns(viewer),
-      (some) => apartIfPartIsOut(some, task),
-      (others) => apartIfPartIsOut(others, task),
-    )
+    return inTwo(items, ({ viewer }) => error.concerns(viewer), again, again)
   }
 }
 

@@ -56,7 +56,7 @@ export type PutOutcome =
   /**
    * A newer report, deletion or clearing is stored; nothing changed. `record` is the stored and visible record, if any. `voidUntil` is the
    * newest clearing or deletion that covers the key; 0 if there is none. A report above it and above `record` is not stale.
-   * `repeated`: the adapter sent the report twice, because an answer was lost. The report may have been stored before it was overtaken.
+   * `repeated`: the report was sent twice, for example because an answer was lost. It may have been stored before it was overtaken.
    */
   | { status: 'stale'; record: ProgressRecord | undefined; voidUntil: number; repeated?: true }
   /** The viewer paused his history; nothing changed. */
@@ -64,8 +64,9 @@ export type PutOutcome =
   /**
    * Only the record store knows what this must be merged with: call again with `base`, read after this answer, and
    * `baseAsOf: asOf`. Nothing changed. It may be asked again: what was trimmed after `asOf` may be newer than the base.
+   * `repeated`: as above.
    */
-  | { status: 'needs-base'; asOf: number }
+  | { status: 'needs-base'; asOf: number; repeated?: true }
 
 export type PutOptions = {
   /** The server's clock, ms since the epoch. */

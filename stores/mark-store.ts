@@ -36,9 +36,9 @@ export type MarkOutcome =
   /**
    * Only the record store knows the old mark: call again with `base`, read after this answer, and `baseAsOf: asOf`. Nothing
    * changed. `unknown`: nothing of this viewer and business is held; filling helps all his next calls. It may be asked again:
-   * what left the hot store after `asOf` may be newer than the base.
+   * what left the hot store after `asOf` may be newer than the base. `repeated`: as in `PutOutcome`.
    */
-  | { status: 'needs-base'; unknown: boolean; asOf: number }
+  | { status: 'needs-base'; unknown: boolean; asOf: number; repeated?: true }
 
 /** Nobody need know more exactly how much a business that goes still has. */
 export const COUNTED_MAX = 1_000_000

@@ -104,6 +104,6 @@ function decodeOutcome(answer: Buffer, repeated: boolean): MarkOutcome {
     case 1:
       return { status: 'written', old: markOf(answer[1] as number), record: decodeMark(answer, 2).record }
     default:
-      return { status: 'needs-base', unknown: answer[1] === 1, asOf: readVersion(answer, 2) }
+      return { status: 'needs-base', unknown: answer[1] === 1, asOf: readVersion(answer, 2), ...(repeated && { repeated }) }
   }
 }

@@ -190,7 +190,7 @@ function decodeOutcome(answer: Buffer, repeated: boolean): PutOutcome {
     case 2:
       return { status: 'paused' }
     case 3:
-      return { status: 'needs-base', asOf: readVersion(answer, 1) }
+      return { status: 'needs-base', asOf: readVersion(answer, 1), ...(repeated && { repeated }) }
     default:
       return decodeWritten(answer, true)
   }

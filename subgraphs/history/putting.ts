@@ -1,4 +1,5 @@
 /** Putting progress into the hot store with the help of the record store: for the service, and for what is replayed. */
+import { asRepeated } from '../../core/clock-differences.ts'
 import type { ProgressRecord } from '../../core/domain.ts'
 import { saysDown } from '../../core/degraded.ts'
 import type { HotStore, ProgressWrite, PutOptions, PutOutcome } from '../../stores/hot-store.ts'
@@ -24,7 +25,7 @@ export async function putProgress(
 ): Promise<PutOutcome[]> {
   const outcomes = await hot.putProgress(writes, options)
   for (let read = 0; read < BASE_READS_MAX; read++) {
-    const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [{ index, asOf: outcome.asOf }] : []))
+    const undecided = outcomes.flatMap((outcome, index) => (outcome.status === 'needs-base' ? [{ index, ...outcome }] : []))
     if (undecided.length === 0) break
     const waiting = undecided.map(({ index }) => writes[index] as ProgressWrite)
     const bases = await records.getProgressMany(waiting).catch(async (error: unknown) => {
@@ -34,8 +35,9 @@ export async function putProgress(
     })
     const again = waiting.map((write, place) => withBase(write, bases, place, undecided[place]?.asOf))
     const decided = await hot.putProgress(again, options)
-    undecided.forEach(({ index }, place) => {
-      outcomes[index] = decided[place] as PutOutcome
+    undecided.forEach(({ index, repeated }, place) => {
+      const outcome = decided[place] as PutOutcome
+      outcomes[index] = repeated === true ? asRepeated(outcome) : outcome
     })
     if (bases === undefined) break
   }

@@ -6,6 +6,7 @@
  * process's journal, his next go behind it, even if the hot store is back; other viewers' go straight. Writes of one
  * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
  */
+import { asRepeated } from '../../core/clock-differences.ts'
 import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../core/domain.ts'
 import { saysDown, type Degraded, type MayLack } from '../../core/degraded.ts'
 import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../core/part-outage.ts'
@@ -91,7 +92,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
 
   /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
   function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded))
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
   }
 
   async function putOrJournal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {

@@ -136,7 +136,15 @@ export function makeThumbupService(
     if (outcome.status === 'unreadable') {
       return { outcome: 'REJECTED', code: outcome.error.code, message: publicMessage(outcome.error) }
     }
-    if (outcome.status === 'stale') return { outcome: 'STALE', key, mark: outcome.record.mark }
+    if (outcome.status === 'stale') {
+      const { record, repeated } = outcome
+      // An earlier put may have stored this mark, and nobody flushed it, because its answer was lost.
+      const isStored = record.mark === write.mark && (repeated === true || record.markedAt === write.markedAt)
+      if (isStored) pipeline.aggregate(key)
+      return isStored && repeated === true
+        ? { outcome: 'ACCEPTED', key, old: undefined, mark: record.mark }
+        : { outcome: 'STALE', key, mark: record.mark }
+    }
     pipeline.aggregate(key)
     return { outcome: 'ACCEPTED', key, old: outcome.blind ? undefined : outcome.old, mark: outcome.record.mark }
   }

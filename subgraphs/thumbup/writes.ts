@@ -5,6 +5,7 @@
  * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
  * waits in this process's journal, his next go behind it; other viewers' go straight.
  */
+import { asRepeated } from '../../core/clock-differences.ts'
 import { saysDown, saysFull, type Degraded, type MayLack } from '../../core/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../core/domain.ts'
 import type { Journaling, Replay } from '../../core/journaling.ts'
@@ -41,7 +42,7 @@ export function makeMarkWrites(
 
   /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
   function putDirectly(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
-    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded))
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
   }
 
   async function putOrJournal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {

@@ -1,13 +1,17 @@
 /**
- * Redis executed a write, its answer was lost, and the adapter sends the write again. In the meantime the viewer acted through another
- * process. That action must stand, because the repetition is no new write.
+ * Redis executed a write, and it is sent again: by the adapter, because the answer was lost, or by the service, because a part of the
+ * store failed. In the meantime the viewer acted through another process. That action must stand, because the repetition is no new write.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeAggregator } from '../../core/aggregator.ts'
 import { makeBusinesses } from '../../core/businesses.ts'
 import { systemClock } from '../../core/clock.ts'
-import type { Mark } from '../../core/domain.ts'
+import type { Mark, MarkKey, ViewerId } from '../../core/domain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import type { Journaling } from '../../core/journaling.ts'
 import { makeFills } from '../../core/mark-fills.ts'
+import { PartOutage } from '../../core/part-outage.ts'
 import type { HotStore } from '../../stores/hot-store.ts'
 import type { MarkStore } from '../../stores/mark-store.ts'
 import { openRedisHotStore } from '../../stores/redis/hot-store.ts'
@@ -16,6 +20,7 @@ import { makeHistoryService, type HistoryService } from '../../subgraphs/history
 import { makeThumbupBusinesses } from '../../subgraphs/thumbup/businesses.ts'
 import { makeThumbupService, type ThumbupService } from '../../subgraphs/thumbup/service.ts'
 import { makeMarkWrites } from '../../subgraphs/thumbup/writes.ts'
+import { makeJournaledWrites } from '../../subgraphs/history/writes.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from '../contracts/mark-records-model.ts'
 import { freshViewer } from '../contracts/reports.ts'
 import { openGate } from '../simulation/gate.ts'
@@ -31,17 +36,59 @@ const businesses = makeBusinesses([
 ])
 const thumbupBusinesses = makeThumbupBusinesses(thumbupConfig().businesses)
 
+const journaling = {
+  mustJournal: () => false,
+  mayLack: () => false,
+  pausedBy: () => undefined,
+  append: async () => undefined,
+} as unknown as Journaling
+
+type OfViewer = { viewer: ViewerId }
+
+/** The store's put. Its first call for a viewer who is not `out` is executed, but the viewer `out` gets no answer. */
+function partlyOut<W extends OfViewer, P, O>(
+  put: (writes: readonly W[], options: P) => Promise<O[]>,
+  out: ViewerId,
+  executed: () => Promise<unknown>,
+): (writes: readonly W[], options: P) => Promise<O[]> {
+  return async (writes, options) => {
+    if (writes.every(({ viewer }) => viewer !== out)) return put(writes, options)
+    const others = writes.filter(({ viewer }) => viewer !== out)
+    if (others.length > 0) {
+      await put(others, options)
+      await executed()
+    }
+    throw new PartOutage(new TidemarkError('HOT_STORE_UNAVAILABLE', 'a part is out'), (viewer) => viewer === out)
+  }
+}
+
+/** The store's put. Its first call is executed, and its repetition by the adapter finds that it needs a base. */
+function needingBase<W, P, O>(
+  put: (writes: readonly W[], options: P) => Promise<O[]>,
+  executed: () => Promise<unknown>,
+): (writes: readonly W[], options: P) => Promise<O[]> {
+  let isFirst = true
+  return async (writes, options) => {
+    const outcomes = await put(writes, options)
+    if (!isFirst) return outcomes
+    isFirst = false
+    await executed()
+    return writes.map(() => ({ status: 'needs-base', unknown: false, asOf: 0, repeated: true }) as O)
+  }
+}
+
 function serve(hot: HotStore): HistoryService {
   const records = openModelRecordStore(makeRecordState(), openGate)
   const aggregator = makeAggregator(systemClock, () => undefined, { keysMax: 1_000, ageMaxMs: 60_000, heldMax: 1_000 })
-  return makeHistoryService(systemClock, businesses, hot, records, aggregator, () => undefined, { regions, timelineCap })
+  const writes = makeJournaledWrites(hot, records, journaling, timelineCap)
+  return makeHistoryService(systemClock, businesses, hot, records, aggregator, () => undefined, { regions, timelineCap }, writes)
 }
 
-function serveMarks(hot: MarkStore): ThumbupService {
+function serveMarks(hot: MarkStore, flushed: MarkKey[] = []): ThumbupService {
   const records = openModelMarkRecords(makeMarkRecordsState())
   const capOf = () => 10
-  const writes = makeMarkWrites({ hot, records, fills: makeFills(hot, records, capOf), capOf }, undefined)
-  const pipeline = { writes, aggregate: () => undefined } as never
+  const writes = makeMarkWrites({ hot, records, fills: makeFills(hot, records, capOf), capOf }, journaling)
+  const pipeline = { writes, aggregate: (key: MarkKey) => flushed.push(key) } as never
   return makeThumbupService(systemClock, thumbupBusinesses, () => pipeline, { admit: () => undefined, fullFor: () => undefined })
 }
 
@@ -89,6 +136,26 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   it('does not replace a later report', async () => {
     expect(await shownAfter((viewer) => there.report(viewer, [{ business: 'video', oid: '1', position: 20_000 }]))).toEqual([['1', 20_000]])
   })
+
+  const cleared = (viewer: string) => () => there.clearHistory({ id: viewer, scopes: [] }, 'video')
+  const isShown = async (viewer: string) => (await stores[1].listTimeline(viewer, [1], undefined, 10)).entries.length > 0
+
+  it('does not come back after a clearing because it shared a call with a viewer whose part of the store is out', async () => {
+    const [viewer, out] = [freshViewer(), freshViewer()]
+    const service = serve({ ...stores[1], putProgress: partlyOut(stores[1].putProgress, out, cleared(viewer)) })
+    const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', oid: '1', position: 60_000 }))
+    const answers = await service.report({ id: 'x', scopes: ['progress:write-any'] }, inputs)
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['STALE', 'ACCEPTED'])
+    expect(await isShown(viewer)).toBe(false)
+  })
+
+  it('does not come back after a clearing because it is put again with a base', async () => {
+    const viewer = freshViewer()
+    const service = serve({ ...stores[1], putProgress: needingBase(stores[1].putProgress, cleared(viewer)) })
+    const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
+    expect(answers).toMatchObject([{ outcome: 'STALE' }])
+    expect(await isShown(viewer)).toBe(false)
+  })
 })
 
 describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', () => {
@@ -111,7 +178,7 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
 
   it('does not come back after it was undone', async () => {
     const viewer = { id: freshViewer(), scopes: [] }
-    const [here, there] = stores.map(serveMarks) as [ThumbupService, ThumbupService]
+    const [here, there] = [serveMarks(stores[0]), serveMarks(stores[1])]
     const mark = (service: ThumbupService, id: string, to: Mark) => service.mark(viewer, [{ business: 'video', id, mark: to }])
     // From here on the viewer is known, and the server has the script.
     await mark(here, 'other', 'LIKE')
@@ -121,6 +188,53 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     await mark(there, '1', 'NONE')
     proxy.mend()
     expect(await answer).toMatchObject([{ outcome: 'STALE', mark: 'NONE' }])
-    expect(await stores[1].getMarkMany([{ viewer: viewer.id, business: 1, oid: '1' }])).toMatchObject([{ mark: 'NONE' }])
+    expect(await markOf(viewer.id)).toBe('NONE')
+  })
+
+  it('is accepted and persisted, if it is still there', async () => {
+    const viewer = { id: freshViewer(), scopes: [] }
+    const flushed: MarkKey[] = []
+    const here = serveMarks(stores[0], flushed)
+    await here.mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    const lost = proxy.loseNextAnswer()
+    const answer = here.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }])
+    await lost
+    proxy.mend()
+    expect(await answer).toMatchObject([{ outcome: 'ACCEPTED', mark: 'LIKE' }])
+    expect(flushed.map(({ oid }) => oid)).toEqual(['other', '1'])
+  })
+
+  it('is persisted if the caller sends it again with the same time', async () => {
+    const viewer = { id: freshViewer(), scopes: [] }
+    const flushed: MarkKey[] = []
+    const like = { business: 'video', id: '1', mark: 'LIKE', markedAt: Date.now() } as const
+    await serveMarks(stores[1]).mark(viewer, [like])
+    expect(await serveMarks(stores[1], flushed).mark(viewer, [like])).toMatchObject([{ outcome: 'STALE', mark: 'LIKE' }])
+    expect(flushed.map(({ oid }) => oid)).toEqual(['1'])
+  })
+
+  const undone = (viewer: string) => async () => {
+    // Of two marks at the same millisecond the later arrival wins.
+    await sleep(2)
+    await serveMarks(stores[1]).mark({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', mark: 'NONE' }])
+  }
+  const markOf = async (viewer: string) => (await stores[1].getMarkMany([{ viewer, business: 1, oid: '1' }]))[0]?.mark
+
+  it('does not come back because it shared a call with a viewer whose part of the store is out', async () => {
+    const [viewer, out] = [freshViewer(), freshViewer()]
+    const service = serveMarks({ ...stores[1], putMarks: partlyOut(stores[1].putMarks, out, undone(viewer)) })
+    await service.mark({ id: viewer, scopes: [] }, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', id: '1', mark: 'LIKE' as const }))
+    const answers = await service.mark({ id: 'x', scopes: ['marks:write-any'] }, inputs)
+    expect(answers.map(({ outcome }) => outcome)).toEqual(['STALE', 'ACCEPTED'])
+    expect(await markOf(viewer)).toBe('NONE')
+  })
+
+  it('does not come back because it is put again with a base', async () => {
+    const viewer = { id: freshViewer(), scopes: [] }
+    await serveMarks(stores[1]).mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }])
+    const service = serveMarks({ ...stores[1], putMarks: needingBase(stores[1].putMarks, undone(viewer.id)) })
+    expect(await service.mark(viewer, [{ business: 'video', id: '1', mark: 'LIKE' }])).toMatchObject([{ outcome: 'STALE', mark: 'NONE' }])
+    expect(await markOf(viewer.id)).toBe('NONE')
   })
 })

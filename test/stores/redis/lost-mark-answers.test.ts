@@ -65,6 +65,15 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect((await there.listLikes(viewer, 1, undefined, 10)).entries).toEqual([])
   })
 
+  it('an answer that asks for a base says that the like was sent twice', async () => {
+    const now = later(10_000)
+    const [outcome] = await repeated(
+      () => here.putMarks([markOf(freshViewer(), '1', 'LIKE', now)], { now, cap: CAP }),
+      async () => undefined,
+    )
+    expect(outcome).toMatchObject({ status: 'needs-base', repeated: true })
+  })
+
   it('the same like changes nothing twice, neither version nor dirty time', async () => {
     const viewer = freshViewer()
     await fill(there, viewer)
