@@ -2,7 +2,9 @@
  * Turns of the event loop, for work that takes long. It is done in portions of a few milliseconds, each of which waits for a turn
  * of its own, whoever's it is: so requests are answered between any two, however many such works are under way.
  */
+import type { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
+import { makeFairQueue } from './fair-queue.ts'
 
 /** Resolves when others have had their turn, to one caller after the other. */
 export function makeTurns(): () => Promise<void> {
@@ -11,6 +13,36 @@ export function makeTurns(): () => Promise<void> {
     last = last.then(() => setImmediate())
     await last
   }
+}
+
+/** A turn for a lane. Resolves early if `client` closes first: then its place is free. */
+export type FairTurns = (lane: string, client: Pick<EventEmitter, 'once' | 'off'>) => Promise<void>
+
+/** One turn per pass of the event loop. Lanes take turns, so each waits for at most one turn of each other lane. */
+export function makeFairTurns(): FairTurns {
+  const queue = makeFairQueue<() => void>(Infinity)
+  let isBusy = false
+
+  async function takeTurns(): Promise<void> {
+    isBusy = true
+    while (queue.size() > 0) {
+      await setImmediate()
+      queue.shift()?.()
+    }
+    isBusy = false
+  }
+
+  return (lane, client) =>
+    new Promise((resolve) => {
+      const done = (): void => {
+        queue.remove(lane, done)
+        client.off('close', done)
+        resolve()
+      }
+      queue.push(lane, done)
+      client.once('close', done)
+      if (!isBusy) void takeTurns()
+    })
 }
 
 /** Of one piece of work: the turn to wait for before so many bytes are worked on; undefined as long as it has worked on few since its last one. */

@@ -10,6 +10,7 @@ import type { Registry } from '@prometheus-io/client'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../core/errors.ts'
+import { makeFairTurns, type FairTurns } from '../core/turns.ts'
 import type { AddressOf } from './addresses.ts'
 import { withDegraded } from './degraded.ts'
 import type { Engine, Prepared, PreparedOperation, RequestContext } from './engine.ts'
@@ -101,6 +102,8 @@ export type Front = {
   readonly openLimits: OpenLimits
   /** The bytes that connections hold before and after the work. */
   readonly heldBytes: HeldBytes
+  /** The turns in which bodies and messages above LARGE_BODY are parsed, by `callerKey`. */
+  readonly bodyTurns: FairTurns
   readonly formatError: FormatError
   readonly metrics: Metrics
   readonly log: Log
@@ -144,6 +147,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     addressOf: clientAddress,
     openLimits,
     heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),
+    bodyTurns: makeFairTurns(),
     formatError,
     metrics,
     log,

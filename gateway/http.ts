@@ -14,15 +14,17 @@
  * a header that no browser adds by itself; there are no cookies. Asking GET requests for a header on top would break
  * links, CDNs and the protocol's audits for nothing.
  */
+import type { ServerResponse } from 'node:http'
 import type { GraphQLError } from 'graphql'
 import { createHandler, type Response } from 'graphql-http'
 import { cacheHeaders } from './cache/headers.ts'
-import { makeTurns } from '../core/turns.ts'
 import { ERRORS, TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
-import type { Caller } from './caller.ts'
+import { callerKey, type Caller } from './caller.ts'
 import { graphqlErrorOf, statusOf } from './error-format.ts'
 import { subscriptionRefused, type Front, type OperationRequest } from './front.ts'
+import { releaseBody } from './limits/held-bytes.ts'
+import { LARGE_BODY } from './limits/message-intake.ts'
 import { isPromise } from './run.ts'
 import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
 
@@ -31,9 +33,12 @@ export type Answer = {
   readonly contentType: string
   readonly headers?: Readonly<Record<string, string>>
   readonly body: string | Buffer
-  /** The operation is a subscription, which only a stream can answer; the answer says so to who cannot read one. */
-  readonly subscription?: true
+  /** The operation is a subscription, which only a stream can answer. The answer is for clients that cannot read one. */
+  readonly subscription?: Subscription
 }
+
+/** A request that was let in and parsed. */
+export type Subscription = { readonly caller: Caller; readonly operation: OperationRequest }
 
 export type HttpOptions = {
   /** Read plain POSTs without graphql-http. Default true; off only to compare the two. */
@@ -41,14 +46,10 @@ export type HttpOptions = {
 }
 
 /** What travels through graphql-http beside what it knows. */
-type Context = { readonly caller: Caller; subscription?: true; documentId?: string }
+type Context = { readonly caller: Caller; subscription?: Subscription; documentId?: string }
 
-/** Parsing a body of this size takes some milliseconds. Each gets its own turn of the event loop, so that other requests are answered. */
-const LARGE_BODY = 65_536
-
-export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest) => Promise<Answer> {
+export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest, response: ServerResponse) => Promise<Answer> {
   const { direct = true } = options
-  const nextTurn = makeTurns()
   const handle = createHandler<HttpRequest, Context>({
     async parseRequestParams(request) {
       const params = await readParameters(request.raw)
@@ -62,7 +63,7 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
       const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
       const operation = operationOf({ ...params, documentId: request.context.documentId })
       const given = await answer(front, request.raw, operation, contentType, request.context.caller)
-      if (given.subscription) request.context.subscription = true
+      if (given.subscription) request.context.subscription = given.subscription
       return [
         given.body.toString(),
         { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } },
@@ -70,28 +71,19 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
     },
   })
 
-  return async function http(request) {
-    const given = await answerTo(request)
+  return async function http(request, response) {
+    const given = await answerTo(request, response)
     // What is not said to be kept must not be: caches keep a 200 or a 405 without a word for as long as they like.
     return request.method === 'GET' && given.headers?.['cache-control'] === undefined
       ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
       : given
   }
 
-  async function answerTo(request: HttpRequest): Promise<Answer> {
+  async function answerTo(request: HttpRequest, to: ServerResponse): Promise<Answer> {
     const { contentType } = negotiate(request.headers.accept)
     if (contentType === undefined) return answerOf([null, { status: 406, statusText: '' }])
-    // Before the body is parsed: parsing a megabyte costs milliseconds, and a refused caller could ask for it again and again.
-    let caller
-    try {
-      caller = await front.callerOf(request.headers, request.address)
-    } catch (error) {
-      return refusal(error, contentType)
-    }
-    if ('errors' in caller) return requestErrors(caller.errors, contentType)
-    const refused = front.waiting(caller)
-    if (refused !== undefined) return requestErrors(refused.errors, contentType)
-    if (request.body.length > LARGE_BODY) await nextTurn()
+    const caller = await letIn(front, request, to, contentType)
+    if ('status' in caller) return caller
     if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
       const operation = plainOperation(request.body)
       if (operation !== undefined) return answer(front, request, operation, contentType, caller)
@@ -106,7 +98,38 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
       raw: request,
       context,
     })
-    return context.subscription === undefined ? answerOf(response) : { ...answerOf(response), subscription: true }
+    return context.subscription === undefined ? answerOf(response) : { ...answerOf(response), subscription: context.subscription }
+  }
+}
+
+/** The answer to a client that has left. */
+const LEFT: Answer = { status: 408, contentType: JSON_TYPE, body: '' }
+
+/**
+ * Finds the caller before the body is parsed: parsing a megabyte takes milliseconds, and a refused caller could repeat the request. A large
+ * body waits for its turn of the event loop, so that other requests are answered in between. Callers take turns.
+ */
+export async function letIn(
+  front: Front,
+  { headers, address, body }: HttpRequest,
+  response: ServerResponse,
+  contentType: string,
+): Promise<Caller | Answer> {
+  try {
+    const caller = await front.callerOf(headers, address)
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    let refused = front.waiting(caller)
+    if (refused === undefined && body.length > LARGE_BODY) {
+      await front.bodyTurns(callerKey(caller), response)
+      // The response to a pipelined request has no socket yet and reports no close.
+      if (response.destroyed || response.req.socket.destroyed) return LEFT
+      refused = front.waiting(caller)
+    }
+    return refused === undefined ? caller : requestErrors(refused.errors, contentType)
+  } catch (error) {
+    return refusal(error, contentType)
+  } finally {
+    releaseBody(response)
   }
 }
 
@@ -120,7 +143,8 @@ async function answer(
   const known = front.prepare(operation, caller)
   const prepared = isPromise(known) ? await known : known
   if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
-  if (prepared.kind === 'subscription') return { ...requestErrors([subscriptionRefused()], contentType), subscription: true }
+  if (prepared.kind === 'subscription')
+    return { ...requestErrors([subscriptionRefused()], contentType), subscription: { caller, operation } }
   if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
   const admission = front.admit(prepared, operation, caller)
   const refused = admission === undefined ? undefined : await admission
@@ -138,7 +162,7 @@ const LIMITS = ['CONNECTIONS_TOO_MANY', 'SUBSCRIPTIONS_TOO_MANY', 'CAPACITY_REAC
 export const RETRY_AFTER_SECONDS = 10
 
 /** Nothing was executed. The status follows the media type, as the protocol asks. */
-export function requestErrors(errors: readonly GraphQLError[], contentType: ContentType): Answer {
+export function requestErrors(errors: readonly GraphQLError[], contentType: string): Answer {
   const retryAfterMs = errors[0]?.extensions['code'] === 'RATE_LIMITED' ? errors[0].extensions['retryAfterMs'] : undefined
   const limit = LIMITS.find((code) => errors[0]?.extensions['code'] === code)
   if (limit !== undefined) {
@@ -154,7 +178,7 @@ export function requestErrors(errors: readonly GraphQLError[], contentType: Cont
 }
 
 /** Clients of `application/json` take another status than 200 for a broken server; the newer media type says it better. */
-function statusFor(contentType: ContentType, status: number): number {
+function statusFor(contentType: string, status: number): number {
   return contentType === JSON_TYPE ? 200 : status
 }
 

@@ -138,11 +138,9 @@ export function makeServer(
         return writeAnswer(response, SHUTTING_DOWN)
       }
       const wanted = negotiate(request.headers.accept)
-      if (!wanted.streamFirst) {
-        const answer = await http(request)
-        if (answer.subscription === undefined || !wanted.stream) return writeAnswer(response, answer)
-      }
-      const opened = await sse.open(request)
+      const answer = wanted.streamFirst ? undefined : await http(request, response)
+      if (answer !== undefined && (answer.subscription === undefined || !wanted.stream)) return writeAnswer(response, answer)
+      const opened = await sse.open(request, response, answer?.subscription)
       if (typeof opened !== 'function') return writeAnswer(response, opened)
       await opened(response)
     } catch (error) {

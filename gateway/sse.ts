@@ -19,7 +19,7 @@ import type { Front, OperationRequest, Refusal } from './front.ts'
 import { JSON_TYPE } from './accept.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
-import { answerOf, mutationByGet, operationOf, refusal, requestErrors, sentenceOf, type Answer } from './http.ts'
+import { answerOf, letIn, mutationByGet, operationOf, refusal, requestErrors, sentenceOf, type Answer, type Subscription } from './http.ts'
 import type { OpenConnection } from './limits/open-limits.ts'
 import { costOpen, subscribeHeld } from './open-cost.ts'
 import { readParameters, type HttpRequest } from './parameters.ts'
@@ -32,8 +32,15 @@ export type SseOptions = {
 }
 
 export type Sse = {
-  /** An answer if the request is refused; otherwise a function that writes the stream and resolves when it has ended. */
-  open(request: HttpRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)>
+  /**
+   * An answer if the request is refused; otherwise a function that writes the stream and resolves when it has ended. `known`: the
+   * subscription, if HTTP has let the request in and parsed it.
+   */
+  open(
+    request: HttpRequest,
+    response: ServerResponse,
+    known?: Subscription,
+  ): Promise<Answer | ((response: ServerResponse) => Promise<void>)>
   /** Ends all streams, without `complete`. */
   endAll(): void
 }
@@ -46,19 +53,15 @@ const COMPLETE = 'event: complete\ndata:\n\n'
 export function makeSse(front: Front, options: SseOptions): Sse {
   const streams = new Set<() => void>()
 
-  async function open(request: HttpRequest): Promise<Answer | ((response: ServerResponse) => Promise<void>)> {
-    let operation: OperationRequest
-    let caller: Caller
-    try {
-      const params = await readOperation(request)
-      if ('body' in params) return params
-      operation = params
-      const known = await front.callerOf(request.headers, request.address)
-      if ('errors' in known) return requestErrors(known.errors, JSON_TYPE)
-      caller = known
-    } catch (error) {
-      return refusal(error, JSON_TYPE)
-    }
+  async function open(
+    request: HttpRequest,
+    to: ServerResponse,
+    known?: Subscription,
+  ): Promise<Answer | ((response: ServerResponse) => Promise<void>)> {
+    const caller = known?.caller ?? (await letIn(front, request, to, JSON_TYPE))
+    if ('status' in caller) return caller
+    const operation = known?.operation ?? (await readOperation(request))
+    if ('status' in operation) return operation
     const prepared = await front.prepare(operation, caller)
     if (!('errors' in prepared) && prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(JSON_TYPE)
     const refused = 'errors' in prepared ? prepared : await front.admit(prepared, operation, caller)
@@ -170,10 +173,11 @@ function writeEvent(response: ServerResponse, result: ExecutionResult): Promise<
 }
 
 async function readOperation(request: HttpRequest): Promise<OperationRequest | Answer> {
-  const params = await readParameters(request).catch((error: unknown) => {
-    throw isTidemarkError(error)
-      ? error
-      : new TidemarkError('BAD_REQUEST', sentenceOf(error instanceof Error ? error.message : String(error)))
-  })
-  return 'query' in params ? operationOf(params) : answerOf(params)
+  try {
+    const params = await readParameters(request)
+    return 'query' in params ? operationOf(params) : answerOf(params)
+  } catch (error) {
+    const sentence = sentenceOf(error instanceof Error ? error.message : String(error))
+    return refusal(isTidemarkError(error) ? error : new TidemarkError('BAD_REQUEST', sentence), JSON_TYPE)
+  }
 }

@@ -30,7 +30,7 @@ import { nestsTooDeep } from './body.ts'
 import type { Engine, PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
-import type { Caller } from './caller.ts'
+import { callerKey, type Caller } from './caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
 import { endWith } from './fast-lane.ts'
 import { refusal } from './http.ts'
@@ -281,7 +281,8 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
               socket.close(CloseCode.InternalServerError, 'internal error')
             })
           }
-          extra.intake = takeMessages(socket, systemClock, handle, () => extra.streams)
+          const nextTurn = (bytes: number) => extra.held.waiting(bytes, front.bodyTurns(callerKey(extra.caller), socket))
+          extra.intake = takeMessages(socket, systemClock, handle, () => extra.streams, nextTurn)
         },
       },
       extra,

@@ -1,6 +1,6 @@
 /**
- * Bytes that connections make the process hold before and after the work: messages and bodies that have begun to arrive, and
- * answers that their clients have not read. Each is bounded by itself; a thousand connections that each stop one byte before the end
+ * Bytes that connections make the process hold before and after the work: messages and bodies that have begun to arrive or wait to be
+ * parsed, and answers that their clients have not read. Each is bounded by itself; a thousand connections that each stop one byte before the end
  * are not. The process cannot know which connections will go on, so nothing is refused. When all together hold too much, the connections
  * that hold most are cut until a quarter of the bound is free. A client that sends or holds little is never among them.
  */
@@ -62,40 +62,59 @@ export function makeHeldBytes(log: HeldLog, bytesMax: number = HELD_MAX): HeldBy
   }
 }
 
-/** Counts a body by the length that its request declares, until it is whole. */
+const bodies = new WeakMap<ServerResponse, Holder>()
+
+/** Counts a body by the length that its request declares, until `releaseBody`. */
 export function holdBody(held: HeldBytes, request: IncomingMessage, response: ServerResponse, bodyBytesMax: number): void {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers
   const bytes = encoding === undefined ? Math.min(Number(length ?? 0), bodyBytesMax) : bodyBytesMax
   if (!(bytes > SMALL_BODY)) return
-  const holder = held.open(() => request.destroy())
-  request.once('end', () => holder.close())
+  // A request that is whole does not close its connection when it is destroyed.
+  const holder = held.open(() => request.socket.destroy())
+  bodies.set(response, holder)
   response.once('close', () => holder.close())
   holder.set(bytes)
 }
 
+/** The body is about to be parsed. */
+export function releaseBody(response: ServerResponse): void {
+  bodies.get(response)?.close()
+}
+
 export type HeldSocket = {
+  /** Bytes of a message that waits for its turn. */
+  waiting(bytes: number, turn: Promise<void>): Promise<void>
   /** Bytes of answers that the client has not taken. */
   unread(bytes: number): void
   close(): void
 }
 
-/** Counts the arrived bytes of an unfinished message, and the bytes that `unread` reports. */
+/** Counts the arrived bytes of an unfinished message, and the bytes that `waiting` and `unread` report. */
 export function holdSocket(held: HeldBytes, socket: WebSocket, duplex: Duplex): HeldSocket {
   const holder = held.open(() => socket.terminate())
   let arriving = 0
+  let waiting = 0
   let unread = 0
+  const count = (): void => holder.set(Math.max(0, arriving) + waiting + unread)
   const whole = (data: { length?: number }): void => {
     arriving -= frameBytes(data.length ?? 0)
   }
   socket.on('message', whole).on('ping', whole).on('pong', whole)
   duplex.on('data', (chunk: Buffer) => {
     arriving += chunk.length
-    holder.set(Math.max(0, arriving) + unread)
+    count()
   })
   return {
+    async waiting(bytes, turn) {
+      waiting = bytes
+      count()
+      await turn
+      waiting = 0
+      count()
+    },
     unread(bytes) {
       unread = bytes
-      holder.set(Math.max(0, arriving) + unread)
+      count()
     },
     close: holder.close,
   }
