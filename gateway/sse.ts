@@ -78,11 +78,11 @@ export function makeSse(front: Front, options: SseOptions): Sse {
     { viewer, address }: Caller,
     characters: number,
   ): Held | TidemarkError {
-    const connection = front.openLimits.connect(address)
-    if (isTidemarkError(connection)) return connection
     const isLasting = !('errors' in prepared) && prepared.kind === 'subscription'
     const cost = isLasting ? costOpen(prepared.cost?.(operation.variables) ?? 1, characters) : 0
-    const release = connection.identify(viewer) ?? connection.take(cost)
+    const connection = front.openLimits.connect(address, { viewer, cost })
+    if (isTidemarkError(connection)) return connection
+    const release = connection.take(cost)
     if (isTidemarkError(release)) connection.close()
     return isTidemarkError(release) ? release : { connection, release }
   }

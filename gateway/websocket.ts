@@ -108,9 +108,20 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
   const sockets = new Set<Socket>()
   const { subscriptionsCostMax = Infinity, underWayCostMax = Infinity } = options
   let draining = false
+  const opened = new WeakMap<IncomingMessage, OpenConnection>()
   // The intake answers pings and bounds them.
   const upgrades = new WebSocketServer({
     ...{ noServer: true, maxPayload: options.messageBytesMax, handleProtocols, autoPong: false },
+    // The library has checked the handshake here. An invalid one must not cut another socket to make room.
+    verifyClient({ req: request }, proceed) {
+      const { socket } = request
+      const address = front.addressOf(socket.remoteAddress, request.headers)
+      const open = front.openLimits.connect(address, { cut: () => socket.destroy() }, subscriptionsCostMax)
+      if (isTidemarkError(open)) return refuseFull(socket, open)
+      socket.once('close', () => open.close())
+      opened.set(request, open)
+      proceed(true)
+    },
     WebSocket: makeSocketClass(options.messageBytesMax),
   })
   upgrades.on('wsClientError', refuseHandshake)
@@ -126,6 +137,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
         const { headers, socket } = extra.upgrade as IncomingMessage
         extra.upgrade = undefined
         const credentials = credentialsOf(params, headers)
+        extra.open.verify()
         const caller = await front.callerOf(credentials, socket.remoteAddress, headers)
         if ('errors' in caller) {
           extra.socket.close(CloseCode.Forbidden, reasonOf(`RATE_LIMITED: ${caller.errors[0]?.message ?? ''}`))
@@ -236,11 +248,7 @@ export function serveWebSockets(server: Server, engine: Pick<Engine, 'schema'>, 
       )
       return endWith(duplex, FOREIGN_PAGE)
     }
-    const address = front.addressOf(request.socket.remoteAddress, request.headers)
-    const open = front.openLimits.connect(address, subscriptionsCostMax, () => duplex.destroy())
-    if (isTidemarkError(open)) return refuseFull(duplex, open)
-    duplex.once('close', () => open.close())
-    upgrades.handleUpgrade(request, duplex, head, (socket, upgraded) => accept(socket, upgraded, open))
+    upgrades.handleUpgrade(request, duplex, head, (socket, upgraded) => accept(socket, upgraded, opened.get(upgraded) as OpenConnection))
   }
 
   function accept(socket: WebSocket, request: IncomingMessage, open: OpenConnection): void {

@@ -1,9 +1,10 @@
-import { request } from 'node:http'
-import { connect as connectTcp } from 'node:net'
+import { once } from 'node:events'
+import { createServer, request, type IncomingMessage } from 'node:http'
+import { connect as connectTcp, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { SignJWT } from 'jose'
+import { generateKeyPair, SignJWT } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeAddressOf } from '../../../gateway/addresses.ts'
@@ -53,6 +54,15 @@ async function connect(address: string, params: object = {}, headers: Record<str
     send,
     acknowledged: () => eventually(() => expect(received).toContainEqual({ type: 'connection_ack' })),
   }
+}
+
+/** An upgrade without a key and a version. */
+async function invalidUpgrade(address: string): Promise<number | undefined> {
+  const headers = { connection: 'upgrade', upgrade: 'websocket', 'x-forwarded-for': address }
+  const call = request(`${server.url}/graphql`, { headers }).end()
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
+  response.resume()
+  return response.statusCode
 }
 
 /** Opens a socket and never sends a message. */
@@ -161,6 +171,41 @@ describe('connections that stay open', () => {
     expect([known, next].map(({ socket }) => socket.readyState)).toEqual([WebSocket.OPEN, WebSocket.OPEN])
   })
 
+  it('that are refused for their handshake or their viewer cut no other', async () => {
+    await start({ openConnections: { address: MANY, viewer: 1, process: 2 }, openCost: { address: MANY, viewer: 10, process: MANY } })
+    const authorization = await bearer('1')
+    await (await connect('10.0.0.1', { authorization })).acknowledged()
+    const silent = await connectSilently('10.0.0.2')
+    expect(await invalidUpgrade('10.0.0.3')).toBe(400)
+    expect((await stream('10.0.0.4', authorization)).response.status).toBe(429)
+    expect((await stream('10.0.0.5', await bearer('2'))).response.status).toBe(429)
+    expect(await connections()).toBe(2)
+    silent.socket.send(JSON.stringify({ type: 'connection_init' }))
+    expect(String(await once(silent.socket, 'message'))).toContain('connection_ack')
+  })
+
+  it('whose tokens are being verified are not cut while others are silent', async () => {
+    const keys = createServer()
+    keys.listen(0, '127.0.0.1')
+    await once(keys, 'listening')
+    server = await startServer({
+      auth: { jwksUrl: `http://127.0.0.1:${(keys.address() as AddressInfo).port}/` },
+      mode: 'production',
+      more: { openLimits: { ...AMPLE, openConnections: { address: MANY, viewer: MANY, process: 2 } }, addressOf: makeAddressOf(1) },
+    })
+    const asked = once(keys, 'request')
+    const { privateKey } = await generateKeyPair('ES256')
+    const token = await new SignJWT({ sub: '1' }).setProtectedHeader({ alg: 'ES256', kid: '1' }).setExpirationTime('1h').sign(privateKey)
+    const verifying = await connect('10.0.0.1', { authorization: `Bearer ${token}` })
+    await asked
+    const silent = await connectSilently('10.0.0.2')
+    await connect('10.0.0.3')
+    await silent.closed
+    expect(verifying.socket.readyState).toBe(WebSocket.OPEN)
+    keys.close()
+    keys.closeAllConnections()
+  })
+
   it('of one viewer are closed with 1013 beyond their number, whatever the address', async () => {
     await start({ openConnections: { address: MANY, viewer: 1, process: MANY } })
     const authorization = await bearer('1')
@@ -240,7 +285,8 @@ describe('connections that stay open', () => {
       const { port } = new URL(server.url)
       const socket = connectTcp({ port: Number(port), host: '127.0.0.1', allowHalfOpen: true })
       socket.write(
-        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\nx-forwarded-for: 10.0.0.1\r\n\r\n`,
+        `GET ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: websocket\r\nx-forwarded-for: 10.0.0.1\r\n` +
+          'sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
       )
       await new Promise((resolve) => socket.resume().once('end', resolve))
       // A write to a connection that the other side has left reports an error.

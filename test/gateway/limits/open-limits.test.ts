@@ -13,13 +13,13 @@ function makeLimits(bounds: OpenLimitOptions = BOUNDS) {
   const clock = makeSteppedClock()
   const limits = makeOpenLimits(bounds, clock, { warn: (fields) => warned.push(fields) })
   const open = (address: string, who?: Viewer): OpenConnection => {
-    const connection = limits.connect(address)
+    const connection = limits.connect(address, { viewer: who })
     if (isTidemarkError(connection)) throw connection
-    const full = connection.identify(who)
-    if (full !== undefined) {
-      connection.close()
-      throw full
-    }
+    return connection
+  }
+  const connect = (address: string, cut = () => {}): OpenConnection => {
+    const connection = limits.connect(address, { cut })
+    if (isTidemarkError(connection)) throw connection
     return connection
   }
   const take = (connection: OpenConnection, cost: number): (() => void) => {
@@ -27,7 +27,7 @@ function makeLimits(bounds: OpenLimitOptions = BOUNDS) {
     if (isTidemarkError(release)) throw release
     return release
   }
-  return { limits, open, take, warned, clock }
+  return { limits, open, connect, take, warned, clock }
 }
 
 describe('limits of what is open', () => {
@@ -44,12 +44,80 @@ describe('limits of what is open', () => {
     expect(() => open('2001:db8::9', viewer('9'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
   })
 
-  it('a /48 of IPv6 has as many as four addresses', () => {
-    const { open } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 100 } })
-    const from = (network: number) => open(`2001:db8:7:${network}::1`, viewer(String(network)))
-    for (let network = 0; network < 12; network += 1) from(network)
-    expect(() => from(12)).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
-    open('2001:db8:8::1', viewer('other'))
+  it('clients without a token have as many in a /48 of IPv6 as in four addresses, and clients with one are not counted there', () => {
+    const { open, connect, take } = makeLimits({
+      openConnections: { address: 3, viewer: 2, process: 100 },
+      openCost: { address: 30, viewer: 20, process: 1_000 },
+    })
+    const address = (network: number) => `2001:db8:7:${network.toString(16)}::1`
+    for (let network = 0; network < 12; network += 1) take(open(address(network)), 10)
+    expect(() => open(address(12))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
+    expect(connect(address(13)).identify(undefined)).toMatchObject({ code: 'CONNECTIONS_TOO_MANY' })
+    for (let network = 13; network < 26; network += 1) take(open(address(network), viewer(String(network))), 10)
+    const late = connect(address(26))
+    expect(late.identify(viewer('26'))).toBeUndefined()
+    take(late, 20)
+    take(open('2001:db8:8::1'), 20)
+  })
+
+  it('when a /48 has too many connections without a viewer, its oldest goes for the new one, and no other', () => {
+    const { connect, limits } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 100 } })
+    const cut: string[] = []
+    const silent = (address: string) => connect(address, () => void cut.push(address))
+    silent('10.1.0.1')
+    const site = Array.from({ length: 12 }, (_, network) => silent(`2001:db8:7:${network}::1`))
+    silent('2001:db8:7:12::1')
+    expect(cut).toEqual(['2001:db8:7:0::1'])
+    site[1]?.verify()
+    silent('2001:db8:7:13::1')
+    expect(cut).toEqual(['2001:db8:7:0::1', '2001:db8:7:2::1'])
+    expect(limits.figures().connections).toBe(13)
+  })
+
+  it.each(['10.1.0.1', '2001:db8::1'])('%s is still limited after its only connection was cut for its next one', (address) => {
+    const { open, connect } = makeLimits()
+    connect(address)
+    const others = Array.from({ length: 7 }, () => open('10.0.0.1', viewer('1', 'service')))
+    const next = connect(address)
+    for (const other of others) other.close()
+    connect(address)
+    next.close()
+    for (const id of ['2', '3']) open(address, viewer(id))
+    expect(() => connect(address)).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
+  })
+
+  it('an address is still limited after a subscription of its closed connection has ended', () => {
+    const { open, take } = makeLimits()
+    const first = open('10.0.0.1', viewer('1'))
+    first.close()
+    for (const id of ['1', '2', '3']) open('10.0.0.1', viewer(id))
+    take(first, 1)()
+    expect(() => open('10.0.0.1', viewer('4'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
+  })
+
+  it('a connection whose viewer is being verified is cut only if none is silent', () => {
+    const { open, connect } = makeLimits({ ...BOUNDS, openConnections: { address: 3, viewer: 2, process: 2 } })
+    const cut: string[] = []
+    connect('10.1.0.1', () => void cut.push('verifying')).verify()
+    connect('10.1.0.2', () => void cut.push('silent'))
+    open('10.0.0.1', viewer('1'))
+    open('10.0.0.2', viewer('2'))
+    expect(cut).toEqual(['silent', 'verifying'])
+    expect(() => open('10.0.0.3', viewer('3'))).toThrow(expect.objectContaining({ code: 'CAPACITY_REACHED' }))
+  })
+
+  it('a client that is refused for its connections or its cost cuts no other', () => {
+    const { limits, open, connect } = makeLimits()
+    const cut: string[] = []
+    for (const place of [1, 2]) open(`10.0.0.${place}`, viewer('1'))
+    for (const place of [3, 4, 5, 6]) open(`10.0.0.${place}`)
+    for (const place of [7, 8]) connect(`10.0.0.${place}`, () => void cut.push('silent'))
+    expect(() => open('10.0.0.9', viewer('1'))).toThrow('this viewer may have 2 connections open')
+    expect(() => open('10.0.0.9')).toThrow('clients without a token may have 4 connections open')
+    expect(limits.connect('10.0.0.9', { viewer: viewer('2'), cost: 21 })).toMatchObject({ code: 'SUBSCRIPTIONS_TOO_MANY' })
+    expect(cut).toEqual([])
+    open('10.0.0.9', viewer('2'))
+    expect(cut).toEqual(['silent'])
   })
 
   it('a viewer has so many connections from all addresses together', () => {
@@ -69,12 +137,12 @@ describe('limits of what is open', () => {
   })
 
   it('when the process is full, the oldest connection without a viewer goes, and no other', () => {
-    const { limits, open } = makeLimits()
+    const { limits, open, connect } = makeLimits()
     const cut: string[] = []
-    const silent = (name: string) => limits.connect(`10.1.0.${name}`, undefined, () => void cut.push(name))
+    const silent = (name: string) => connect(`10.1.0.${name}`, () => void cut.push(name))
     const [first] = ['1', '2', '3'].map(silent)
     for (const place of [1, 2, 3, 4, 5]) open(`10.0.0.${place}`, viewer(String(place)))
-    expect(isTidemarkError(first) || first?.identify(viewer('6'))).toBeUndefined()
+    expect(first?.identify(viewer('6'))).toBeUndefined()
     open('10.0.0.6', viewer('7'))
     expect(cut).toEqual(['2'])
     open('10.0.0.7', viewer('8'))
@@ -84,9 +152,9 @@ describe('limits of what is open', () => {
   })
 
   it('a full address cuts no connection of another', () => {
-    const { limits, open } = makeLimits()
+    const { open, connect } = makeLimits()
     const cut: string[] = []
-    for (const name of ['1', '2']) limits.connect(`10.1.0.${name}`, undefined, () => void cut.push(name))
+    for (const name of ['1', '2']) connect(`10.1.0.${name}`, () => void cut.push(name))
     for (const id of ['1', '2', '3']) open('10.0.0.1', viewer(id))
     for (const id of ['4', '5', '6']) open('10.0.0.2', viewer(id))
     expect(() => open('10.0.0.1', viewer('7'))).toThrow(expect.objectContaining({ code: 'CONNECTIONS_TOO_MANY' }))
@@ -135,8 +203,9 @@ describe('limits of what is open', () => {
 
   it('with connections and subscriptions opened and closed in any order, no limit is exceeded, and in the end nothing is counted', () => {
     const step = fc.record({
-      kind: fc.constantFrom('open', 'take', 'release', 'close'),
-      address: fc.constantFrom('a1', 'a2', 'a3'),
+      kind: fc.constantFrom('connect', 'verify', 'identify', 'take', 'release', 'close'),
+      address: fc.constantFrom('10.0.0.1', '10.0.0.2', '2001:db8:7:1::1', '2001:db8:7:2::1', '2001:db8:7:3::1'),
+      isIdentified: fc.boolean(),
       viewer: fc.constantFrom(undefined, '1', '2', '3'),
       service: fc.boolean(),
       cost: fc.integer({ min: 0, max: 15 }),
@@ -145,34 +214,52 @@ describe('limits of what is open', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 80 }), (steps) => {
         const { limits } = makeLimits()
-        const open: { connection: OpenConnection; who: string }[] = []
+        const open: { connection: OpenConnection; address: string }[] = []
+        const unidentified = new Set<OpenConnection>()
         const releases: (() => void)[] = []
+        const leave = (connection: OpenConnection | undefined): void => {
+          const found = open.findIndex((each) => each.connection === connection)
+          if (found >= 0) open.splice(found, 1)
+        }
         for (const each of steps) {
           const chosen = open[each.place % Math.max(1, open.length)]
-          if (each.kind === 'open') {
-            const connection = limits.connect(each.address)
+          const who = each.viewer === undefined ? undefined : viewer(each.viewer, each.service ? 'x' : undefined)
+          if (each.kind === 'connect') {
+            const cut = (): void => leave(connection as OpenConnection)
+            const connection = limits.connect(each.address, each.isIdentified ? { viewer: who } : { cut })
             if (isTidemarkError(connection)) continue
-            const full = connection.identify(each.viewer === undefined ? undefined : viewer(each.viewer, each.service ? 'x' : undefined))
-            if (full === undefined) open.push({ connection, who: each.service ? 'service' : (each.viewer ?? 'anonymous') })
-            else connection.close()
+            open.push({ connection, address: who !== undefined && each.isIdentified && each.service ? 'any' : each.address })
+            if (!each.isIdentified) unidentified.add(connection)
+          } else if (each.kind === 'verify') chosen?.connection.verify()
+          else if (each.kind === 'identify') {
+            if (chosen === undefined || !unidentified.delete(chosen.connection)) continue
+            if (chosen.connection.identify(who) === undefined) {
+              if (who !== undefined && each.service) chosen.address = 'any'
+            } else {
+              chosen.connection.close()
+              leave(chosen.connection)
+            }
           } else if (each.kind === 'take') {
             const release = chosen?.connection.take(each.cost)
             if (typeof release === 'function') releases.push(release)
           } else if (each.kind === 'release') releases[each.place % Math.max(1, releases.length)]?.()
           else if (chosen !== undefined) {
             chosen.connection.close()
-            open.splice(open.indexOf(chosen), 1)
+            leave(chosen.connection)
           }
           expect(limits.figures().connections).toBe(open.length)
           expect(limits.figures().connections).toBeLessThanOrEqual(8)
           expect(limits.figures().cost).toBeLessThanOrEqual(80)
+          const ofAddress = Map.groupBy(open, ({ address }) => address)
+          ofAddress.delete('any')
+          for (const [, connections] of ofAddress) expect(connections.length).toBeLessThanOrEqual(3)
         }
         for (const { connection } of open) connection.close()
         for (const release of releases) release()
         expect(limits.figures()).toMatchObject({ connections: 0, cost: 0 })
         // No count was left behind: each address may have all it may have.
-        for (const address of ['a1', 'a2'])
-          for (let count = 0; count < 3; count += 1) expect(isTidemarkError(limits.connect(address))).toBe(false)
+        for (const address of ['10.0.0.1', '2001:db8:7:1::1'])
+          for (const id of ['1', '2', '3']) expect(isTidemarkError(limits.connect(address, { viewer: viewer(id) }))).toBe(false)
       }),
     )
   })
