@@ -16,7 +16,12 @@ const PASSING = [
   /^No sharded subscriber|^No subscriber for the cluster|^Node is disconnected/,
 ]
 
-const NOT_SENT = /^Stream isn't writeable|^Cluster isn't ready|\bECONNREFUSED\b/
+/** A redirection says that the node did not execute the command. The last error of too many may also be a closed connection. */
+const NOT_SENT = [
+  /^Stream isn't writeable|^Cluster isn't ready|^Cluster is ended|^None of startup nodes is available/,
+  /^Too many Cluster redirections\. Last error: ReplyError: /,
+  /\b(ECONNREFUSED|ENOTFOUND|EAI_AGAIN)\b|^connect (ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)\b/,
+]
 
 const REFUSED = /^(NOAUTH|WRONGPASS|NOPERM|ERR AUTH|ERR invalid password|DENIED|SELECT \d+ refused)/
 const NO_DATABASE = /\bSELECT (\d+) refused: (?!NOAUTH)/
@@ -39,7 +44,8 @@ export function isPassing(error: unknown): boolean {
 
 /** The command was sent and no answer came: the server may have executed it. */
 export function mayHaveRun(error: unknown): boolean {
-  return !(error instanceof Error && error.name === 'ReplyError') && !NOT_SENT.test(messageOf(error))
+  const message = messageOf(error)
+  return !(error instanceof Error && error.name === 'ReplyError') && !NOT_SENT.some((pattern) => pattern.test(message))
 }
 
 /** A key holds something of another kind than was asked for; also as `toTidemarkError` made of it. */
