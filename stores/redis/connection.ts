@@ -50,6 +50,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   let lastComplaint: string | undefined
   let closed = false
   let isHolding = false
+  let lookedAt = -Infinity
   client.on('error', complain)
   client.on('node error', complain)
   client.on('ready', () => {
@@ -63,6 +64,13 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
 
   function refreshTopology(): void {
     if (!closed && client instanceof Cluster && client.status === 'ready') client.refreshSlotsCache()
+  }
+
+  /** All commands that fail in one outage share a look. */
+  function lookForPlaces(): void {
+    if (performance.now() - lookedAt < DELAY_MAX_MS) return
+    lookedAt = performance.now()
+    refreshTopology()
   }
 
   /** What this turn's calls send leaves in one write per node: under load a system call for many requests. */
@@ -91,7 +99,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
       } else {
         if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
         // The node of these keys may have failed, and another may have taken its place.
-        if (mayHaveRun(error)) refreshTopology()
+        if (mayHaveRun(error)) lookForPlaces()
         await sleep(delayMs * (0.5 + Math.random() / 2))
         delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)
       }

@@ -52,6 +52,28 @@ describe.skipIf(!(await redisIsHere()))('on a Redis Cluster', () => {
     expect(counts).toEqual([4, 4, 4])
   })
 
+  it('is asked who holds what a few times only, however many calls get no answer', async () => {
+    const waiting = openRedisHotStore({ urls: servers.urls, regions, retryMaxMs: 500, commandTimeoutMs: 50 })
+    await waiting.check()
+    const writeTo = async (index: number) => {
+      const now = later()
+      await waiting.putProgress([write(freshViewerIn(index % regions, regions), '1', report(now))], { now, timelineCap })
+    }
+    const masters = await mastersOf(nodes)
+    await Promise.all(nodes.map((node) => node.config('RESETSTAT')))
+    try {
+      await Promise.all(masters.map(({ node }) => node.call('CLIENT', 'PAUSE', '5000', 'WRITE')))
+      const outcomes = await Promise.allSettled(Array.from({ length: 100 }, (_, index) => writeTo(index)))
+      expect(outcomes.every(({ status }) => status === 'rejected')).toBe(true)
+    } finally {
+      await Promise.all(masters.map(({ node }) => node.call('CLIENT', 'UNPAUSE')))
+      await waiting.close()
+    }
+    const figures = await Promise.all(nodes.map((node) => node.info('commandstats')))
+    const asked = figures.map((text) => Number(/cmdstat_cluster\|slots:calls=(\d+)/.exec(text)?.[1] ?? 0))
+    expect(asked.reduce((sum, count) => sum + count)).toBeLessThanOrEqual(5)
+  })
+
   it('a slot that moves under load loses nothing, and calls are only slow', async () => {
     const load = startLoad(store, 'moving')
     await sleep(300)
