@@ -77,6 +77,20 @@ export function namesViewer(credentials: Credentials): boolean {
   return NAMING.some((name) => (credentials[name] ?? undefined) !== undefined)
 }
 
+/**
+ * Credentials of connection_init are used alone if they name a viewer. Headers that name a viewer would be ignored, so they are refused.
+ */
+export function credentialsOf(params: Credentials, headers: Credentials): Credentials {
+  if (!namesViewer(params)) return { ...headers, ...params }
+  const ignored = ['x-on-behalf-of', 'x-viewer-id'].find((name) => headers[name] !== undefined)
+  if (ignored !== undefined)
+    throw new TidemarkError(
+      'BAD_REQUEST',
+      `${ignored} is a header and the token is a parameter: send both in the parameters, or both as headers`,
+    )
+  return params
+}
+
 function claimedViewer(claimed: unknown, scopes: unknown): Viewer {
   if (typeof claimed !== 'string') throw unauthenticated(`viewerId is a ${typeof claimed}: send a string`)
   checkId(claimed, 'x-viewer-id')

@@ -41,7 +41,7 @@ import type { OpenConnection } from './limits/open-limits.ts'
 import { costOpen, subscribeHeld, whenEnded } from './open-cost.ts'
 import { badRequest } from './request-errors.ts'
 import { operationOfMessage, withText } from './parameters.ts'
-import { namesViewer, type Credentials } from './viewer.ts'
+import { credentialsOf, type Credentials } from './viewer.ts'
 import { makeSocketClass, reasonOf, refuseFull, refuseHandshake } from './websocket-refusals.ts'
 
 export type WebSocketOptions = {
@@ -377,20 +377,6 @@ function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {
     socket.ping()
   }, pingEveryMs)
   return () => clearInterval(timer)
-}
-
-/**
- * Credentials of connection_init are used alone if they name a viewer. Headers that name a viewer would be ignored, so they are refused.
- */
-function credentialsOf(params: Credentials, headers: IncomingMessage['headers']): Credentials {
-  if (!namesViewer(params)) return { ...headers, ...params }
-  const ignored = ['x-on-behalf-of', 'x-viewer-id'].find((name) => headers[name] !== undefined)
-  if (ignored !== undefined)
-    throw new TidemarkError(
-      'BAD_REQUEST',
-      `${ignored} is a header and the token is a parameter: send both in the parameters, or both as headers`,
-    )
-  return params
 }
 
 /** Only servers send `next`, `error` and `connection_ack`. The library throws the same error for them as for its own mistakes. */
