@@ -39,7 +39,11 @@ function readBody(request: IncomingMessage, done: (bytes: Buffer) => void): void
     else (rest ??= []).push(chunk)
   })
   request.on('end', () => {
-    if (first !== undefined) done(rest === undefined ? first : Buffer.concat([first, ...rest]))
+    if (first === undefined) return
+    const bytes = rest === undefined ? first : Buffer.concat([first, ...rest])
+    // These listeners live until the request is answered. Its text is kept until then, but not its bytes.
+    first = rest = undefined
+    done(bytes)
   })
 }
 

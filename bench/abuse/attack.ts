@@ -36,11 +36,19 @@ export function makeAttackerPool({ url }: Pick<Target, 'url'>, connections: numb
   })
 }
 
+export type Pace = {
+  readonly lanes: number
+  readonly perSecond: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds after which the client of this request leaves; undefined if it waits for the answer. */
+  leavesAfterMs?(index: number): number | undefined
+}
+
 /** Sends bodies from so many lanes at once, each waiting for its answer, and at most `perSecond` in all. Counts statuses. */
 export async function postUntil(
   target: Target,
   signal: AbortSignal,
-  { lanes, perSecond, headers = {} }: { lanes: number; perSecond: number; headers?: Readonly<Record<string, string>> },
+  { lanes, perSecond, headers = {}, leavesAfterMs }: Pace,
   body: (index: number) => string,
 ): Promise<Readonly<Record<string, number>>> {
   const pool = makeAttackerPool(target, lanes)
@@ -56,6 +64,8 @@ export async function postUntil(
       if (early > 0) await sleep(early, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       count('sent')
+      const patienceMs = leavesAfterMs?.(index)
+      const leaving = patienceMs === undefined ? undefined : AbortSignal.timeout(patienceMs)
       try {
         const request = {
           path: pathname,
@@ -63,11 +73,14 @@ export async function postUntil(
           headers: { 'content-type': 'application/json', ...headers },
           body: body(index),
         }
-        const { statusCode, body: answer } = await pool.request({ ...request, signal })
+        const { statusCode, body: answer } = await pool.request({
+          ...request,
+          signal: leaving === undefined ? signal : AbortSignal.any([signal, leaving]),
+        })
         await answer.dump()
         count(`status ${statusCode}`)
       } catch {
-        if (!signal.aborted) count('no answer')
+        if (!signal.aborted) count(leaving?.aborted === true ? 'left' : 'no answer')
       }
     }
   }

@@ -16,7 +16,9 @@ test.each([
   // Bodies of 400 KB leave more in the allocator. No collection returns its memory.
   ['subgraph: as many representations as the limits allow', 64 * MEGABYTE],
   ['an error flood without a token', 0],
-])('%s: no other client fails, and memory and log stay bounded', async (title, allocatorBytes) => {
+  // As above, and the bodies of 64 connections that arrive or wait: 1 MB each, as bytes and as text.
+  ['large bodies, half of them aborted', (64 + 2 * 64) * MEGABYTE],
+])('%s: no other client fails, and memory and log stay bounded', async (title, bodyBytes) => {
   const placed = attacks.find(({ attack }) => attack.title === title)
   if (placed === undefined) throw new Error(`there is no attack "${title}"`)
   const product = await startProduct('embedded', placed.attack.role)
@@ -25,7 +27,10 @@ test.each([
     const story = JSON.stringify(seen, undefined, 2)
     expect(product.deaths(), story).toEqual([])
     expect(seen.attacked.failed, story).toBe(0)
-    expect(seen.endBytes, story).toBeLessThanOrEqual(endBytesMax(seen.startBytes) + allocatorBytes)
+    const bytesMax = endBytesMax(seen.startBytes) + bodyBytes
+    expect(seen.endBytes, story).toBeLessThanOrEqual(bytesMax)
+    // Work is bounded while it runs: an attack needs no more at a time than it may leave behind.
+    expect(seen.peakBytes, story).toBeLessThanOrEqual(bytesMax)
     expect(seen.logBytes, story).toBeLessThan(LOG_BYTES_MAX)
     const sent = (seen.counts['sent'] ?? 0) + (seen.counts['tried'] ?? 0)
     expect(sent, story).toBeGreaterThan(0)
