@@ -96,6 +96,8 @@ export type Front = {
   callerOf(credentials: Credentials, address: string | undefined, headers?: Credentials): Promise<Caller | Refusal>
   /** The refusal of a caller that must still wait. `prepare` checks it too; a door checks it before it parses a request. */
   waiting(caller: Caller): Refusal | undefined
+  /** Charges a large body, which takes time and memory whatever it asks for: a point per kilobyte. The refusal of a caller that may not spend it. */
+  chargeBody(caller: Caller, bytes: number): Promise<Refusal | undefined>
   /** The address of a request, from the peer of its connection and its headers. */
   addressOf(remote: string | undefined, headers: Credentials): string | undefined
   /** Counts open connections, and the cost of their subscriptions. */
@@ -144,6 +146,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
   return {
     callerOf,
     waiting,
+    chargeBody,
     addressOf: clientAddress,
     openLimits,
     heldBytes: makeHeldBytes(log, collaborators.heldBytesMax),
@@ -190,6 +193,11 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   function waiting(caller: Caller): Refusal | undefined {
     const refused = limits?.waiting(caller)
+    return refused && refuse([rateLimitedError(refused)])
+  }
+
+  async function chargeBody(caller: Caller, bytes: number): Promise<Refusal | undefined> {
+    const refused = await limits?.spend(caller, Math.ceil(bytes / 1_024))
     return refused && refuse([rateLimitedError(refused)])
   }
 

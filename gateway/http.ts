@@ -123,7 +123,7 @@ export async function letIn(
       await front.bodyTurns(callerKey(caller), response)
       // The response to a pipelined request has no socket yet and reports no close.
       if (response.destroyed || response.req.socket.destroyed) return LEFT
-      refused = front.waiting(caller)
+      refused = await front.chargeBody(caller, body.length)
     }
     return refused === undefined ? caller : requestErrors(refused.errors, contentType)
   } catch (error) {

@@ -129,6 +129,15 @@ describe('large bodies that arrive together', () => {
     expect(statuses).toEqual([429, 429])
   })
 
+  it('cost their caller a point per kilobyte', async () => {
+    const limits = makeRateLimits({ anonymous: { points: 250, perSeconds: 600 } }, undefined, { warn() {} })
+    const { ask } = makeDoors({ limits })
+    const statuses: number[] = []
+    for (let count = 0; count < 4; count++) statuses.push(await ask('large', LARGE))
+    expect(statuses).toEqual([200, 200, 429, 429])
+    expect(await ask('of another address', LARGE, { address: '203.0.113.1' })).toBe(200)
+  })
+
   it('count as held bytes until their turn', async () => {
     const { front, ask } = makeDoors({ heldBytesMax: 2 * LARGE })
     const hold = (): ServerResponse => {
