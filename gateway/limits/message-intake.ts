@@ -48,6 +48,7 @@ export function takeMessages(
   let isClosed = false
 
   socket.on('message', (data: RawData) => {
+    if (socket.readyState !== socket.OPEN) return
     waiting.push(data)
     proceed()
   })
@@ -74,8 +75,10 @@ export function takeMessages(
       })
     }
     const isFull = timer !== undefined || waiting.length > 0 || handled - lasting() >= UNDER_WAY_MAX
-    if (isFull === socket.isPaused || socket.readyState !== socket.OPEN) return
-    if (isFull) socket.pause()
+    // A closing socket is read on: the close frame of the client is behind what it sent.
+    const mustPause = isFull && socket.readyState === socket.OPEN
+    if (mustPause === socket.isPaused) return
+    if (mustPause) socket.pause()
     else socket.resume()
   }
 
