@@ -3,9 +3,9 @@
  * production mode with default limits, while a healthy client at another address goes on with its work. The same client alone,
  * just before, is the measure.
  *
- *     npm run bench -- abuse [--quick] [--json] [--only PART]
+ *     npm run bench -- abuse [--quick] [--json] [--only PART] [--minutes N]
  *
- * An hour of attacks in all, shared among them evenly: on the embedded shape, then the gateway of the distributed shape.
+ * An hour of attacks in all, or N minutes, shared among them evenly: on the embedded shape, then the gateway of the distributed shape.
  * `--quick`: 6 s each, embedded. `--only`: the attacks whose titles contain PART.
  *
  * Memory is the anonymous part of the resident set, before the attack and after it, once the product had 10 s to recover.
@@ -14,7 +14,8 @@ import { SHAPES, startProduct, type Shape } from './abuse/product.ts'
 import { allAttacks, endBytesMax, underAttack, type PlacedAttack, type Seen } from './abuse/under-attack.ts'
 import type { BenchOptions, Measure } from './report.ts'
 
-const HOUR_MS = 3_600_000
+const MINUTE_MS = 60_000
+const MINUTES = 60
 const QUICK_MS = 6_000
 const RECOVERY_MS = 10_000
 const MEGABYTE = 1_048_576
@@ -24,10 +25,10 @@ const LOG_BYTES_PER_SECOND = 10_000
 
 type Planned = PlacedAttack & { shape: Shape }
 
-export async function bench({ quick, only, progress }: BenchOptions): Promise<Measure[]> {
+export async function bench({ quick, only, minutes = MINUTES, progress }: BenchOptions): Promise<Measure[]> {
   const planned = await plannedAttacks(quick ? ['embedded'] : SHAPES, only)
   if (planned.length === 0) throw new Error(`no attack has "${only}" in its title`)
-  const durationMs = quick ? QUICK_MS : HOUR_MS / planned.length
+  const durationMs = quick ? QUICK_MS : (minutes * MINUTE_MS) / planned.length
   const measures: Measure[] = []
   for (const each of planned) {
     progress(`abuse: ${titleOf(each)}, ${Math.round(durationMs / 1_000)} s`)
@@ -35,7 +36,7 @@ export async function bench({ quick, only, progress }: BenchOptions): Promise<Me
     try {
       const seen = await underAttack(product, each, {
         warmUpMs: Math.min(durationMs, 5_000),
-        aloneMs: Math.min(durationMs, 15_000),
+        aloneMs: Math.min(durationMs, 10_000),
         attackedMs: durationMs,
         recoveryMs: RECOVERY_MS,
       })

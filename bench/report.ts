@@ -19,6 +19,8 @@ export type BenchOptions = {
   file?: string | undefined
   /** A part of the titles of the attacks to run, for `abuse`. */
   only?: string | undefined
+  /** Minutes of attacks in all, for `abuse`. */
+  minutes?: number | undefined
   /** Folders of other checkouts to compare with, for `plays-at-once`. */
   against?: string[] | undefined
   /** The binary of Hive Router, for the benchmark that compares with it. */

@@ -1,7 +1,7 @@
 /**
  * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
- * recorded interactions, for the benchmarks that replay some; `--only PART` picks attacks of `abuse`; `--hive-router PATH` and
+ * recorded interactions, for the benchmarks that replay some; `--only PART` picks attacks of `abuse`, `--minutes N` shortens them; `--hive-router PATH` and
  * `--bloom-module PATH` are the binaries to compare with.
  *
  * Its memory is bounded as that of every process of ours is (cli/heap.ts; the young generation by the script in package.json).
@@ -27,6 +27,7 @@ const { values, positionals } = parsedOr(complain, () =>
       json: { type: 'boolean' },
       file: { type: 'string' },
       only: { type: 'string' },
+      minutes: { type: 'string' },
       against: { type: 'string', multiple: true },
       'hive-router': { type: 'string' },
       'bloom-module': { type: 'string' },
@@ -42,12 +43,15 @@ if (values.help) {
   complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}"`)
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is too much: one benchmark at a time`)
+} else if (values.minutes !== undefined && !(Number(values.minutes) > 0)) {
+  complain(`--minutes ${values.minutes} is no number of minutes: give one above 0`)
 } else {
   makeAllYoung()
   const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const { quick = false, file, only, against, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
-  const results = (await bench({ quick, file, only, against, hiveRouter, bloomModule, progress })).map(resultOf)
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+  const results = (await bench({ quick, file, only, minutes, against, hiveRouter, bloomModule, progress })).map(resultOf)
   if (values.json) console.log(JSON.stringify({ name, date: new Date().toISOString(), versions: versions(), results }))
   else console.log(tableOf(results))
   if (results.some((each) => !each.ok)) process.exitCode = 1
