@@ -34,7 +34,7 @@ const PLANTED_IN_MARKS: [string, MarkFaults, RegExp][] = [
   ['clearing dirty marks before the transaction', { clearsOnRead: true }, /^(quiet|shown|last write|transitions|seam|offsets)/],
   ['counting by increments instead of transitions', { increments: true }, /^(counts|owners)/],
   ['refreshing the cache without a look at versions', { ignoresVersions: true }, /^quiet: .* (cache|shown)/],
-  ['clearing a dirty mark whose version has moved', { clearsUnchecked: true }, /^(quiet|shown|last write|transitions|seam)/],
+  ['clearing a dirty mark whose version has moved', { clearsUnchecked: true }, /^(quiet|shown|last write|transitions|seam|viewer)/],
   ['a fill that overwrites what is held', { fillOverwrites: true }, /^(offsets|quiet|shown|last write|transitions|seam|viewer)/],
   ['events dropped from the outbox before they are in the log', { forgetsOutbox: true }, /^(events|quiet)/],
   ['removing what is journaled before it is applied', { forgetsRead: true }, /^(a journal|quiet)/],
