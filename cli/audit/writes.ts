@@ -147,7 +147,8 @@ export const writes: readonly Check[] = [
     async check(audit) {
       const viewer = await audit.ownViewer()
       const ids = ['7', '007', '-7', 'seven', 'ü'.repeat(32), 'x'.repeat(64), '9223372036854775807', '9223372036854775808', '0', ' ', '💫']
-      await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: audit.now() - HOUR - index })))
+      const viewedAt = audit.now() - HOUR
+      await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: viewedAt - index })))
       expectEqual('the history', await viewer.oids(), ids)
       const positions = (await viewer.lookUpMany(ids)).map((progress) => progress?.position)
       expectEqual(
