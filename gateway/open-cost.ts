@@ -6,6 +6,7 @@
  * completes it while it is being opened has not given anything back yet.
  */
 import type { ExecutionResult } from 'graphql'
+import { once } from './once.ts'
 
 /** Characters of a request that count as a point: a subscription keeps its request as long as it is open. An id has about 20. */
 const CHARACTERS_PER_POINT = 100
@@ -29,11 +30,7 @@ export function makeOpenCost(max: number): OpenCost {
     take(cost) {
       if (open + cost > max) return undefined
       open += cost
-      let isOpen = true
-      return () => {
-        if (isOpen) open -= cost
-        isOpen = false
-      }
+      return once(() => (open -= cost))
     },
   }
 }

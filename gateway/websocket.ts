@@ -38,6 +38,7 @@ import { makeCostQueue, type CostQueue } from './limits/cost-queue.ts'
 import { holdSocket, type HeldSocket } from './limits/held-bytes.ts'
 import { takeMessages, type MessageIntake } from './limits/message-intake.ts'
 import type { OpenConnection } from './limits/open-limits.ts'
+import { once } from './once.ts'
 import { costOpen, subscribeHeld, whenEnded } from './open-cost.ts'
 import { badRequest } from './request-errors.ts'
 import { operationOfMessage, withText } from './parameters.ts'
@@ -382,12 +383,4 @@ function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {
 /** Only servers send `next`, `error` and `connection_ack`. The library throws the same error for them as for its own mistakes. */
 function isForbiddenMessage(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Unexpected message of type')
-}
-
-function once(task: () => void): () => void {
-  let isDone = false
-  return () => {
-    if (!isDone) task()
-    isDone = true
-  }
 }

@@ -2,8 +2,11 @@
  * Bounds the operations that run at once in one process, in points of operation cost: an operation holds memory in proportion to its cost
  * until it is answered. Further operations wait. Callers take turns, so a caller that sends many large operations waits only for its own
  * operations. If the queue is full, the caller with the most waiting points gives way: its newest operation is refused, so that nobody else
- * finds the queue full of the operations of others. Small operations have a lane of their own, with as much room again: they never wait behind large ones.
+ * finds the queue full of the operations of others. Small operations have a lane of their own, with as much room again: they never wait
+ * behind large ones.
  */
+import { makeCostRoom } from './cost-room.ts'
+
 export type Admission = {
   /** Resolves with a function to call when the operation has ended. Resolves with undefined if the operation is refused. */
   enter(caller: string, cost: number): Promise<(() => void) | undefined>
@@ -28,30 +31,15 @@ export function makeAdmission({ pointsMax, waitingMax, smallMax }: AdmissionOpti
 }
 
 function makeLane(pointsMax: number, waitingMax: number): Admission {
-  let underWay = 0
+  const room = makeCostRoom(pointsMax, letIn)
   let waitingPoints = 0
   /** In the order of their turns: a Map keeps insertion order. */
   const queues = new Map<string, Queue>()
 
-  function fits(cost: number): boolean {
-    return underWay === 0 || underWay + cost <= pointsMax
-  }
-
-  function begin(cost: number): () => void {
-    underWay += cost
-    let ended = false
-    return () => {
-      if (ended) return
-      ended = true
-      underWay -= cost
-      letIn()
-    }
-  }
-
   function letIn(): void {
     for (const [caller, queue] of queues) {
       const [next] = queue.waiting
-      if (next === undefined || !fits(next.cost)) return
+      if (next === undefined || !room.has(next.cost)) return
       queue.waiting.shift()
       queue.points -= next.cost
       waitingPoints -= next.cost
@@ -79,14 +67,14 @@ function makeLane(pointsMax: number, waitingMax: number): Admission {
 
   return {
     enter(caller, cost) {
-      if (queues.size === 0 && fits(cost)) return Promise.resolve(begin(cost))
+      if (queues.size === 0 && room.has(cost)) return Promise.resolve(room.begin(cost))
       const points = (queues.get(caller)?.points ?? 0) + cost
       if (points > waitingMax / 2 || !makeRoom(cost, points)) return Promise.resolve(undefined)
       const mine = queues.get(caller) ?? { points: 0, waiting: [] }
       mine.points = points
       waitingPoints += cost
       queues.set(caller, mine)
-      return new Promise((resolve) => mine.waiting.push({ cost, begin: () => resolve(begin(cost)), refuse: () => resolve(undefined) }))
+      return new Promise((resolve) => mine.waiting.push({ cost, begin: () => resolve(room.begin(cost)), refuse: () => resolve(undefined) }))
     },
   }
 }

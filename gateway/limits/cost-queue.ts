@@ -2,6 +2,8 @@
  * A queue that runs work by its cost: the running work costs `costMax` at most in total, but one work alone may cost anything. The order is
  * first come, first served. Heavy queries of one client run one after the other, and light queries run together.
  */
+import { makeCostRoom } from './cost-room.ts'
+
 export type CostQueue = {
   /** Returns the function that ends the work, or a promise of it if the work has to wait. Calling it again has no effect. */
   enter(cost: number): Promise<() => void> | (() => void)
@@ -9,29 +11,18 @@ export type CostQueue = {
 
 export function makeCostQueue(costMax: number): CostQueue {
   const waiting: { cost: number; begin: () => void }[] = []
-  let underWay = 0
-
-  const hasRoom = (cost: number): boolean => underWay === 0 || underWay + cost <= costMax
-
-  function begun(cost: number): () => void {
-    underWay += cost
-    let isEnded = false
-    return () => {
-      if (isEnded) return
-      isEnded = true
-      underWay -= cost
-      for (let next = waiting[0]; next !== undefined && hasRoom(next.cost); next = waiting[0]) {
-        waiting.shift()
-        next.begin()
-      }
+  const room = makeCostRoom(costMax, () => {
+    for (let next = waiting[0]; next !== undefined && room.has(next.cost); next = waiting[0]) {
+      waiting.shift()
+      next.begin()
     }
-  }
+  })
 
   return {
     enter(given) {
       const cost = Math.max(1, given)
-      if (waiting.length === 0 && hasRoom(cost)) return begun(cost)
-      return new Promise((resolve) => waiting.push({ cost, begin: () => resolve(begun(cost)) }))
+      if (waiting.length === 0 && room.has(cost)) return room.begin(cost)
+      return new Promise((resolve) => waiting.push({ cost, begin: () => resolve(room.begin(cost)) }))
     },
   }
 }

@@ -15,6 +15,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../addresses.ts'
+import { once } from '../once.ts'
 import { makeOpenCost } from '../open-cost.ts'
 import { isService } from '../../core/viewer.ts'
 import type { Viewer } from '../viewer.ts'
@@ -215,12 +216,10 @@ export function makeOpenLimits(
           return refuse(subscriptionsTooMany(full, cost))
         }
         for (const place of taken) add(place, 0, cost)
-        let isTaken = true
-        return () => {
-          if (isTaken) for (const place of taken) add(place, 0, -cost)
-          isTaken = false
+        return once(() => {
+          for (const place of taken) add(place, 0, -cost)
           giveBack()
-        }
+        })
       },
       close,
     }

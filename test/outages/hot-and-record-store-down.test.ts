@@ -15,10 +15,8 @@ import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
 import { openLmdbLog } from '../../stores/lmdb/log.ts'
 import { openLmdbMarkEvents } from '../../stores/lmdb/mark-events.ts'
 import { openLmdbPlayLog } from '../../stores/lmdb/play-log.ts'
-import { openDatabase } from '../../stores/mysql/database.ts'
 import { openMysqlMarkRecords } from '../../stores/mysql/mark-records.ts'
 import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
-import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 import { openMysqlSeenRecords } from '../../stores/mysql/seen-records.ts'
 import { openRedisCountCache } from '../../stores/redis/count-cache.ts'
 import { openRedisHotStore } from '../../stores/redis/hot-store.ts'
@@ -27,7 +25,7 @@ import { openRedisSeenStore } from '../../stores/redis/seen-store.ts'
 import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
 import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
-import { makeServer, mariadb, type OwnServer } from '../stores/mysql/databases.ts'
+import { makeServer, mariadb, startMigrated, type OwnServer } from '../stores/mysql/databases.ts'
 import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { until } from '../support/until.ts'
@@ -65,10 +63,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
   beforeAll(async () => {
     redis = await startRedis()
     database = await makeServer()
-    await database.start()
-    const administrator = openDatabase(systemClock, { url: database.url })
-    await migrateMysql(administrator)
-    await administrator.close()
+    await startMigrated(database)
     folder = makeDataFolder()
     const environment = keep(openEnvironment(join(folder.path, 'stores'), { regions, sizeMaxGb: 1 }))
     const server = { url: database.url, regions, connectTimeoutMs: 500, statementTimeoutMs: 2_000 }

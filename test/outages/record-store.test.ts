@@ -3,10 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import type { Degraded } from '../../core/degraded.ts'
-import { openDatabase } from '../../stores/mysql/database.ts'
 import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
-import { migrateMysql } from '../../stores/mysql/schema-version.ts'
-import { makeServer, mariadb, type OwnServer } from '../stores/mysql/databases.ts'
+import { makeServer, mariadb, startMigrated, type OwnServer } from '../stores/mysql/databases.ts'
 import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
@@ -22,10 +20,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
   beforeAll(async () => {
     redis = await startRedis()
     database = await makeServer()
-    await database.start()
-    const administrator = openDatabase(systemClock, { url: database.url })
-    await migrateMysql(administrator)
-    await administrator.close()
+    await startMigrated(database)
     folder = makeDataFolder()
     const records = await openMysqlRecordStore(
       { url: database.url, regions: 16, connectTimeoutMs: 500, statementTimeoutMs: 2_000 },

@@ -7,6 +7,7 @@ import { systemClock } from '../../../core/clock.ts'
 import { makeMariadb, mariadbSocket } from '../../../scripts/servers/mariadb.ts'
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
+import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { service } from '../../support/services.ts'
 import { freePorts } from '../../support/ports.ts'
 
@@ -46,6 +47,14 @@ export type OwnServer = {
   pause(): void
   resume(): void
   remove(): Promise<void>
+}
+
+/** Starts it, with the tables in their present form. */
+export async function startMigrated(server: OwnServer): Promise<void> {
+  await server.start()
+  const administrator = openDatabase(systemClock, { url: server.url })
+  await migrateMysql(administrator)
+  await administrator.close()
 }
 
 export async function makeServer(settings: readonly string[] = []): Promise<OwnServer> {

@@ -1,0 +1,9 @@
+/** `task`, which runs at the first call only. */
+export function once(task: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    task()
+  }
+}
