@@ -12,7 +12,7 @@ import { askGraphQL, codesOf } from './audit/answer.ts'
 import { makeAudit, type AuditOptions } from './audit/audited.ts'
 import { runChecks, type Check, type Finding } from './audit/check.ts'
 import { identityOf, type IdentityFlags } from './audit/identity.ts'
-import { blank } from './environment.ts'
+import { blank, isBlank } from './environment.ts'
 import { readSecretFile, secretText } from './secret-text.ts'
 import { PATIENT_CHECKS, PROMPT_CHECKS } from './audit/suite.ts'
 
@@ -52,8 +52,7 @@ export function auditFromFlags(url: string, flags: AuditFlags, print: (line: str
 function withSecrets({ token, secret, privateKey, issuer, audience }: AuditFlags): IdentityFlags {
   const isNamed = [token, secret, privateKey].some((each) => each !== undefined)
   const fromEnvironment = process.env['TIDEMARK_JWT_SECRET']
-  if (fromEnvironment !== undefined && fromEnvironment !== '' && fromEnvironment.trim() === '')
-    throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_JWT_SECRET'))
+  if (isBlank(fromEnvironment)) throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_JWT_SECRET'))
   return {
     token: token === undefined ? undefined : secretText(token, '--token'),
     secret: secret !== undefined ? secretText(secret, '--secret') : isNamed || fromEnvironment === '' ? undefined : fromEnvironment,

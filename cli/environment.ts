@@ -56,7 +56,7 @@ export function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
   for (const [name, { key, read }] of Object.entries(VARIABLES)) {
     const text = environment[name]
     if (text === undefined || text === '') continue
-    if (text.trim() === '') {
+    if (isBlank(text)) {
       mistakes.push({ path: key, sentence: blank(name) })
       continue
     }
@@ -70,6 +70,11 @@ export function fromEnvironment(environment: NodeJS.ProcessEnv): ConfigSource {
   }
   const places = Object.fromEntries(Object.entries(VARIABLES).map(([name, { key }]) => [key, name]))
   return { name: 'the environment', values, places, mistakes }
+}
+
+/** An empty text counts as absent. */
+export function isBlank(text: string | undefined): boolean {
+  return text !== undefined && text !== '' && text.trim() === ''
 }
 
 export function blank(name: string): string {

@@ -1,19 +1,12 @@
 /** Subgraphs behind the gateway of this process: ours in it, partners' by their addresses; see gateway/supergraph/. */
 import cluster from 'node:cluster'
-import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import type { Logger } from 'pino'
 import { systemClock } from '../core/clock.ts'
 import type { Config } from '../core/config.ts'
 import type { Degraded } from '../core/degraded.ts'
-import { makeAddressOf } from '../gateway/addresses.ts'
 import { makeJudge } from '../gateway/cost.ts'
 import { makeSubgraphHeaders } from '../gateway/identity-header.ts'
-import { limitsInForce } from '../gateway/limits/limits-in-force.ts'
-import { openPreparingLimit } from '../gateway/limits/preparing-limit.ts'
-import { makeClientMemory } from '../gateway/memory/client-memory.ts'
-import { addMemoryMetrics } from '../gateway/memory/metrics.ts'
-import { makeRateLimits } from '../gateway/rate-limits.ts'
 import { checkPersisted } from '../gateway/persisted/fits-graph.ts'
 import { makeObserver } from '../gateway/observed.ts'
 import { makePersisted } from '../gateway/persisted/persisted.ts'
@@ -21,10 +14,8 @@ import { makeServer, type GatewayServer } from '../gateway/server.ts'
 import { openSupergraph } from '../gateway/supergraph/open.ts'
 import { findTracing, traceHeaders } from '../gateway/tracing.ts'
 import { remoteTransport } from '../gateway/transports/remote.ts'
-import { makeIdentify } from '../gateway/viewer.ts'
 import type { RequestLoaders } from '../loaders/request.ts'
-import { openCountingStore } from '../stores/open.ts'
-import { makeReadiness, type AskedStores } from './readiness.ts'
+import { openFront, type FrontParts } from './front.ts'
 import { environment } from './settings.ts'
 
 type ServedSubgraph = {
@@ -35,7 +26,7 @@ type ServedSubgraph = {
 }
 
 /** The opened parts of a role; see open-role.ts. */
-type Opened = { subgraphs: readonly ServedSubgraph[]; stores: AskedStores; registry: Registry; log: Logger }
+type Opened = FrontParts & { subgraphs: readonly ServedSubgraph[] }
 
 /** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */
 function lastingContext<Known extends object>(
@@ -57,15 +48,12 @@ export type Serving = GatewayServer & {
 }
 
 /** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
-export async function serve(
-  config: Config,
-  { subgraphs, stores, registry, log }: Opened,
-  metricsOfAll?: () => Promise<string>,
-): Promise<Serving> {
+export async function serve(config: Config, { subgraphs, ...parts }: Opened, metricsOfAll?: () => Promise<string>): Promise<Serving> {
   const { server } = config
   const { errorCodes: remoteErrorCodes, ...remote } = config.remote
-  const memory = makeClientMemory(server.clientMemoryBytesMax)
-  addMemoryMetrics(registry, memory)
+  const { registry, log } = parts
+  const front = openFront(config, parts)
+  const { memory } = front
   const supergraph = await openSupergraph(
     subgraphs,
     {
@@ -100,37 +88,23 @@ export async function serve(
     },
   )
   if (cluster.worker === undefined || cluster.worker.id === 1) warnOfUnknownViewers(remoteOnesOfOurs(), config, log)
-  const counting = openCountingStore(config)
-  const limits = makeRateLimits(limitsInForce(config), counting, log)
   const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
   const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
   supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
-  // Half of the time of a shutdown: whoever holds a request open must not keep the flush from running.
-  const gateway = makeServer(
-    supergraph.engine,
-    { ...server, drainMaxMs: server.drainMaxMs / 2, drainDelayMs: server.drainDelayMs ?? (server.mode === 'production' ? 2_000 : 0) },
-    {
-      identify: makeIdentify(config.auth, server.mode, systemClock, { log }),
-      limits,
-      openLimits: config.limits,
-      preparing: openPreparingLimit(config, systemClock),
-      addressOf: makeAddressOf(server.trustProxy),
-      operationCostMax: server.operationCostMax,
-      forwardHeaders: server.forwardHeaders,
-      remoteErrorCodes,
-      makeContext(viewer, lasting, { forwarded }) {
-        const degraded: Degraded = new Set()
-        const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
-        if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
-        return { viewer, forwarded, degraded, loaders: makeLoaders() }
-      },
-      ready: makeReadiness(stores, systemClock, config.businesses),
-      log,
-      registry,
-      persisted,
-      ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
+  const gateway = makeServer(supergraph.engine, front.settings, {
+    ...front.collaborators,
+    openLimits: config.limits,
+    forwardHeaders: server.forwardHeaders,
+    remoteErrorCodes,
+    makeContext(viewer, lasting, { forwarded }) {
+      const degraded: Degraded = new Set()
+      const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
+      if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
+      return { viewer, forwarded, degraded, loaders: makeLoaders() }
     },
-  )
+    persisted,
+    ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
+  })
   function remoteOnesOfOurs(): string[] {
     const names = new Set(subgraphs.map(({ name }) => name))
     return supergraph.current().placements.flatMap(({ name, url }) => (url !== undefined && names.has(name) ? [name] : []))
@@ -143,7 +117,7 @@ export async function serve(
     async close() {
       await gateway.close()
       await supergraph.close()
-      counting?.close()
+      front.close()
       await persisted.close()
     },
   }

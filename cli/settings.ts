@@ -11,7 +11,7 @@ import type { UnreadSetting } from '../core/config-mistakes.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { manifestMissing } from '../gateway/persisted/manifest-files.ts'
 import { supergraphMissing } from '../gateway/supergraph/source.ts'
-import { blank, fromEnvironment, numberOrText, strayVariables } from './environment.ts'
+import { blank, isBlank, fromEnvironment, numberOrText, strayVariables } from './environment.ts'
 import { tlsMistakesOf } from './tls-settings.ts'
 
 export type Flags = {
@@ -43,7 +43,7 @@ export function readSettings(
 ): Config {
   for (const sentence of strayVariables(environment)) warn(sentence)
   const named = environment['TIDEMARK_CONFIG'] === '' ? undefined : environment['TIDEMARK_CONFIG']
-  if (flags.config === undefined && named?.trim() === '') throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
+  if (flags.config === undefined && isBlank(named)) throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
   if (flags.config?.trim() === '') throw new TidemarkError('CONFIG_INVALID', '--config names no file: name one, or leave it out')
   return makeConfig([fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)], tlsMistakesOf, mistakesOfFiles)
 }
@@ -145,7 +145,6 @@ const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
 
 /** As variables: an empty flag counts as absent, and a flag of blanks alone is a mistake. */
 function fromFlags(flags: Flags): ConfigSource {
-  const isBlank = (text: string | undefined): boolean => text !== undefined && text !== '' && text.trim() === ''
   const given = (flag: keyof Flags): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
   return {
     name: 'flags',
