@@ -30,7 +30,8 @@ export const ATTACKER_ADDRESS = '127.0.0.2'
 export function makeAttackerPool({ url }: Pick<Target, 'url'>, connections: number): Pool {
   return new Pool(new URL(url).origin, {
     connections,
-    connect: { localAddress: ATTACKER_ADDRESS },
+    // Not as an option of `connect`: undici would replace it by null.
+    localAddress: ATTACKER_ADDRESS,
     bodyTimeout: 60_000,
     headersTimeout: 60_000,
   })

@@ -36,6 +36,8 @@ export type Bytes = Database<Buffer, Buffer>
 export type Environment = {
   readonly folder: string
   readonly regions: number
+  /** 0 to regions - 1: the one consumer of a log owns them all. */
+  readonly allRegions: readonly number[]
   /** Opens a named table; opening it again is harmless. */
   table(name: string): Bytes
   /** Runs the action atomically, with whatever it reads and writes. Resolves with its result when that is on disk. */
@@ -125,7 +127,8 @@ export function openEnvironment(folder: string, options: EnvironmentOptions): En
     void root.close()
     throw openFailure(folder, error)
   }
-  return { folder, regions: options.regions, table, write, writeToFree, read, isFull: room.isFull, close }
+  const allRegions = Array.from({ length: options.regions }, (_, region) => region)
+  return { folder, regions: options.regions, allRegions, table, write, writeToFree, read, isFull: room.isFull, close }
 }
 
 type OpenOptions = RootDatabaseOptionsWithPath & { permissionsMode: number; keyEncoding: 'binary' }

@@ -109,7 +109,7 @@ export function consume(
 
   const left = run()
   return {
-    ownedRegions: () => (mode === 'consuming' ? Array.from({ length: environment.regions }, (_, region) => region) : []),
+    ownedRegions: () => (mode === 'consuming' ? environment.allRegions : []),
     async stop() {
       mode = 'stopping'
       endPause?.()

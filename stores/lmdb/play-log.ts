@@ -74,7 +74,7 @@ export function openLmdbPlayLog(environment: Environment, clock: Clock, options:
 
     const running = run()
     const consumer = {
-      ownedRegions: () => (pause.isEnded() ? [] : Array.from({ length: environment.regions }, (_, region) => region)),
+      ownedRegions: () => (pause.isEnded() ? [] : environment.allRegions),
       wake: pause.wake,
       async stop() {
         consumers.delete(consumer)

@@ -16,6 +16,7 @@ import type { ViewerId } from '../../core/domain.ts'
 import { endsRound } from '../../core/filter-changes.ts'
 import type { Fold, FoldReport } from '../../core/fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../../core/time-ring.ts'
+import { makePortions, makeTurns } from '../../core/turns.ts'
 import type { RingShape, SeenStore } from '../../stores/seen-store.ts'
 import { shapesOf } from './layouts.ts'
 
@@ -61,6 +62,8 @@ type Outage = { inARow: number; error?: unknown }
 
 /** So many shards in a row for which a store does not answer end a round. */
 const FAILED_MAX = 3
+/** Empty shards take microseconds each, and LMDB answers without a turn of the event loop: a worker's first run looks at ten thousand. */
+const SHARDS_PER_TURN = 32
 
 export function makeFolding(
   clock: Clock,
@@ -82,6 +85,7 @@ export function makeFolding(
   let begunAt = 0
   /** As it was before the run under way: what it had folded may have become less, by regions of other workers. */
   let foldedBefore = -1
+  const turnFor = makePortions(makeTurns(), SHARDS_PER_TURN)
 
   async function round(mayGoOn: () => boolean = () => true): Promise<void> {
     const settled = clock.now() - settleMs
@@ -136,6 +140,7 @@ export function makeFolding(
     async function work(): Promise<void> {
       while (next < open.length && mayGoOn()) {
         const shard = open[next++] as number
+        await turnFor(1)
         // It may have gone to another worker meanwhile, who does it.
         if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
         try {

@@ -1,5 +1,9 @@
 /** The short form of `npm run bench -- abuse`: its most telling attacks, some seconds each, on the embedded shape. No latencies. */
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { ATTACKER_ADDRESS, makeAttackerPool } from '../../bench/abuse/attack.ts'
 import { startProduct } from '../../bench/abuse/product.ts'
 import { allAttacks, endBytesMax, underAttack } from '../../bench/abuse/under-attack.ts'
 
@@ -36,5 +40,19 @@ test.each([
     expect(sent, story).toBeGreaterThan(0)
   } finally {
     await product.remove()
+  }
+})
+
+// The healthy client's address is one that the limits of addresses do not count.
+test('an attacker has an address of its own', async () => {
+  const server = createServer((request, response) => response.end(request.socket.remoteAddress)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const pool = makeAttackerPool({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, 1)
+  try {
+    const { body } = await pool.request({ path: '/', method: 'GET' })
+    expect(await body.text()).toBe(ATTACKER_ADDRESS)
+  } finally {
+    await pool.destroy()
+    server.close()
   }
 })

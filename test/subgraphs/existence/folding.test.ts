@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
 import { HOUR_MS, regionOfShard } from '../../../core/time-ring.ts'
@@ -228,4 +229,25 @@ test('shards that go to another worker in the middle of a round are left to it, 
   looked.length = 0
   await folding.round()
   expect(looked).toEqual([1])
+})
+
+test('a round over many empty shards lets others have their turn between them', async () => {
+  const ring = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    { listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },
+    () => Promise.reject(new Error('nobody is there to be folded')),
+    () => [0],
+    { shape: { slots: 25, shards: 400 }, regions: 1, settleMs: 0, keysMax: 10, foldsAtOnce: 2 },
+    (error) => expect.unreachable(String(error)),
+  )
+  let turns = 0
+  const looking = { isOver: false }
+  const watched = (async () => {
+    for (; !looking.isOver; turns++) await setImmediate()
+  })()
+  await ring.round()
+  looking.isOver = true
+  await watched
+  expect(ring.figures().shards).toBeGreaterThan(9_000)
+  expect(turns).toBeGreaterThan(200)
 })
