@@ -14,7 +14,7 @@
  * a header that no browser adds by itself; there are no cookies. Asking GET requests for a header on top would break
  * links, CDNs and the protocol's audits for nothing.
  */
-import type { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { GraphQLError } from 'graphql'
 import { createHandler, type Response } from 'graphql-http'
 import { cacheHeaders } from './cache/headers.ts'
@@ -105,9 +105,37 @@ export function makeHttp(front: Front, options: HttpOptions = {}): (request: Htt
 /** The answer to a client that has left. */
 const LEFT: Answer = { status: 408, contentType: JSON_TYPE, body: '' }
 
+/** Such a request goes through `refuseUnread` before its body is read. A body that is too large is refused unread anyway. */
+export function isLargeOrUnknown(headers: IncomingHttpHeaders, bodyBytesMax: number): boolean {
+  const bytes = declaredBytes(headers) ?? bodyBytesMax
+  return bytes > LARGE_BODY && bytes <= bodyBytesMax
+}
+
 /**
- * Finds the caller before the body is parsed: parsing a megabyte takes milliseconds, and a refused caller could repeat the request. A large
- * body waits for its turn of the event loop, so that other requests are answered in between. Callers take turns.
+ * Charges a large body of declared length before it is read. Returns the answer to a caller that must wait: reading and checking a megabyte
+ * takes milliseconds, and a refused caller could repeat the request.
+ */
+export async function refuseUnread(front: Front, { headers, socket }: IncomingMessage): Promise<Answer | undefined> {
+  const { contentType = JSON_TYPE } = negotiate(headers.accept)
+  try {
+    const caller = await front.callerOf(headers, socket.remoteAddress)
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    const bytes = declaredBytes(headers)
+    const refused = front.waiting(caller) ?? (bytes === undefined ? undefined : await front.chargeBody(caller, bytes))
+    return refused && requestErrors(refused.errors, contentType)
+  } catch (error) {
+    return refusal(error, contentType)
+  }
+}
+
+/** Undefined for a body in chunks. */
+function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+}
+
+/**
+ * Finds the caller before the body is parsed. A large body waits for its turn of the event loop, so that other requests are answered in
+ * between. Callers take turns. A body in chunks is charged here, when its length is known.
  */
 export async function letIn(
   front: Front,
@@ -118,13 +146,14 @@ export async function letIn(
   try {
     const caller = await front.callerOf(headers, address)
     if ('errors' in caller) return requestErrors(caller.errors, contentType)
-    let refused = front.waiting(caller)
-    if (refused === undefined && body.length > LARGE_BODY) {
-      await front.bodyTurns(callerKey(caller), response)
-      // The response to a pipelined request has no socket yet and reports no close.
-      if (response.destroyed || response.req.socket.destroyed) return LEFT
-      refused = await front.chargeBody(caller, body.length)
+    if (body.length <= LARGE_BODY) {
+      const refused = front.waiting(caller)
+      return refused === undefined ? caller : requestErrors(refused.errors, contentType)
     }
+    await front.bodyTurns(callerKey(caller), response)
+    // The response to a pipelined request has no socket yet and reports no close.
+    if (response.destroyed || response.req.socket.destroyed) return LEFT
+    const refused = declaredBytes(headers) === undefined ? await front.chargeBody(caller, body.length) : undefined
     return refused === undefined ? caller : requestErrors(refused.errors, contentType)
   } catch (error) {
     return refusal(error, contentType)

@@ -27,7 +27,7 @@ import { makeGraphiql } from './graphiql.ts'
 import { addHealthRoutes, HEALTH_PATHS } from './health.ts'
 import { JSON_TYPE, negotiate } from './accept.ts'
 import { listenErrorOf } from './listen-error.ts'
-import { makeHttp, refusal, type Answer, type HttpOptions } from './http.ts'
+import { isLargeOrUnknown, makeHttp, refusal, refuseUnread, type Answer, type HttpOptions } from './http.ts'
 import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
 import { badRequest, makeApp } from './request-errors.ts'
 import { makeSse } from './sse.ts'
@@ -101,7 +101,11 @@ export function makeServer(
         if (host === undefined && request.httpVersion === '1.1') return writeAnswer(response, NO_HOST)
         if (isKnownHost?.(host) === false) return writeAnswer(response, unknownHost(host))
         if (cors?.(request, response) === true) return
-        if (!fastLane(request, response)) route(request, response)
+        const read = (): void => {
+          if (!fastLane(request, response)) route(request, response)
+        }
+        if (isLargeOrUnknown(request.headers, bodyBytesMax)) void refuseOr(request, response, read)
+        else read()
       }),
   }
   const paths = { ...Object.fromEntries(apiPaths.map((path) => [path, ['GET', 'POST']])), ...HEALTH_PATHS }
@@ -128,6 +132,14 @@ export function makeServer(
       inFlight.delete(response)
       if (inFlight.size === 0) whenIdle()
     })
+  }
+
+  async function refuseOr(request: IncomingMessage, response: ServerResponse, read: () => void): Promise<void> {
+    const refused = await refuseUnread(front, request)
+    if (refused === undefined) return read()
+    writeAnswer(response, refused)
+    // Closing would lose the answer for a client that is still sending.
+    request.resume()
   }
 
   /** Answers one request to the API, in whichever way it asks for. Never rejects. */

@@ -26,7 +26,7 @@ import { WebSocketServer, type RawData, type WebSocket } from 'ws'
 import { systemClock } from '../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
 import { JSON_TYPE } from './accept.ts'
-import { nestsTooDeep } from './body.ts'
+import { shapeMistake } from './body.ts'
 import type { Engine, PreparedOperation } from './engine.ts'
 import { graphqlErrorOf } from './error-format.ts'
 import type { Front, OperationRequest } from './front.ts'
@@ -365,7 +365,7 @@ function runOf(args: ExecutionArgs): Run {
 /** What would take long to parse becomes nothing, which is no message of the protocol and closes the socket. */
 function textOf(data: RawData): string {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.isBuffer(data) ? data : Buffer.from(data)
-  return nestsTooDeep(bytes) ? '' : bytes.toString()
+  return shapeMistake(bytes) === undefined ? bytes.toString() : ''
 }
 
 function keepAlive(socket: WebSocket, pingEveryMs: number): () => void {

@@ -1,6 +1,7 @@
 /** Large bodies arrive together. Each is parsed in a turn of its own, by callers, and only for clients that are still there and still allowed. */
+import { once } from 'node:events'
 import { IncomingMessage, ServerResponse } from 'node:http'
-import { Socket } from 'node:net'
+import { Socket, connect } from 'node:net'
 import { Registry } from '@prometheus-io/client'
 import { pino } from 'pino'
 import { describe, expect, it, vi } from 'vitest'
@@ -39,7 +40,8 @@ function makeDoors(more: Partial<Collaborators> = {}) {
     { accept = 'application/json', address = '198.51.100.1', response = makeResponse(), end = '}' } = {},
   ) {
     const body = `{"query":"{ numbers }","extensions":{"fill":"${'x'.repeat(bytes)}"}${end}`
-    const request = { method: 'POST', url: '/graphql', headers: { 'content-type': 'application/json', accept }, body, address }
+    const headers = { 'content-type': 'application/json', 'transfer-encoding': 'chunked', accept }
+    const request = { method: 'POST', url: '/graphql', headers, body, address }
     const given = accept === STREAM ? await sse.open(request, response) : await http(request, response)
     events.push(name)
     return typeof given === 'function' ? 200 : given.status
@@ -122,14 +124,14 @@ describe('large bodies that arrive together', () => {
     expect(contexts).toHaveBeenCalledTimes(1)
   })
 
-  it('are not parsed if the caller has used up its points meanwhile', async () => {
+  it('in chunks are not parsed if the caller has used up its points meanwhile', async () => {
     const limits = makeRateLimits({ anonymous: { points: 1, perSeconds: 600 } }, undefined, { warn() {} })
     const { ask } = makeDoors({ limits })
     const statuses = await Promise.all([ask('large', LARGE), ask('broken', LARGE, { end: '' })])
     expect(statuses).toEqual([429, 429])
   })
 
-  it('cost their caller a point per kilobyte', async () => {
+  it('in chunks cost their caller a point per kilobyte', async () => {
     const limits = makeRateLimits({ anonymous: { points: 250, perSeconds: 600 } }, undefined, { warn() {} })
     const { ask } = makeDoors({ limits })
     // Preparing costs by the time that it takes: another caller pays for that.
@@ -156,6 +158,41 @@ describe('large bodies that arrive together', () => {
     expect(isCut(parsed)).toBe(false)
     expect(waiting.map(isCut)).toEqual([true, true, false])
     expect(statuses).toEqual([408, 408, 200])
+  })
+})
+
+describe('large bodies of declared length', () => {
+  it('cost their caller a point per kilobyte, and are refused before they arrive', async () => {
+    const limits = makeRateLimits({ anonymous: { points: 250, perSeconds: 600 }, sharedAddresses: [] }, undefined, { warn() {} })
+    const server = await startServer({ more: { limits }, bodyBytesMax: 1_000_000 })
+    const body = `{"query":"{ hello }","extensions":{"fill":"${'x'.repeat(LARGE)}"}}`
+    const statuses: number[] = []
+    for (let count = 0; count < 3; count++) statuses.push((await post(server.url, body)).status)
+    expect(statuses).toEqual([200, 200, 429])
+    const { host } = new URL(server.url)
+    const socket = connect(Number(host.split(':')[1]), '127.0.0.1')
+    socket.write(`POST /graphql HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 429 [^]*RATE_LIMITED/)
+    // The connection is good for another request once the body is through.
+    socket.write(`${body}GET /health/live HTTP/1.1\r\nhost: ${host}\r\n\r\n`)
+    const [next] = (await once(socket, 'data')) as [Buffer]
+    expect(next.toString()).toMatch(/^HTTP\/1.1 200 /)
+    socket.destroy()
+    await server.close()
+  })
+
+  it.each([
+    ['100,001 values', '0,'.repeat(100_000)],
+    ['50,001 objects', '{},'.repeat(50_001)],
+  ])('%s are refused, and as many in a string are not', async (_, values) => {
+    const server = await startServer({ bodyBytesMax: 1_000_000 })
+    const bodyOf = (fill: string) => `{"query":"{ hello }","extensions":{"fill":${fill}}}`
+    const refused = await post(server.url, bodyOf(`[${values}0]`))
+    expect(refused.status).toBe(400)
+    expect(JSON.stringify(refused.json)).toContain('the body has more than 100000 values: send it in several calls')
+    expect((await post(server.url, bodyOf(`"${values}"`))).status).toBe(200)
+    await server.close()
   })
 })
 

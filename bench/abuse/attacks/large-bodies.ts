@@ -1,23 +1,28 @@
 /**
- * Bodies of 1 MB, cheap to send and slow to parse: 340,000 empty objects beside a query that costs nothing. Every other client leaves
- * before it is answered.
+ * Bodies of 1 MB, cheap to send and slow to parse: empty objects beside a query that costs nothing, more than a body may have, and as many
+ * as it may have. Every other client leaves before it is answered.
  */
 import { postUntil, type Attack } from '../attack.ts'
 
-const BODY = `{"query":"{ __typename }","extensions":{"fill":[${'{},'.repeat(340_000)}{}]}}`
+const bodyOf = (values: string) => `{"query":"{ __typename }","extensions":{"fill":[${values}{}]}}`
+const REFUSED = bodyOf('{},'.repeat(340_000))
+const ALLOWED = bodyOf(`{"key":"${'v'.repeat(9)}"},`.repeat(49_900))
 /** Milliseconds: long enough to send the body to a busy process. */
 const LEAVES_AFTER_MS = 50
 
+const attackWith = (title: string, body: string): Attack => ({
+  title,
+  role: 'start',
+  run: (target, signal) =>
+    postUntil(
+      target,
+      signal,
+      { lanes: 64, perSecond: 300, leavesAfterMs: (index) => (index % 2 === 0 ? LEAVES_AFTER_MS : undefined) },
+      () => body,
+    ),
+})
+
 export const attacks: readonly Attack[] = [
-  {
-    title: 'large bodies, half of them aborted',
-    role: 'start',
-    run: (target, signal) =>
-      postUntil(
-        target,
-        signal,
-        { lanes: 64, perSecond: 300, leavesAfterMs: (index) => (index % 2 === 0 ? LEAVES_AFTER_MS : undefined) },
-        () => BODY,
-      ),
-  },
+  attackWith('large bodies, half of them aborted', REFUSED),
+  attackWith('large bodies of as many values as allowed, half of them aborted', ALLOWED),
 ]
