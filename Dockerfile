@@ -9,10 +9,13 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev && npm cache clean --force
 COPY core ./core
+COPY config ./config
+COPY writeback ./writeback
 COPY stores ./stores
 COPY loaders ./loaders
 COPY subgraphs ./subgraphs
 COPY gateway ./gateway
+COPY conformance ./conformance
 COPY schema ./schema
 COPY cli ./cli
 

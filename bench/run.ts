@@ -1,20 +1,25 @@
 /**
- * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs bench/NAME.ts and shows its figures. Exit status 1 if a
+ * `npm run bench -- NAME [--quick] [--json] [--file PATH]`: runs NAME.bench.ts and shows its figures. Exit status 1 if a
  * target is missed. `--quick` ends within 45 s; `--json` prints one object {name, date, versions, results}; `--file` names
  * recorded interactions, for the benchmarks that replay some; `--only PART` picks attacks of `abuse`, `--minutes N` shortens them; `--hive-router PATH` and
  * `--bloom-module PATH` are the binaries to compare with.
  *
- * Its memory is bounded as that of every process of ours is (cli/heap.ts; the young generation by the script in package.json).
+ * Its memory is bounded as that of every process of ours is (cli/process/heap.ts; the young generation by the script in package.json).
  */
 import { readdirSync } from 'node:fs'
+import { basename } from 'node:path'
 import { parseArgs } from 'node:util'
-import { makeAllYoung } from '../cli/heap.ts'
+import { makeAllYoung } from '../cli/process/heap.ts'
 import { makeComplain, parsedOr, type Complain } from '../scripts/arguments.ts'
-import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './report.ts'
+import { resultOf, tableOf, versions, type BenchOptions, type Measure } from './support/report.ts'
 
-const BENCHES = readdirSync(import.meta.dirname)
-  .filter((file) => file.endsWith('.bench.ts'))
-  .map((file) => file.replace('.bench.ts', ''))
+/** The path of each benchmark by its name. */
+const PATHS = new Map(
+  readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.bench.ts') && !path.includes('node_modules'))
+    .map((path) => [basename(path, '.bench.ts'), path]),
+)
+const BENCHES = [...PATHS.keys()].sort()
 
 const USAGE = `usage: npm run bench -- NAME [--quick] [--json] [--file PATH], where NAME is one of ${BENCHES.join(', ')}`
 
@@ -39,7 +44,7 @@ const [name = '', ...more] = positionals
 
 if (values.help) {
   console.log(USAGE)
-} else if (!BENCHES.includes(name)) {
+} else if (!PATHS.has(name)) {
   complain(name === '' ? 'name a benchmark' : `there is no benchmark "${name}"`)
 } else if (more.length > 0) {
   complain(`"${more.join(' ')}" is too much: one benchmark at a time`)
@@ -47,7 +52,7 @@ if (values.help) {
   complain(`--minutes ${values.minutes} is no number of minutes: give one above 0`)
 } else {
   makeAllYoung()
-  const { bench } = (await import(`./${name}.bench.ts`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
+  const { bench } = (await import(`./${PATHS.get(name)}`)) as { bench: (options: BenchOptions) => Promise<Measure[]> }
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
   const { quick = false, file, only, against, 'hive-router': hiveRouter, 'bloom-module': bloomModule } = values
   const minutes = values.minutes === undefined ? undefined : Number(values.minutes)

@@ -6,15 +6,15 @@
  * aggregates (`history.flushAgeMaxMs`), or six windows of thumbup (`thumbup.windowMs`), and some seconds.
  */
 import { TidemarkError, type ErrorCode } from '../core/errors.ts'
-import type { ConflictRule } from '../core/merge.ts'
-import { apiUrl } from './api-client.ts'
-import { askGraphQL, codesOf } from './audit/answer.ts'
-import { makeAudit, type AuditOptions } from './audit/audited.ts'
-import { runChecks, type Check, type Finding } from './audit/check.ts'
-import { identityOf, type IdentityFlags } from './audit/identity.ts'
-import { blank, isBlank } from './environment.ts'
-import { readSecretFile, secretText } from './secret-text.ts'
-import { PATIENT_CHECKS, PROMPT_CHECKS } from './audit/suite.ts'
+import type { ConflictRule } from '../subgraphs/history/model/merge.ts'
+import { apiUrl } from '../conformance/api-client.ts'
+import { askGraphQL, codesOf } from '../conformance/answer.ts'
+import { makeAudit, type AuditOptions } from '../conformance/audited.ts'
+import { runChecks, type Check, type Finding } from '../conformance/check.ts'
+import { identityOf, type IdentityFlags } from '../conformance/identity.ts'
+import { blank, isBlank } from './process/environment.ts'
+import { readSecretFile, secretText } from './process/secret-text.ts'
+import { PATIENT_CHECKS, PROMPT_CHECKS } from '../conformance/suite.ts'
 
 export type AuditRun = AuditOptions & {
   /** Beginnings of ids; absent: all checks. */

@@ -3,12 +3,12 @@
  * removes everything in chunks; this says when it is done.
  */
 import { systemClock } from '../core/clock.ts'
-import { COUNTED_MAX } from '../stores/mark-store.ts'
-import { openStores } from '../stores/open.ts'
+import { COUNTED_MAX } from '../subgraphs/thumbup/stores/hot-store.ts'
+import { openStores } from './stores/history.ts'
 import { businessOf } from './business-of.ts'
-import { requireDataFolder } from './data-folder.ts'
-import { makeLog } from './log.ts'
-import { readSettings, type Flags } from './settings.ts'
+import { requireDataFolder } from './process/data-folder.ts'
+import { makeLog } from './process/log.ts'
+import { readSettings, type Flags } from './process/settings.ts'
 
 /** Resolves to false if anything is left of a business that is deleted. */
 export async function businessLeft(name: string, flags: Flags, print: (line: string) => void): Promise<boolean> {

@@ -1,5 +1,5 @@
 /** A business that a command names, whether it is served, switched off or deleted. */
-import type { BusinessConfig, Config } from '../core/config.ts'
+import type { BusinessConfig, Config } from '../config/config.ts'
 import { TidemarkError } from '../core/errors.ts'
 
 /** Throws BUSINESS_UNKNOWN. */

@@ -1,13 +1,13 @@
 /** `tidemark check`: may this graph be served? For people, or with --json for programs. */
 import type { GraphQLSchema } from 'graphql'
-import type { Config } from '../core/config.ts'
-import { makeJudge } from '../gateway/cost.ts'
+import type { Config } from '../config/config.ts'
+import { makeJudge } from '../gateway/limits/cost.ts'
 import { checkSupergraph, lacksOf, type CheckReport } from '../gateway/supergraph/check.ts'
 import { readKnownOperations } from '../gateway/supergraph/known-operations.ts'
 import { lintSubgraphs, type Warning } from '../gateway/supergraph/lint.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
 import { loadApi, loadGraph, readGraphSettings } from './graph-files.ts'
-import type { Flags } from './settings.ts'
+import type { Flags } from './process/settings.ts'
 
 export type CheckFlags = Flags & { against?: string; operations?: string; lint?: boolean; json?: boolean }
 

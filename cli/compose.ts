@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { TidemarkError } from '../core/errors.ts'
 import { loadGraph, readGraphSettings } from './graph-files.ts'
-import type { Flags } from './settings.ts'
+import type { Flags } from './process/settings.ts'
 
 /** `print` gets the SDL unless `out` names a file; `tell` gets a sentence about it. */
 export async function compose(flags: Flags & { out?: string }, print: (text: string) => void, tell: (line: string) => void): Promise<void> {

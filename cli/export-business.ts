@@ -9,15 +9,15 @@
  */
 import type { Writable } from 'node:stream'
 import { systemClock } from '../core/clock.ts'
-import type { BusinessConfig } from '../core/config.ts'
+import type { BusinessConfig } from '../config/config.ts'
 import type { BusinessNumber, MarkKey } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
-import type { MarkRecords } from '../stores/mark-records.ts'
-import { openMarkRecords } from '../stores/open-marks.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
+import { openMarkRecords } from './stores/thumbup.ts'
 import { businessOf } from './business-of.ts'
-import { requireDataFolder } from './data-folder.ts'
-import { readSettings, type Flags } from './settings.ts'
-import { bytesIn, writeWholeFile } from './whole-file.ts'
+import { requireDataFolder } from './process/data-folder.ts'
+import { readSettings, type Flags } from './process/settings.ts'
+import { bytesIn, writeWholeFile } from './migrate/whole-file.ts'
 
 const PAGE = 1_000
 

@@ -1,15 +1,15 @@
 /** Loads the graph for `tidemark compose`, `check` and `persist`: the graph that the settings name, without starting anything. */
 import { readFileSync } from 'node:fs'
 import { buildSchema, type GraphQLSchema } from 'graphql'
-import type { Config } from '../core/config.ts'
+import type { Config } from '../config/config.ts'
 import { TidemarkError } from '../core/errors.ts'
-import type { SubgraphSdl } from '../gateway/compose.ts'
-import { makePlanner } from '../gateway/planner.ts'
+import type { SubgraphSdl } from '../gateway/supergraph/compose.ts'
+import { makePlanner } from '../gateway/operation/planner.ts'
 import { gather } from '../gateway/supergraph/gather.ts'
 import { loadSupergraph, type LoadedSupergraph } from '../gateway/supergraph/load.ts'
 import { isComposed } from '../gateway/supergraph/source.ts'
 import { ourSubgraphs } from '../subgraphs/catalog.ts'
-import { environment, readSettings, type Flags } from './settings.ts'
+import { environment, readSettings, type Flags } from './process/settings.ts'
 
 /** `--config` may name either file: rover has the supergraph.yaml there. */
 export function readGraphSettings(flags: Flags): Config {

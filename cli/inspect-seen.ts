@@ -1,14 +1,14 @@
 /** What the stores hold of what a viewer has seen, as `tidemark inspect viewer` prints it, and writes filters into files: past every cache. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Businesses } from '../core/businesses.ts'
+import type { Businesses } from '../config/businesses.ts'
 import type { ViewerId } from '../core/domain.ts'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
-import type { SeenStores } from '../core/guarded-seen-stores.ts'
-import { LISTED, MARK_MONTH, decodeMark, isMark, listedBusiness, lostPlaysOf } from '../core/migration-mark.ts'
-import { measureFilter } from '../core/seen-filter.ts'
-import { monthText } from '../core/time-ring.ts'
-import type { QuarantinedFilter, StoredFilter } from '../stores/seen-records.ts'
+import type { SeenStores } from '../subgraphs/feed-existence/stores/guarded.ts'
+import { LISTED, MARK_MONTH, decodeMark, isMark, listedBusiness, lostPlaysOf } from '../subgraphs/feed-existence/migration/progress.ts'
+import { measureFilter } from '../subgraphs/feed-existence/filter/filter.ts'
+import { monthText } from '../subgraphs/feed-existence/model/time-ring.ts'
+import type { QuarantinedFilter, StoredFilter } from '../subgraphs/feed-existence/stores/record-store.ts'
 
 const ASIDE_MAX = 100
 

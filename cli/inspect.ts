@@ -1,15 +1,15 @@
 /** `tidemark inspect`: what the stores hold, read beside a running service. */
 import { systemClock } from '../core/clock.ts'
-import { makeBusinesses } from '../core/businesses.ts'
+import { makeBusinesses } from '../config/businesses.ts'
 import { TidemarkError } from '../core/errors.ts'
 import { checkId } from '../core/keys.ts'
 import { regionOf } from '../core/regions.ts'
-import { openStores, type OpenStores } from '../stores/open.ts'
-import { readTimeline } from '../subgraphs/history/timeline.ts'
-import { requireDataFolder } from './data-folder.ts'
+import { openStores, type OpenStores } from './stores/history.ts'
+import { readTimeline } from '../subgraphs/history/read/timeline.ts'
+import { requireDataFolder } from './process/data-folder.ts'
 import { inspectSeen, sentenceOfAside, writeFilters } from './inspect-seen.ts'
-import { makeLog } from './log.ts'
-import { readSettings, type Flags } from './settings.ts'
+import { makeLog } from './process/log.ts'
+import { readSettings, type Flags } from './process/settings.ts'
 
 const LINES_MAX = 50
 const ASIDE_MAX = 20

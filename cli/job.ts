@@ -1,7 +1,7 @@
 /** `tidemark job NAME`: one subgraph's persisting job. */
-import type { Flags } from './settings.ts'
+import type { Flags } from './process/settings.ts'
 import { start } from './start.ts'
-import { checkName } from './subgraphs.ts'
+import { checkName } from './process/subgraphs.ts'
 
 export async function job(name: string, flags: Flags): Promise<void> {
   await start('job', flags, checkName(name, 'job'))

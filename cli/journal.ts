@@ -4,10 +4,10 @@
  * has the journal applies it at its next look, seconds later.
  */
 import { TidemarkError } from '../core/errors.ts'
-import { viewerOf } from '../stores/journal-entry.ts'
-import type { JournalView, Parked } from '../stores/journal.ts'
-import { viewJournals } from '../stores/open.ts'
-import { readSettings, type Flags } from './settings.ts'
+import { viewerOf } from '../writeback/journal-entry.ts'
+import type { JournalView, Parked } from '../writeback/journal.ts'
+import { viewJournals } from './stores/history.ts'
+import { readSettings, type Flags } from './process/settings.ts'
 
 /** `names`: entries as the list shows them, such as journal-0/17; or all. */
 export async function journal(what: string, names: readonly string[], flags: Flags, print: (line: string) => void): Promise<void> {

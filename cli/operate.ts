@@ -1,9 +1,9 @@
 /** `tidemark migrate` and `tidemark doctor`. */
 import { systemClock } from '../core/clock.ts'
-import { examineStores } from '../stores/examine.ts'
-import { migrateStores, printSchema } from '../stores/operate.ts'
-import { makeLog } from './log.ts'
-import { readSettings, type Flags } from './settings.ts'
+import { examineStores } from './stores/examine.ts'
+import { migrateStores, printSchema } from './stores/operate.ts'
+import { makeLog } from './process/log.ts'
+import { readSettings, type Flags } from './process/settings.ts'
 
 /** Resolves to false if the stores of a business could not be prepared; what, is told to `complain`. */
 export async function migrate(

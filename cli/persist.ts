@@ -8,9 +8,9 @@ import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../core/errors.ts'
 import { buildManifest, manifestText, type SourceFile } from '../gateway/persisted/build-manifest.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
-import { apiUrl } from './api-client.ts'
+import { apiUrl } from '../conformance/api-client.ts'
 import { loadApi } from './graph-files.ts'
-import { readSettings } from './settings.ts'
+import { readSettings } from './process/settings.ts'
 
 export type PersistFlags = {
   out?: string

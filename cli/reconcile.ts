@@ -3,14 +3,14 @@
  * deployment need run. What differs is printed, and there is a bug: `count = number of rows in that state` always holds.
  */
 import { systemClock } from '../core/clock.ts'
-import type { BusinessConfig } from '../core/config.ts'
-import { saysDown } from '../core/degraded.ts'
+import type { BusinessConfig } from '../config/config.ts'
+import { saysDown } from '../core/outage/degraded.ts'
 import { isTidemarkError } from '../core/errors.ts'
-import { openMarkRecords, type OpenMarkRecords } from '../stores/open-marks.ts'
-import { reconcileWhole } from '../subgraphs/thumbup/whole-reconciliation.ts'
+import { openMarkRecords, type OpenMarkRecords } from './stores/thumbup.ts'
+import { reconcileWhole } from '../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import { businessOf } from './business-of.ts'
-import { requireDataFolder } from './data-folder.ts'
-import { readSettings, type Flags } from './settings.ts'
+import { requireDataFolder } from './process/data-folder.ts'
+import { readSettings, type Flags } from './process/settings.ts'
 
 /** Drifting subjects and owners that are printed, of each business; all are counted. */
 const PRINTED_MAX = 100

@@ -1,8 +1,8 @@
 /** `tidemark subgraph NAME` runs one subgraph alone; on the embedded stores it also runs the subgraph's job. */
-import { isEmbedded, openRole } from './open-role.ts'
-import { readSettings, type Flags } from './settings.ts'
-import { serveAlone } from './standalone.ts'
-import { checkName, requireServed } from './subgraphs.ts'
+import { isEmbedded, openRole } from './process/open-role.ts'
+import { readSettings, type Flags } from './process/settings.ts'
+import { serveAlone } from './process/standalone.ts'
+import { checkName, requireServed } from './process/subgraphs.ts'
 
 export async function subgraph(name: string, flags: Flags): Promise<void> {
   const known = checkName(name, 'subgraph')

@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /** The `tidemark` command: one subcommand a file; a mistake ends with its sentence and status 1, or one of the command's own. */
-import './node-version.ts'
+import './process/node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
-import { LEGACY_SCORES } from '../core/config-legacy.ts'
-import { CONFLICT_RULES } from '../core/merge.ts'
+import { LEGACY_SCORES } from '../config/legacy.ts'
+import { CONFLICT_RULES } from '../subgraphs/history/model/merge.ts'
 import { subgraphNamesText } from '../subgraphs/names.ts'
-import { makeAllYoung } from './heap.ts'
+import { makeAllYoung } from './process/heap.ts'
 
 makeAllYoung()
 // Whoever reads us has enough: `tidemark export-business video | head`.
@@ -157,12 +157,12 @@ program
     'a token with the scope progress:write-any, or marks:write-any and subjects:register; without it the headers of development are used',
   )
   .option('--no-wait', 'do not wait until everything is in the record store')
-  .option('--marks', 'as likes and dislikes instead of progress: cli/marks-of-rows.ts says which', false)
+  .option('--marks', 'as likes and dislikes instead of progress: cli/replay/marks-of-rows.ts says which', false)
   .option('--verify', 'then compare what the API answers with a recount of the file (in development)', false)
   .option('--verify-only', 'send nothing and compare', false)
   .option('--job <address>', 'the job, if another process runs it than the one at --url')
   .action(async (file: string, { marks, ...flags }) => {
-    const run = marks ? (await import('./replay-marks.ts')).replayMarks : (await import('./replay.ts')).replay
+    const run = marks ? (await import('./replay/replay-marks.ts')).replayMarks : (await import('./replay/replay.ts')).replay
     if (!(await run(file, { token: undefined, job: undefined, ...flags }, console.log))) process.exitCode = 1
   })
 
@@ -176,7 +176,7 @@ program
   .option('--seed <number>', 'seed', wholeFrom(0, 2 ** 32 - 1), 1)
   .option('--from <milliseconds>', 'time of the first session, since the epoch', wholeFrom(0, 2 ** 42), 1_700_000_000_000)
   .option('--businesses <names>', 'separated by commas', (text) => text.split(','), ['video', 'article', 'comic'])
-  .action(async (flags) => (await import('./sample-print.ts')).printSample(flags))
+  .action(async (flags) => (await import('./replay/sample-print.ts')).printSample(flags))
 
 program
   .command('inspect')
@@ -229,7 +229,7 @@ program
   .option('--data <folder>', 'folder of the embedded stores (TIDEMARK_DATA, default ./data)')
   .option('--config <file>', 'configuration (TIDEMARK_CONFIG, default tidemark.yaml if it exists)')
   .action(async (flags) => {
-    if (!(await (await import('./migrate-played.ts')).migratePlayed(flags, console.log))) process.exitCode = 1
+    if (!(await (await import('./migrate/migrate-played.ts')).migratePlayed(flags, console.log))) process.exitCode = 1
   })
 
 program

@@ -26,7 +26,7 @@ export type FlushedKey = ProgressKey & { stagedOn?: number }
  *
  * - `viewedAt` is the newest visit of any kind and orders the timeline.
  * - position, duration, device and finished are the resume point. They belong to the report with the highest `rank`
- *   (see `core/merge.ts`): a glance of a second moves the subject up the timeline without wiping the resume point.
+ *   (see `subgraphs/history/model/merge.ts`): a glance of a second moves the subject up the timeline without wiping the resume point.
  *
  * `since` is the newest deletion or clearing this record has survived: anything viewed at or before it is void.
  * A tombstone is a record with `deleted: true`, `viewedAt === since`, and `rank: 0`.
@@ -99,7 +99,7 @@ export type Mark = 'NONE' | 'LIKE' | 'DISLIKE'
 export type MarkKey = ProgressKey
 
 /**
- * What is stored for a key: one last-write-wins register, ordered by `markedAt`, exact ties by `version` (`core/merge-mark.ts`).
+ * What is stored for a key: one last-write-wins register, ordered by `markedAt`, exact ties by `version` (`subgraphs/thumbup/model/merge.ts`).
  * NONE is a tombstone: it keeps an older mark that arrives late from coming back.
  */
 export type MarkRecord = {

@@ -6,11 +6,11 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { Subject, SubjectCounts } from '../core/domain.ts'
-import { makeHotKeys, type HotKey } from '../core/hot-keys.ts'
+import { makeHotKeys, type HotKey } from './lookup/hot-keys.ts'
 import type { Random } from '../core/random.ts'
-import type { CountCache, CountedSubject } from '../stores/count-cache.ts'
-import type { MarkRecords } from '../stores/mark-records.ts'
-import { makeLadder, type Ladder, type LadderFigures } from './ladder.ts'
+import type { CountCache, CountedSubject } from '../subgraphs/thumbup/stores/count-cache.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
+import { makeLadder, type Ladder, type LadderFigures } from './lookup/ladder.ts'
 
 export type CountReadsOptions = {
   /** Milliseconds for which a hot subject is served by this process alone; 0: never. */

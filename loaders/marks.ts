@@ -7,12 +7,12 @@
  * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
  * what only it knows is null. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
  */
-import { saysDown, type Degraded } from '../core/degraded.ts'
+import { saysDown, type Degraded } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
-import { distinctOwners, textOf, type Fills } from '../core/mark-fills.ts'
-import { concernsSomeOnly } from '../core/part-outage.ts'
-import type { MarkRecords } from '../stores/mark-records.ts'
-import type { HotMark, MarkStore } from '../stores/mark-store.ts'
+import { distinctOwners, textOf, type Fills } from '../subgraphs/thumbup/write/fills.ts'
+import { concernsSomeOnly } from '../core/outage/part-outage.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
+import type { HotMark, MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 /** As the viewer sees it, and as everybody's counts have it. */
 export type ShownMark = Pick<HotMark, 'mark' | 'counted' | 'pending' | 'undone'>

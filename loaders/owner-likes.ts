@@ -4,10 +4,10 @@
  */
 import type { Clock } from '../core/clock.ts'
 import type { OwnerSum } from '../core/domain.ts'
-import type { CountCache } from '../stores/count-cache.ts'
-import type { MarkRecords } from '../stores/mark-records.ts'
+import type { CountCache } from '../subgraphs/thumbup/stores/count-cache.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { CountReadsOptions } from './counts.ts'
-import { makeLadder, type Ladder } from './ladder.ts'
+import { makeLadder, type Ladder } from './lookup/ladder.ts'
 
 export type OwnerKey = { business: number; owner: string }
 type Sum = Pick<OwnerSum, 'likes' | 'version'>

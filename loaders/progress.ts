@@ -4,18 +4,18 @@
  * what he played, or what is staged for them, say "probably"; all of those together are one bounded batch. So a storm of misses
  * costs the record store nothing but the filters' error rate. Without filters (`existence.guardsResume`) each such miss asks.
  *
- * The order matters: the hot store is read before the filters. What is trimmed was staged before (`core/persist.ts`), so
+ * The order matters: the hot store is read before the filters. What is trimmed was staged before (`subgraphs/history/persist/persist.ts`), so
  * what the hot store has no more, staging or a filter has already.
  *
  * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
  * what only it knows is missing. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
  */
-import { saysDown, type Degraded } from '../core/degraded.ts'
+import { saysDown, type Degraded } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
 import { isTidemarkError } from '../core/errors.ts'
-import { concernsSomeOnly } from '../core/part-outage.ts'
-import type { HotStore } from '../stores/hot-store.ts'
-import type { RecordStore } from '../stores/record-store.ts'
+import { concernsSomeOnly } from '../core/outage/part-outage.ts'
+import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
+import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 
 type Found = (ProgressRecord | undefined)[]
 

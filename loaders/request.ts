@@ -1,6 +1,6 @@
 /** The loaders of one request: those of every subgraph that runs in this process. */
-import type { ExistenceLoaders } from './existence.ts'
-import type { Loaders } from './index.ts'
+import type { ExistenceLoaders } from './feed-existence.ts'
+import type { Loaders } from './history.ts'
 import type { ThumbupLoaders } from './thumbup.ts'
 
 export type RequestLoaders = Loaders & ThumbupLoaders & ExistenceLoaders

@@ -1,19 +1,19 @@
 /**
- * The loaders of thumbup: as those of history (`index.ts`), one set per request, and what several requests want at the same
+ * The loaders of thumbup: as those of history (`history.ts`), one set per request, and what several requests want at the same
  * time goes to the stores once. A business may have stores of its own: its keys are asked for apart, and what fails there
  * fails for them alone.
  */
 import DataLoader from 'dataloader'
-import { apartIfDamaged, type DamagedMarks } from '../core/damaged-marks.ts'
-import { noteLack, type Degraded, type MayLack } from '../core/degraded.ts'
+import { apartIfDamaged, type DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
+import { noteLack, type Degraded, type MayLack } from '../core/outage/degraded.ts'
 import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/domain.ts'
-import { apartIfPartIsOut } from '../core/part-outage.ts'
+import { apartIfPartIsOut } from '../core/outage/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
-import type { MarkRecords } from '../stores/mark-records.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import { textOf, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
 import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
-import { makeSharedLookup } from './shared-lookup.ts'
+import { makeSharedLookup } from './lookup/shared.ts'
 
 export type ThumbupLoaders = {
   /** What a viewer thinks of a subject; null if no store that answers knows. */

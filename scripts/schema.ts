@@ -8,8 +8,8 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeConfig } from '../core/config.ts'
-import { composeSupergraph } from '../gateway/compose.ts'
+import { makeConfig } from '../config/config.ts'
+import { composeSupergraph } from '../gateway/supergraph/compose.ts'
 import { ourSubgraphs } from '../subgraphs/catalog.ts'
 
 const folder = join(import.meta.dirname, '..', 'schema')

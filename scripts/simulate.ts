@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { makeComplain, parsedOr, type Complain } from './arguments.ts'
-import { simulate, WORLDS, type WorldName } from '../test/simulation/simulate.ts'
+import { simulate, WORLDS, type WorldName } from '../harness/simulation/simulate.ts'
 
 const USAGE = 'usage: npm run simulate -- [--seeds N] [--first S] [--world history|thumbup|existence]'
 const DIGITS = /^\d{1,9}$/

@@ -2,7 +2,7 @@
  * The schemas of Tidemark's subgraphs under a configuration, without stores or resolvers. `start` serves these subgraphs, and every tool
  * that composes, compares or prints a graph uses them, so that all use the same graph.
  */
-import type { Config } from '../core/config.ts'
+import type { Config } from '../config/config.ts'
 import { existenceSdl } from './feed-existence/schema.ts'
 import { historySdl } from './history/schema.ts'
 import { SUBGRAPH_NAMES, type SubgraphName } from './names.ts'

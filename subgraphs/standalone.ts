@@ -10,7 +10,7 @@ import { ApolloServerPluginCacheControlDisabled } from '@apollo/server/plugin/di
 import { ApolloServerPluginInlineTrace } from '@apollo/server/plugin/inlineTrace'
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
 import { createHash } from 'node:crypto'
-import { takeEntitiesInTurns } from './entity-turns.ts'
+import { takeEntitiesInTurns } from './entity-batches.ts'
 
 /** Routers that trace send this header to ask for timings. */
 export const TRACE_HEADER = 'apollo-federation-include-trace'

@@ -6,9 +6,9 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { composeServices } from '@apollo/composition'
 import { parse, print, visit } from 'graphql'
-import { makeConfig } from '../../core/config.ts'
-import { composeSupergraph } from '../../gateway/compose.ts'
-import { makePlanner } from '../../gateway/planner.ts'
+import { makeConfig } from '../../config/config.ts'
+import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
+import { makePlanner } from '../../gateway/operation/planner.ts'
 import { ourSubgraphs } from '../../subgraphs/catalog.ts'
 
 // A schema can only be printed by the copy of graphql-js that made it: Tidemark's, not the one beside the composer.

@@ -9,7 +9,7 @@
  * are counted and shown. `--compose` takes the subgraphs' SDL and our composer instead of the audit's supergraphs.
  */
 import { isDeepStrictEqual, parseArgs } from 'node:util'
-import { composeSupergraph } from '../../gateway/compose.ts'
+import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { startAuditedGateway } from './gateway.ts'
 
 type Case = { query: string; expected: { data?: unknown; errors?: boolean } }

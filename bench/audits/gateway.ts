@@ -4,8 +4,8 @@ import { parse } from 'graphql'
 import type { ConstDirectiveNode } from 'graphql'
 import { Kind } from 'graphql'
 import { pino } from 'pino'
-import { makeEngine } from '../../gateway/engine.ts'
-import { GRAPHQL_PATH, makeServer } from '../../gateway/server.ts'
+import { makeEngine } from '../../gateway/operation/engine.ts'
+import { GRAPHQL_PATH, makeServer } from '../../gateway/doors/server.ts'
 import { remoteTransport } from '../../gateway/transports/remote.ts'
 
 export type AuditedGateway = { url: string; close(): Promise<void> }

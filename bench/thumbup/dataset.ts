@@ -2,10 +2,10 @@
  * Who thinks what of which subjects, for the benchmarks of marks: recorded interactions as `tidemark replay --marks` sends
  * them, or a sample of the same form. Given as often as it is asked for, always the same.
  */
-import { marksOf, type WireMark } from '../../cli/marks-of-rows.ts'
-import { readMarks } from '../../cli/replay-marks.ts'
+import { marksOf, type WireMark } from '../../cli/replay/marks-of-rows.ts'
+import { readMarks } from '../../cli/replay/replay-marks.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
-import { sampleRows } from './sample-file.ts'
+import { sampleRows } from '../../harness/data/sample-file.ts'
 
 export const BUSINESS = 'video'
 /** As the configuration numbers it. */

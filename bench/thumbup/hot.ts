@@ -7,8 +7,8 @@ import { Redis } from 'ioredis'
 import { systemClock } from '../../core/clock.ts'
 import { systemRandom } from '../../core/random.ts'
 import { makeCountReads } from '../../loaders/counts.ts'
-import type { Deployment } from '../../test/support/deployment.ts'
-import type { Measure } from '../report.ts'
+import type { Deployment } from '../../harness/deployment/deployment.ts'
+import type { Measure } from '../support/report.ts'
 import { BUSINESS_NUMBER, type Dataset } from './dataset.ts'
 
 const READS_PER_SECOND = 20_000

@@ -10,7 +10,7 @@
 import { fork } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
 import { Redis } from 'ioredis'
-import { makeMarkLayout } from '../../stores/redis/mark-layout.ts'
+import { makeMarkLayout } from '../../subgraphs/thumbup/stores/redis/keys.ts'
 import { BUSINESS_NUMBER, type PageRequest } from './dataset.ts'
 
 type Begin = { url: string; prefix: string; regions: number; pages: PageRequest[] }

@@ -3,12 +3,12 @@
  * subjects as one viewer sees them: `viewerMark`, `likeCount` and `dislikeCount` of each, 150 lookups. The operation is
  * persisted, the viewers are known and complete, no subject is hot, so every page reads Redis.
  */
-import type { Deployment } from '../../test/support/deployment.ts'
-import { metricsOf } from '../../test/support/role.ts'
-import { sha } from '../../test/support/manifests.ts'
-import { runLoad } from '../load.ts'
-import { cpuMsOf } from '../remote/process.ts'
-import type { Measure } from '../report.ts'
+import type { Deployment } from '../../harness/deployment/deployment.ts'
+import { metricsOf } from '../../harness/deployment/role.ts'
+import { sha } from '../../harness/data/manifests.ts'
+import { runLoad } from '../support/load.ts'
+import { cpuMsOf } from '../gateway/remote/process.ts'
+import type { Measure } from '../support/report.ts'
 import { BUSINESS, makePageRequests, type Dataset } from './dataset.ts'
 import { startRawReader, type RawRound } from './raw-reader.ts'
 

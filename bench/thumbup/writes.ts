@@ -3,10 +3,10 @@
  * has one update of its counts per window, however many marks it got.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { callApi, readMetrics } from '../../cli/api-client.ts'
+import { callApi, readMetrics } from '../../conformance/api-client.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
-import { runLoad } from '../load.ts'
-import type { Measure } from '../report.ts'
+import { runLoad } from '../support/load.ts'
+import type { Measure } from '../support/report.ts'
 import { BUSINESS } from './dataset.ts'
 
 const PER_SECOND_MIN = 15_000

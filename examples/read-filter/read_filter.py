@@ -7,7 +7,7 @@ BUSINESS is the business's number. One line for each id: the id, a tab, "seen" (
 Exit status 1, and a sentence on standard error, if the file is damaged or of a version that this reader does not know, if
 BUSINESS is no number from 1 to 65535, or an ID is none (1 to 64 bytes of UTF-8).
 
-It is written from the two descriptions of the format alone, core/seen-filter.ts and core/seen-hash.ts, and needs nothing
+It is written from the two descriptions of the format alone, subgraphs/feed-existence/filter/filter.ts and subgraphs/feed-existence/filter/hash.ts, and needs nothing
 but Python 3.
 """
 import sys

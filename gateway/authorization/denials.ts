@@ -3,9 +3,9 @@
  * notes a failure at that place before it is projected. So they are null like any field that failed: with a path down to
  * the index, and with everything around them null that cannot be without them.
  */
-import type { Run } from '../run.ts'
-import { isRecord } from '../run.ts'
-import type { FieldShape, ObjectShape, Shape } from '../shape.ts'
+import type { Run } from '../execution/run.ts'
+import { isRecord } from '../execution/run.ts'
+import type { FieldShape, ObjectShape, Shape } from '../execution/shape.ts'
 import type { FetchError } from '../transports/transport.ts'
 
 /** Errors of one answer; further places are null without one of their own. */

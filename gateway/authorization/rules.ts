@@ -10,7 +10,7 @@ import { Kind, parse } from 'graphql'
 import type { ConstDirectiveNode, DefinitionNode, DocumentNode } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import { argumentsOf, linksOf } from '../directives.ts'
+import { argumentsOf, linksOf } from '../operation/directives.ts'
 
 /** Alternatives, of which each is a list of scopes that are all needed; undefined: to be somebody is enough. */
 export type Condition = { readonly key: string; readonly scopes: readonly (readonly string[])[] | undefined }

@@ -6,7 +6,7 @@
  * `vary` names every header that the answer may depend on, so that a cache never gives one caller's to another.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { CLIENT_HEADERS, type Caller } from '../caller.ts'
+import { CLIENT_HEADERS, type Caller } from '../request/caller.ts'
 import type { CachePolicy } from './policy.ts'
 
 const IDENTITY_HEADERS = ['authorization', 'cookie', 'x-viewer-id', 'x-viewer-scopes', 'x-on-behalf-of']

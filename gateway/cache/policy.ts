@@ -7,7 +7,7 @@
  */
 import { Kind, getNamedType, isCompositeType, isObjectType, parse, valueFromASTUntyped } from 'graphql'
 import type { DocumentNode, FieldDefinitionNode, GraphQLCompositeType, GraphQLSchema, SelectionSetNode } from 'graphql'
-import type { ReadOperation } from '../operations.ts'
+import type { ReadOperation } from '../operation/operations.ts'
 
 export type CachePolicy = {
   /** Seconds, above 0. */

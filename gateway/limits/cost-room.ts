@@ -2,7 +2,7 @@
  * Room for work by its cost: running work costs `costMax` at most in total, but one work alone may cost anything. Queues for that room decide
  * about the order.
  */
-import { once } from '../once.ts'
+import { once } from '../../core/once.ts'
 
 export type CostRoom = {
   has(cost: number): boolean

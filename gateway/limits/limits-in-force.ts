@@ -1,7 +1,7 @@
 /** The rate limits that a process applies: the configured limits, and in production defaults for the rest. */
-import type { Config } from '../../core/config.ts'
-import { PRODUCTION_LIMITS } from '../../core/config-gateway.ts'
-import type { RateLimitOptions } from '../rate-limits.ts'
+import type { Config } from '../../config/config.ts'
+import { PRODUCTION_LIMITS } from '../../config/gateway.ts'
+import type { RateLimitOptions } from './rate-limits.ts'
 
 const DEFAULTED = ['viewer', 'anonymous', 'abuse'] as const
 

@@ -14,11 +14,11 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../addresses.ts'
-import { once } from '../once.ts'
-import { makeOpenCost } from '../open-cost.ts'
+import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../doors/addresses.ts'
+import { once } from '../../core/once.ts'
+import { makeOpenCost } from '../doors/open-cost.ts'
 import { isService } from '../../core/viewer.ts'
-import type { Viewer } from '../viewer.ts'
+import type { Viewer } from '../identity/viewer.ts'
 
 type Bounds = { readonly address: number; readonly viewer: number; readonly process: number }
 export type OpenLimitOptions = {

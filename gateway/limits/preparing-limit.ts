@@ -10,13 +10,13 @@
  */
 import { GraphQLError } from 'graphql'
 import type { Clock } from '../../core/clock.ts'
-import type { Config } from '../../core/config.ts'
+import type { Config } from '../../config/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
-import { addressSite, SITE_SHARE } from '../addresses.ts'
-import { callerKey, type Caller } from '../caller.ts'
+import { addressSite, SITE_SHARE } from '../doors/addresses.ts'
+import { callerKey, type Caller } from '../request/caller.ts'
 import { makeMemory } from '../identity/memory.ts'
-import { COST_PER_MS } from '../rate-limits.ts'
-import type { Rate } from '../sliding-window.ts'
+import { COST_PER_MS } from './rate-limits.ts'
+import type { Rate } from './sliding-window.ts'
 
 /** The reason of a refusal, and the time to wait. */
 export type PreparingRefused = { readonly who: 'viewer' | 'address'; readonly retryAfterMs: number }

@@ -7,8 +7,8 @@
  */
 import { Kind, getNamedType, isInterfaceType, isUnionType } from 'graphql'
 import type { GraphQLError, GraphQLSchema, SelectionSetNode } from 'graphql'
-import { codedError, type ReadOperation } from '../operations.ts'
-import { reader } from '../operation-cost.ts'
+import { codedError, type ReadOperation } from '../operation/operations.ts'
+import { reader } from './operation-cost.ts'
 
 type Variables = Readonly<Record<string, unknown>>
 

@@ -2,7 +2,7 @@
  * What persisted operations have against a new graph. One that works now and would not any more refuses it: released
  * clients send it. One that fails already is no reason: its release may come before its schema.
  */
-import type { Engine } from '../engine.ts'
+import type { Engine } from '../operation/engine.ts'
 import type { Check } from '../supergraph/reload.ts'
 import { sentenceOf, type LiveSet } from './live-set.ts'
 import { failuresOf, prepareOne, type Preparing } from './pinned.ts'

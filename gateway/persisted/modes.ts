@@ -3,8 +3,8 @@
  * default: who invents a name gets the default. A looser one would open the door to whoever learns the name; the
  * configuration refuses it. The default is the wall; modes of clients are for rolling it out, one program at a time.
  */
-import type { Config } from '../../core/config.ts'
-import { PERSISTED_MODES } from '../../core/config-gateway.ts'
+import type { Config } from '../../config/config.ts'
+import { PERSISTED_MODES } from '../../config/gateway.ts'
 
 export type PersistedMode = Config['persisted']['mode']
 

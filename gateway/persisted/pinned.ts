@@ -3,8 +3,8 @@
  * send as text, so that no flood of other operations evicts them. A set is never changed: the next one replaces it.
  */
 import type { GraphQLError } from 'graphql'
-import type { Engine, PreparedOperation } from '../engine.ts'
-import { withCause } from '../operations.ts'
+import type { Engine, PreparedOperation } from '../operation/engine.ts'
+import { withCause } from '../operation/operations.ts'
 import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
 
 export type Preparing = Pick<Engine, 'pin'>

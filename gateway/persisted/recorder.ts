@@ -9,7 +9,7 @@
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { Log } from '../error-format.ts'
+import type { Log } from '../request/error-format.ts'
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { textBytes } from '../memory/estimates.ts'
 import { APOLLO_FORMAT, keyOf } from './manifest.ts'

@@ -4,7 +4,7 @@
  * (Apollo). Several are fine as long as they agree.
  */
 import { TidemarkError } from '../../core/errors.ts'
-import type { OperationRequest } from '../front.ts'
+import type { OperationRequest } from '../request/front.ts'
 import { isId, isSha256, plainId } from './manifest.ts'
 
 export type RequestId = {

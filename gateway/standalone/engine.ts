@@ -4,16 +4,16 @@
  * and calls `execute`.
  */
 import { GraphQLError, Kind, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql'
-import { readCostRules } from '../cost-rules.ts'
-import { compileError, codedError, readOperation, type ReadOperation, type ReadOptions } from '../operations.ts'
-import { compileCost } from '../operation-cost.ts'
-import { compileCoercion, type PreparedOperation, type RequestContext, type Variables } from '../prepared.ts'
+import { readCostRules } from '../limits/cost-rules.ts'
+import { compileError, codedError, readOperation, type ReadOperation, type ReadOptions } from '../operation/operations.ts'
+import { compileCost } from '../limits/operation-cost.ts'
+import { compileCoercion, type PreparedOperation, type RequestContext, type Variables } from '../operation/prepared.ts'
 import { compileRepresentations } from '../limits/representations.ts'
-import { keyOf, type Engine, type Prepared } from '../engine.ts'
+import { keyOf, type Engine, type Prepared } from '../operation/engine.ts'
 import { makeClientMemory, type ClientMemory, type Holding } from '../memory/client-memory.ts'
 import { compileCostMs, operationBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
-import { makePreparing, runNow, type Gate, type Work } from '../preparing.ts'
+import { makePreparing, runNow, type Gate, type Work } from '../operation/preparing.ts'
 
 /** `document`: one validated operation. `cost`: its cost with these variables. Errors are in the result, as they were thrown. */
 export type Execute = (document: DocumentNode, variables: Variables, context: RequestContext, cost: number) => Promise<ExecutionResult>

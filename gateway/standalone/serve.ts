@@ -13,16 +13,16 @@
  */
 import { GraphQLError, type GraphQLSchema } from 'graphql'
 import { systemClock } from '../../core/clock.ts'
-import type { Config } from '../../core/config.ts'
+import type { Config } from '../../config/config.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
-import { callerKey } from '../caller.ts'
-import type { Collaborators } from '../front.ts'
-import { IDENTITY_HEADER } from '../identity-header.ts'
+import { callerKey } from '../request/caller.ts'
+import type { Collaborators } from '../request/front.ts'
+import { IDENTITY_HEADER } from '../identity/identity-header.ts'
 import { makeAdmission } from '../limits/admission.ts'
 import { makePersisted } from '../persisted/persisted.ts'
-import type { RateLimits } from '../rate-limits.ts'
-import { makeServer, type GatewayServer, type ServerOptions } from '../server.ts'
+import type { RateLimits } from '../limits/rate-limits.ts'
+import { makeServer, type GatewayServer, type ServerOptions } from '../doors/server.ts'
 import { makeStandaloneEngine, type Execute, type StandaloneEngineOptions } from './engine.ts'
 
 export type StandaloneServerOptions = ServerOptions & StandaloneEngineOptions & { readonly persisted: Config['persisted'] }

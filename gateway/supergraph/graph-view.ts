@@ -1,6 +1,6 @@
 /** Subgraphs' SDLs as the linter sees them: per subgraph its types, extensions merged in, with what federation says of them. */
 import { Kind, parse as parseSelection, print, type ConstDirectiveNode, type FieldDefinitionNode, type TypeNode } from 'graphql'
-import { parseSdl, type SubgraphSdl } from '../compose.ts'
+import { parseSdl, type SubgraphSdl } from './compose.ts'
 
 export type FieldView = {
   readonly name: string

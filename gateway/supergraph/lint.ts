@@ -2,7 +2,7 @@
  * What composes, and hurts later: rules over the subgraphs' schemas, each with an id, that warn and never refuse. They
  * look at what one subgraph does to another, not at taste.
  */
-import type { SubgraphSdl } from '../compose.ts'
+import type { SubgraphSdl } from './compose.ts'
 import { viewGraph, type FieldView, type GraphView, type TypeView } from './graph-view.ts'
 
 export type Warning = {

@@ -5,7 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
-import { composeSupergraph, parseSdl, type SubgraphSdl } from '../compose.ts'
+import { composeSupergraph, parseSdl, type SubgraphSdl } from './compose.ts'
 import type { Gathered } from './gather.ts'
 import { invalid } from './invalid.ts'
 

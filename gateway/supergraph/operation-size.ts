@@ -1,6 +1,6 @@
 /** How large an operation is for who reads it: fields once fragments are spread, and levels. For reports, not for limits. */
 import { Kind, type SelectionSetNode } from 'graphql'
-import type { Decided } from '../conditions.ts'
+import type { Decided } from '../operation/conditions.ts'
 
 export type OperationSize = { readonly fields: number; readonly depth: number }
 

@@ -9,9 +9,9 @@
  * One reload at a time. What asks for another meanwhile is answered by one more after it: it may have seen the old files.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { Engine } from '../engine.ts'
-import type { Log } from '../error-format.ts'
-import type { Candidate, LiveEngine } from '../live-engine.ts'
+import type { Engine } from '../operation/engine.ts'
+import type { Log } from '../request/error-format.ts'
+import type { Candidate, LiveEngine } from './live-engine.ts'
 import type { Gathered } from './gather.ts'
 import type { LoadedSupergraph } from './load.ts'
 import type { SupergraphMetrics } from './metrics.ts'

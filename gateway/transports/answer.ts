@@ -6,8 +6,8 @@
  * those are worth more than the status. Where it is none, the status and the media type are all there is to tell.
  */
 import { TidemarkError } from '../../core/errors.ts'
-import type { RemoteErrors } from '../remote-error.ts'
-import { isRecord } from '../run.ts'
+import type { RemoteErrors } from '../request/remote-error.ts'
+import { isRecord } from '../execution/run.ts'
 import { textOf } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
 import type { FetchError, FetchResult } from './transport.ts'

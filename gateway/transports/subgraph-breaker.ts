@@ -3,7 +3,7 @@
  * then on calls are refused at once, and the subgraph is asked in the background whether it answers again, so that no
  * request pays for the trial.
  *
- * Not the breaker of the stores (core/breaker.ts): one failure of a store is the end of many tries and says all, while one
+ * Not the breaker of the stores (core/outage/breaker.ts): one failure of a store is the end of many tries and says all, while one
  * call of a subgraph may be late because of what it asks for. So it takes several in a row, and any answer starts the
  * count again.
  */

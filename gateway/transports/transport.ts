@@ -3,14 +3,14 @@
  * back per request; whether the subgraph lives in this process or behind HTTP is the transport's secret.
  */
 import type { DocumentNode } from 'graphql'
-import type { RemoteErrors } from '../remote-error.ts'
+import type { RemoteErrors } from '../request/remote-error.ts'
 import type { Read } from './remembered.ts'
 
 export type FetchOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
   readonly name: string | undefined
   readonly text: string
-  /** The same as `text`, parsed. It has no @skip and @include: see gateway/conditions.ts. */
+  /** The same as `text`, parsed. It has no @skip and @include: see gateway/operation/conditions.ts. */
   readonly document: DocumentNode
 }
 
@@ -38,7 +38,7 @@ export type CompiledFetch = {
   run(variables: FetchVariables, context: object): FetchResult | Promise<FetchResult>
   /** Runs a subscription: an error result, or a stream whose `return` ends the subscription in the subgraph. */
   subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
-  /** `run` in two steps, for queries whose answers depend on nothing but what the subgraph sends: see gateway/replay.ts. */
+  /** `run` in two steps, for queries whose answers depend on nothing but what the subgraph sends: see gateway/execution/replay.ts. */
   readonly wire?: Wire
 }
 

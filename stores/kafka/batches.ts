@@ -3,8 +3,8 @@
  * unit that is persisted and committed; a fetch of a megabyte may hold far more keys than one persist step should take.
  */
 import type { KafkaMessage } from 'kafkajs'
-import { decodeFlush, encodeFlush } from '../../core/record-codec.ts'
-import type { FlushMessage } from '../log.ts'
+import { decodeFlush, encodeFlush } from '../../subgraphs/history/model/record-codec.ts'
+import type { FlushMessage } from '../../writeback/log.ts'
 
 export type Undecodable = { message: KafkaMessage; reason: string }
 

@@ -4,7 +4,7 @@
  * they tell comes in by it. Progress is followed by viewer, counts by subject.
  */
 import type { ProgressChange } from '../../core/domain.ts'
-import type { CountedSubject } from '../count-cache.ts'
+import type { CountedSubject } from '../../subgraphs/thumbup/stores/count-cache.ts'
 
 /** Carries changes between the processes that share an environment. Delivery at most once; nothing depends on it but liveness. */
 export type Relay<Change> = {

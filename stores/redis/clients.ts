@@ -4,7 +4,7 @@
 import { Cluster } from 'ioredis'
 import type { ClusterOptions, Redis } from 'ioredis'
 import type { ConnectionOptions } from 'node:tls'
-import { redisAddresses, type RedisAddress } from '../../core/store-addresses.ts'
+import { redisAddresses, type RedisAddress } from '../../config/store-addresses.ts'
 import { SteadyConnector } from './connector.ts'
 import type { Account } from './failures.ts'
 import { quickenStrings } from './quick-strings.ts'

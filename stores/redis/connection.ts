@@ -4,15 +4,15 @@
  *
  * Commands of one turn of the event loop leave together, in one write per node, and are repeated one by one: ioredis follows MOVED and ASK,
  * and what else may pass (`failures.ts`) is tried again here, with a growing delay. A command may therefore be executed
- * twice; every script and command of this adapter may be (`writing.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
+ * twice; every script and command of this adapter may be (`put.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
  * sent now fails now, and is tried again here, so that no forgotten command is executed minutes later.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
-import { saysDown } from '../../core/degraded.ts'
+import { saysDown } from '../../core/outage/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { bareAddress } from '../../core/store-addresses.ts'
+import { bareAddress } from '../../config/store-addresses.ts'
 import { accountOf, makeClient } from './clients.ts'
 import type { RedisClient, RedisConnectionOptions } from './clients.ts'
 import { isMissingScript, isPassing, mayHaveRun, toTidemarkError } from './failures.ts'

@@ -10,9 +10,9 @@ import { readFileSync } from 'node:fs'
 
 export type Script = { name: string; text: string; hash: string }
 
-const FOLDER = new URL('./scripts/', import.meta.url)
-
-function readScript(name: string): Script {
+/** `folder`: where the script and the parts that it includes are. */
+export function readScript(folder: URL, name: string): Script {
+  const readPart = (part: string): string => readFileSync(new URL(`${part}.lua`, folder), 'utf8')
   const [shebang = '', ...lines] = readPart(name).split('\n')
   const includes =
     lines
@@ -24,32 +24,4 @@ function readScript(name: string): Script {
   return { name, text, hash: createHash('sha1').update(text).digest('hex') }
 }
 
-function readPart(name: string): string {
-  return readFileSync(new URL(`${name}.lua`, FOLDER), 'utf8')
-}
-
-export const SCRIPTS = {
-  putProgress: readScript('put-progress'),
-  deleteProgress: readScript('delete-progress'),
-  clearProgress: readScript('clear-progress'),
-  setPaused: readScript('set-paused'),
-  listTimeline: readScript('list-timeline'),
-  listChanges: readScript('list-changes'),
-  clearDirty: readScript('clear-dirty'),
-  dropDirty: readScript('drop-dirty'),
-  probe: readScript('probe'),
-  purgeRecords: readScript('purge-records'),
-  putMarks: readScript('put-marks'),
-  fillMarks: readScript('fill-marks'),
-  clearMarks: readScript('clear-marks'),
-  dropMarks: readScript('drop-marks'),
-  purgeMarks: readScript('purge-marks'),
-  forgetMarks: readScript('forget-marks'),
-  putCounts: readScript('put-counts'),
-  getLikers: readScript('get-likers'),
-  putLikers: readScript('put-likers'),
-  putOwnerSums: readScript('put-owner-sums'),
-  putIssued: readScript('put-issued'),
-  stagePlays: readScript('stage-plays'),
-  removeStaged: readScript('remove-staged'),
-} as const
+export const PROBE = readScript(new URL('./scripts/', import.meta.url), 'probe')

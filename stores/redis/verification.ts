@@ -3,12 +3,12 @@
  * what to say at a start.
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
-import { PartOutage } from '../../core/part-outage.ts'
-import { checkPrefix } from '../../core/store-addresses.ts'
+import { PartOutage } from '../../core/outage/part-outage.ts'
+import { checkPrefix } from '../../config/store-addresses.ts'
 import { scriptCommand } from './connection.ts'
 import type { Command, Connection } from './connection.ts'
 import { RedisRefusal, isWrongType } from './failures.ts'
-import { SCRIPTS } from './scripts.ts'
+import { PROBE } from './scripts.ts'
 
 /** What this file knows of a layout. */
 export type VerifiedLayout = {
@@ -116,7 +116,7 @@ export function outageOf(layout: VerifiedLayout, error: unknown, keys: readonly 
 
 /** Of the whole store: one region on each node that has any. */
 export async function checkRegions(connection: Connection, layout: VerifiedLayout, part?: number): Promise<void> {
-  const probe = (region: number) => scriptCommand(SCRIPTS.probe, [layout.version(region), layout.never(region)], [])
+  const probe = (region: number) => scriptCommand(PROBE, [layout.version(region), layout.never(region)], [])
   if (part !== undefined) {
     await connection.send([probe(part)])
     return

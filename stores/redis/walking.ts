@@ -4,7 +4,7 @@
  * than its limit has been round once, so that "nothing left" is said only after a whole round that found nothing.
  */
 import type { Redis } from 'ioredis'
-import { COUNTED_MAX } from '../mark-store.ts'
+import { COUNTED_MAX } from '../../subgraphs/thumbup/stores/hot-store.ts'
 import type { Connection } from './connection.ts'
 
 /** Keys a SCAN looks at. */

@@ -2,7 +2,7 @@
 import { TidemarkError } from '../../core/errors.ts'
 import { mistakeOfMoment } from '../../core/input-limits.ts'
 import { checkId } from '../../core/keys.ts'
-import { beginningOf, monthOf } from '../../core/time-ring.ts'
+import { beginningOf, monthOf } from './model/time-ring.ts'
 import { SCOPE_EXISTENCE_BULK, type Viewer } from '../../core/viewer.ts'
 
 export const CANDIDATES_MAX = 500

@@ -1,12 +1,12 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import type { Businesses } from '../../core/businesses.ts'
-import type { Degraded } from '../../core/degraded.ts'
+import type { Businesses } from '../../config/businesses.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
 import { idFrom } from '../../core/keys.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
-import type { ExistenceLoaders } from '../../loaders/existence.ts'
+import type { ExistenceLoaders } from '../../loaders/feed-existence.ts'
 import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
-import type { ExistenceService } from './service.ts'
+import type { ExistenceService } from './write/service.ts'
 
 /** What every request brings along, local or standalone. */
 export type ExistenceContext = {

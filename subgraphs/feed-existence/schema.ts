@@ -3,7 +3,7 @@
  * type. So adding a business is a change of configuration only.
  */
 import { readFileSync } from 'node:fs'
-import type { BusinessConfig } from '../../core/config.ts'
+import type { BusinessConfig } from '../../config/config.ts'
 
 const base = readFileSync(new URL('../../schema/feed-existence.graphql', import.meta.url), 'utf8')
 

@@ -2,16 +2,16 @@
  * What clients send, checked: every rule about a single input stands here and throws a `TidemarkError` that says what
  * to do. Batches catch it per input; so the good inputs of a batch still count.
  */
-import type { Businesses } from '../../core/businesses.ts'
+import type { Businesses } from '../../config/businesses.ts'
 import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../core/day-token.ts'
 import type { BusinessNumber, ProgressRecord, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
-import { rankOf } from '../../core/merge.ts'
+import { rankOf } from './model/merge.ts'
 import { SCOPE_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
-import type { ProgressWrite } from '../../stores/hot-store.ts'
+import type { ProgressWrite } from './stores/hot-store.ts'
 
 export { FIRST_MAX, IDS_MAX, INPUTS_MAX, checkFirst, checkIds, checkInputCount } from '../../core/input-limits.ts'
 

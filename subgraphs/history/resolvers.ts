@@ -1,18 +1,18 @@
 /** Arguments in, loaders and service out; no logic, no store. */
-import type { Businesses, HistoryBusiness } from '../../core/businesses.ts'
-import type { Degraded } from '../../core/degraded.ts'
+import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
 import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
 import { idFrom } from '../../core/keys.ts'
-import { decodeCursor, encodeCursor } from '../../core/places.ts'
+import { decodeCursor, encodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
-import type { Loaders } from '../../loaders/index.ts'
+import type { Loaders } from '../../loaders/history.ts'
 import { connectionOf } from '../connection.ts'
 import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
-import { tokenOf } from './change-stream.ts'
+import { tokenOf } from './read/change-stream.ts'
 import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
-import type { HistoryService, ReportAnswer } from './service.ts'
-import { placeOf, type TimelinePage } from './timeline.ts'
+import type { HistoryService, ReportAnswer } from './write/service.ts'
+import { placeOf, type TimelinePage } from './read/timeline.ts'
 
 /** What every request brings along, local or standalone. */
 export type HistoryContext = {

@@ -2,8 +2,8 @@
  * The businesses as thumbup sees them: some have none, some are deleted and must say so. What is deleted stays in the graph:
  * its fields are null with BUSINESS_DELETED, so that no client's operations break because of what they ask for beside it.
  */
-import { makeBusinesses } from '../../core/businesses.ts'
-import type { BusinessConfig, Config } from '../../core/config.ts'
+import { makeBusinesses } from '../../config/businesses.ts'
+import type { BusinessConfig, Config } from '../../config/config.ts'
 import type { BusinessNumber } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 

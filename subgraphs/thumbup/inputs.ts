@@ -8,8 +8,8 @@ import { TidemarkError } from '../../core/errors.ts'
 import { checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { SCOPE_MARKS_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
-import type { Registration } from '../../stores/mark-records.ts'
-import type { MarkWrite } from '../../stores/mark-store.ts'
+import type { Registration } from './stores/record-store.ts'
+import type { MarkWrite } from './stores/hot-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
 
 /** `MarkInput` of the schema, as the gateway coerced it. */

@@ -3,7 +3,7 @@
  * `Subject`. So adding a business is a change of configuration only.
  */
 import { readFileSync } from 'node:fs'
-import type { BusinessConfig } from '../../core/config.ts'
+import type { BusinessConfig } from '../../config/config.ts'
 import { isShown } from './businesses.ts'
 
 const base = readFileSync(new URL('../../schema/thumbup.graphql', import.meta.url), 'utf8')

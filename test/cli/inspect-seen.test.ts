@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { inspectSeen } from '../../cli/inspect-seen.ts'
-import { makeBusinesses } from '../../core/businesses.ts'
-import { makeConfig } from '../../core/config.ts'
-import { MARK_MONTH, emptyMark, encodeMark, listingOf } from '../../core/migration-mark.ts'
-import type { SeenStore } from '../../stores/seen-store.ts'
-import type { SeenRecords } from '../../stores/seen-records.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/seen-records-model.ts'
-import { makeSeenStoreModel } from '../contracts/seen-store-model.ts'
+import { makeBusinesses } from '../../config/businesses.ts'
+import { makeConfig } from '../../config/config.ts'
+import { MARK_MONTH, emptyMark, encodeMark, listingOf } from '../../subgraphs/feed-existence/migration/progress.ts'
+import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
+import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/feed-existence/record-store-model.ts'
+import { makeSeenStoreModel } from '../contracts/feed-existence/hot-store-model.ts'
 
 const NOW = Date.UTC(2026, 10, 5)
 const businesses = makeBusinesses(makeConfig([]).businesses)

@@ -2,8 +2,8 @@
 import { execFile } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
-import type { JournalEntry } from '../../stores/journal.ts'
-import { openLmdbJournals } from '../../stores/lmdb/journal.ts'
+import type { JournalEntry } from '../../writeback/journal.ts'
+import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')

@@ -4,8 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runCommand } from '../support/command.ts'
-import { ask, startService } from '../support/service.ts'
+import { runCommand } from '../../harness/deployment/command.ts'
+import { ask, startService } from '../../harness/deployment/service.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 /** What `npm run build` compiles. */

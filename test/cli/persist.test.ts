@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { buildManifest } from '../../gateway/persisted/build-manifest.ts'
 import { readManifest } from '../../gateway/persisted/manifest.ts'
 import { startServer } from '../support/front-schema.ts'
-import { ask, makeServiceFolder, startService } from '../support/service.ts'
+import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const SUPERGRAPH = join(import.meta.dirname, '..', '..', 'schema', 'supergraph.graphql')

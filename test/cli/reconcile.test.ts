@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exitStatus } from '../../cli/reconcile.ts'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
-import { blockKey, makeMarkShelf, plainMarkKey } from '../../stores/lmdb/mark-keys.ts'
-import { openLmdbMarkRecords } from '../../stores/lmdb/mark-records.ts'
-import { openMarkTables } from '../../stores/lmdb/mark-tables.ts'
-import { decodeCounts, encodeCounts } from '../../stores/lmdb/mark-values.ts'
+import { blockKey, makeMarkShelf, plainMarkKey } from '../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
+import { openLmdbMarkRecords } from '../../subgraphs/thumbup/stores/lmdb/record-store.ts'
+import { openMarkTables } from '../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
+import { decodeCounts, encodeCounts } from '../../subgraphs/thumbup/stores/lmdb/records/values.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-reconcile-'))

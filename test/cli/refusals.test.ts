@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeEach, expect, test } from 'vitest'
-import { runCommand } from '../support/command.ts'
+import { runCommand } from '../../harness/deployment/command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-refusals-'))
 beforeEach(() => settings({}))

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openEnvironment } from '../../stores/lmdb/environment.ts'
-import { plainMarkKey } from '../../stores/lmdb/mark-keys.ts'
-import { openMarkTables } from '../../stores/lmdb/mark-tables.ts'
-import { decodeCounts, encodeCounts } from '../../stores/lmdb/mark-values.ts'
-import { ask, makeServiceFolder, startService } from '../support/service.ts'
+import { plainMarkKey } from '../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
+import { openMarkTables } from '../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
+import { decodeCounts, encodeCounts } from '../../subgraphs/thumbup/stores/lmdb/records/values.ts'
+import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const { folder, remove } = makeServiceFolder()

@@ -1,8 +1,8 @@
 /** Viewers nobody else uses, and reports of theirs: so that the suites may run on a server that holds other data. */
 import type { ProgressKey, ProgressRecord } from '../../core/domain.ts'
-import { rankOf } from '../../core/merge.ts'
+import { rankOf } from '../../subgraphs/history/model/merge.ts'
 import { regionOf } from '../../core/regions.ts'
-import type { HotStore, ProgressWrite, PutOutcome } from '../../stores/hot-store.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../../subgraphs/history/stores/hot-store.ts'
 
 const run = 100_000_000 + Math.floor(Math.random() * 900_000_000)
 let viewers = 0

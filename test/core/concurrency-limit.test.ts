@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeConcurrencyLimit } from '../../core/concurrency-limit.ts'
-import { makeSteppedClock } from '../support/stepped-clock.ts'
+import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
 test('a round of fast calls that fill the limit raises it by one, up to the most', () => {
   const limit = makeConcurrencyLimit(makeSteppedClock(), { callsMax: 3 })

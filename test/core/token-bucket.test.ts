@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeTokenBucket } from '../../core/token-bucket.ts'
-import { makeSteppedClock } from '../support/stepped-clock.ts'
+import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
 test('a bucket gives a second’s worth at once, and so many a second after that', () => {
   const clock = makeSteppedClock()

@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
-import { ATTACKER_ADDRESS, makeAttackerPool } from '../../bench/abuse/attack.ts'
-import { startProduct } from '../../bench/abuse/product.ts'
-import { allAttacks, endBytesMax, underAttack } from '../../bench/abuse/under-attack.ts'
+import { ATTACKER_ADDRESS, makeAttackerPool } from '../../harness/abuse/attack.ts'
+import { startProduct } from '../../harness/abuse/product.ts'
+import { allAttacks, endBytesMax, underAttack } from '../../harness/abuse/under-attack.ts'
 
 const MEGABYTE = 1_048_576
 const LOG_BYTES_MAX = 100_000

@@ -1,7 +1,7 @@
 /** The short form of `npm run bench -- chaos-marks`. */
 import { describe, expect, test } from 'vitest'
-import { MARKS_CONVERGED_MAX_MS, runMarkChaos } from '../../bench/chaos-marks/chaos.ts'
-import { service } from '../support/services.ts'
+import { MARKS_CONVERGED_MAX_MS, runMarkChaos } from '../../harness/chaos/thumbup/chaos.ts'
+import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 

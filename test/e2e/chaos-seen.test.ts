@@ -1,7 +1,7 @@
 /** The short form of `npm run bench -- chaos-seen`. */
 import { describe, expect, test } from 'vitest'
-import { SEEN_CONVERGED_MAX_MS, runSeenChaos } from '../../bench/chaos-seen/chaos.ts'
-import { service } from '../support/services.ts'
+import { SEEN_CONVERGED_MAX_MS, runSeenChaos } from '../../harness/chaos/feed-existence/chaos.ts'
+import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 

@@ -1,7 +1,7 @@
 /** The short form of `npm run bench -- chaos`. */
 import { describe, expect, test } from 'vitest'
-import { CONVERGED_MAX_MS, runChaos } from '../../bench/chaos/chaos.ts'
-import { service } from '../support/services.ts'
+import { CONVERGED_MAX_MS, runChaos } from '../../harness/chaos/history/chaos.ts'
+import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 

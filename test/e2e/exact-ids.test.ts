@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { createClient } from 'graphql-ws'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
-import { freePorts } from '../support/ports.ts'
-import { makeRole, type Role } from '../support/role.ts'
+import { freePorts } from '../../harness/deployment/ports.ts'
+import { makeRole, type Role } from '../../harness/deployment/role.ts'
 
 const LARGE = '9007199254740993'
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-exact-ids-'))

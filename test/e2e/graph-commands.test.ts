@@ -2,11 +2,11 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { runCommand, type Ended } from '../support/command.ts'
+import { runCommand, type Ended } from '../../harness/deployment/command.ts'
 import { expectEverySubgraph } from '../support/own-graph.ts'
 import { LINK, VIDEOS, startPartner, type Partner } from '../support/partner.ts'
-import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+import { until } from '../../harness/until.ts'
 
 const SONG = { number: 7, name: 'song', entity: 'Song' }
 const NEWS = { number: 8, name: 'news', entity: 'News', thumbup: { enabled: false } }

@@ -1,6 +1,6 @@
 /** Watch history as a client sees it: the real command, over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
 const { folder, remove } = makeServiceFolder()
 let service: Service

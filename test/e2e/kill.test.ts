@@ -1,7 +1,7 @@
 /** The short form of `npm run bench -- kill`. */
 import { expect, test } from 'vitest'
-import { KILL_SETTINGS, killRounds } from '../support/kill-rounds.ts'
-import { makeServiceFolder } from '../support/service.ts'
+import { KILL_SETTINGS, killRounds } from '../../harness/faults/kill-rounds.ts'
+import { makeServiceFolder } from '../../harness/deployment/service.ts'
 
 test('whatever was acknowledged before a kill is in the timeline after it, and in the record store after quiet', async () => {
   const { folder, remove } = makeServiceFolder()

@@ -1,8 +1,8 @@
 /** The moment before a shutdown: not ready, but every request is answered, and its connection given up. */
 import { Agent, get } from 'node:http'
 import { expect, test } from 'vitest'
-import { makeServiceFolder, startService } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { until } from '../../harness/until.ts'
 
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 

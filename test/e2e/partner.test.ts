@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { VIDEOS, startPartner } from '../support/partner.ts'
-import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
-import { until } from '../support/until.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+import { until } from '../../harness/until.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const REPORT = 'mutation { reportProgress(input: {business: "video", oid: "42", position: 600000}) { outcome } }'

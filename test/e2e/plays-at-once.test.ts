@@ -1,8 +1,8 @@
 /** A play that one process acknowledged is hidden in every other one at once, long before anything is persisted. */
 import { afterEach, describe, expect, test } from 'vitest'
-import { startDeployment, type Deployment } from '../support/deployment.ts'
-import { ask, makeServiceFolder, startService } from '../support/service.ts'
-import { service } from '../support/services.ts'
+import { startDeployment, type Deployment } from '../../harness/deployment/deployment.ts'
+import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
+import { service } from '../../harness/deployment/services.ts'
 
 const REPORT = `mutation ($oid: ID!) { reportProgress(input: { business: "video", oid: $oid, position: 60000 }) { outcome } }`
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'

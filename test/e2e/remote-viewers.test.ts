@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { makeServiceFolder, startService } from '../support/service.ts'
+import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
 
 const WARNING = 'subgraphs of Tidemark run elsewhere and learn no viewer'
 const SECRET = 'the secret of gateway and subgraphs, 32+'

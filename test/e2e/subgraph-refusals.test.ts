@@ -5,7 +5,7 @@
 import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 const GRAPHQL_TYPE = { ...JSON_TYPE, accept: 'application/graphql-response+json' }

@@ -5,11 +5,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, visit } from 'graphql'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
 const SDL = parse(readFileSync(join(import.meta.dirname, '..', '..', 'schema', 'thumbup.graphql'), 'utf8'))
 const CODE = /[A-Z]{2,}(?:_[A-Z]+)+|FORBIDDEN|UNAUTHENTICATED/g
-/** Only with a store down: test/subgraphs/thumbup-outages.test.ts. */
+/** Only with a store down: test/subgraphs/thumbup/outages.test.ts. */
 const OF_OUTAGES = new Set(['RECORD_STORE_UNAVAILABLE', 'HOT_STORE_UNAVAILABLE', 'STORE_FULL'])
 
 /** What stands behind "Errors:" of a field, or in all of a text about codes. */

@@ -12,10 +12,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { idLiteral } from '../../stores/mysql/literals.ts'
 import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../stores/mysql/databases.ts'
-import { startRedis, type TestServers } from '../stores/redis/servers.ts'
-import { MARIADB_SOCKET, service } from '../support/services.ts'
-import { until } from '../support/until.ts'
-import { ask, makeServiceFolder, startService, type Service } from '../support/service.ts'
+import { startRedis, type TestServers } from '../../harness/deployment/redis-servers.ts'
+import { MARIADB_SOCKET, service } from '../../harness/deployment/services.ts'
+import { until } from '../../harness/until.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
 const kafka = await service('kafka')

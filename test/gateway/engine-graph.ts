@@ -9,9 +9,9 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
-import { composeSupergraph } from '../../gateway/compose.ts'
-import { makeEngine } from '../../gateway/engine.ts'
-import type { Engine, EngineOptions, MadeEngine } from '../../gateway/engine.ts'
+import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
+import { makeEngine } from '../../gateway/operation/engine.ts'
+import type { Engine, EngineOptions, MadeEngine } from '../../gateway/operation/engine.ts'
 import { localTransport } from '../../gateway/transports/local.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 

@@ -1,9 +1,9 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
-import type { StoreName } from '../../core/degraded.ts'
+import type { StoreName } from '../../core/outage/degraded.ts'
 import { seededRandom } from '../../core/random.ts'
 import { makeCountReads, type CountReads } from '../../loaders/counts.ts'
-import { openMarkedStores, type MarkedStores } from '../subgraphs/marked-stores.ts'
+import { openMarkedStores, type MarkedStores } from '../subgraphs/thumbup/marked-stores.ts'
 
 let stores: MarkedStores
 let reads: CountReads

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { MarkKey } from '../../core/domain.ts'
 import { getMarkMany } from '../../loaders/marks.ts'
-import type { HotMark } from '../../stores/mark-store.ts'
+import type { HotMark } from '../../subgraphs/thumbup/stores/hot-store.ts'
 
 const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
 

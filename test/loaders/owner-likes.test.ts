@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { makeOwnerReads, type OwnerReads } from '../../loaders/owner-likes.ts'
-import { openMarkedStores, type MarkedStores } from '../subgraphs/marked-stores.ts'
-import { makeSteppedClock, type SteppedClock } from '../support/stepped-clock.ts'
+import { openMarkedStores, type MarkedStores } from '../subgraphs/thumbup/marked-stores.ts'
+import { makeSteppedClock, type SteppedClock } from '../../harness/stepped-clock.ts'
 
 let stores: MarkedStores
 let reads: OwnerReads

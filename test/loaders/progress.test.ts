@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { persistKeys } from '../../core/persist.ts'
+import { persistKeys } from '../../subgraphs/history/persist/persist.ts'
 import { getProgressMany } from '../../loaders/progress.ts'
 import { makeSwitchedStores, type SwitchedStores } from '../subgraphs/switched-stores.ts'
 

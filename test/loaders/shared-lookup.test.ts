@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { makeSharedLookup } from '../../loaders/shared-lookup.ts'
+import { makeSharedLookup } from '../../loaders/lookup/shared.ts'
 
 /** A store whose calls are counted and end when told to. */
 function makeStore() {

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { migrateMysql } from '../../stores/mysql/schema-version.ts'
 import { type TestDatabase, makeDatabase, mariadb } from '../stores/mysql/databases.ts'
 import { makeTopics } from '../stores/kafka/setup.ts'
-import { type StallRig, startStallRig } from '../support/feed-stall.ts'
-import { service } from '../support/services.ts'
-import { until } from '../support/until.ts'
+import { type StallRig, startStallRig } from '../../harness/faults/feed-stall.ts'
+import { service } from '../../harness/deployment/services.ts'
+import { until } from '../../harness/until.ts'
 
 const kafka = await service('kafka')
 const BOUNDS = { staleAfterMs: 1_500, backAfterMs: 1_500, stalledAfterMs: 4_000 }

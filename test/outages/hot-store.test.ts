@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Degraded } from '../../core/degraded.ts'
-import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
+import { redisIsHere, startRedis, type TestServers } from '../../harness/deployment/redis-servers.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../harness/until.ts'
 
 const PROCESS = new URL('journaling-process.ts', import.meta.url).pathname
 

@@ -1,12 +1,12 @@
 /** Kafka down, and the process that held the keys killed: what only dirty marks remember is persisted by the job's sweeper. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
-import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
-import type { RecordStore } from '../../stores/record-store.ts'
-import { startDeployment, type Deployment } from '../support/deployment.ts'
-import { ask } from '../support/service.ts'
-import { service } from '../support/services.ts'
-import { until } from '../support/until.ts'
+import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
+import type { RecordStore } from '../../subgraphs/history/stores/record-store.ts'
+import { startDeployment, type Deployment } from '../../harness/deployment/deployment.ts'
+import { ask } from '../../harness/deployment/service.ts'
+import { service } from '../../harness/deployment/services.ts'
+import { until } from '../../harness/until.ts'
 
 const servers = await Promise.all([service('redis'), service('kafka'), service('mariadb')])
 const VIEWERS = Array.from({ length: 10 }, (_, index) => String(index + 1))

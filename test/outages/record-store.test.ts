@@ -2,13 +2,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
-import type { Degraded } from '../../core/degraded.ts'
-import { openMysqlRecordStore } from '../../stores/mysql/record-store.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
+import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
 import { makeServer, mariadb, startMigrated, type OwnServer } from '../stores/mysql/databases.ts'
-import { redisIsHere, startRedis, type TestServers } from '../stores/redis/servers.ts'
+import { redisIsHere, startRedis, type TestServers } from '../../harness/deployment/redis-servers.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 import { openHistoryOnRedis, readPage, type HistoryOnRedis } from './history-on-redis.ts'
-import { until } from '../support/until.ts'
+import { until } from '../../harness/until.ts'
 
 const SUBJECTS = 30
 

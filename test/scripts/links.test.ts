@@ -54,10 +54,10 @@ test('a planted link to a missing file or heading fails, with document and line'
 })
 
 test('a link from a packed document to a file that the package leaves out fails', () => {
-  write('README.md', '[code](core/config.ts)\n')
-  write('core/config.ts', '')
+  write('README.md', '[code](config/config.ts)\n')
+  write('config/config.ts', '')
   expect(check()).toEqual({
     status: 1,
-    said: ['README.md:1: the link to core/config.ts is dead: core/config.ts is not there in the npm package'],
+    said: ['README.md:1: the link to config/config.ts is dead: config/config.ts is not there in the npm package'],
   })
 })

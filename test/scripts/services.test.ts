@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { checkRedis } from '../../stores/redis/check.ts'
-import { redisIsHere } from '../stores/redis/servers.ts'
-import { freePorts } from '../support/ports.ts'
+import { redisIsHere } from '../../harness/deployment/redis-servers.ts'
+import { freePorts } from '../../harness/deployment/ports.ts'
 
 const REDIS_OFFSET = 379
 

@@ -1,13 +1,13 @@
 /** The model stores keep the contracts of the ports: what is simulated with them is simulated with stores as they have to be. */
 import { systemClock } from '../../core/clock.ts'
-import { hotStoreContract } from '../contracts/hot-store.ts'
+import { hotStoreContract } from '../contracts/history/hot-store.ts'
 import { logContract } from '../contracts/log.ts'
-import { recordStoreContract } from '../contracts/record-store.ts'
-import { openGate } from './gate.ts'
-import { CLEARINGS, makeHotState } from './model-hot-state.ts'
-import { openModelHotStore } from './model-hot-store.ts'
-import { makeLogState, openModelLog } from './model-log.ts'
-import { makeRecordState, openModelRecordStore } from './model-record-store.ts'
+import { recordStoreContract } from '../contracts/history/record-store.ts'
+import { openGate } from '../../harness/simulation/gate.ts'
+import { CLEARINGS, makeHotState } from '../../harness/simulation/history/model-hot-state.ts'
+import { openModelHotStore } from '../../harness/simulation/history/model-hot-store.ts'
+import { makeLogState, openModelLog } from '../../harness/simulation/history/model-log.ts'
+import { makeRecordState, openModelRecordStore } from '../../harness/simulation/history/model-record-store.ts'
 
 const regions = 8
 const dispose = (): Promise<void> => Promise.resolve()

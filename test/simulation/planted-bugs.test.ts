@@ -3,10 +3,10 @@
  * only while it finds each of them, within 10,000 seeds, and nothing without them (`simulation.test.ts`).
  */
 import { expect, it } from 'vitest'
-import { simulate } from './simulate.ts'
-import type { MarkFaults } from './marks/world.ts'
-import type { SeenFaults } from './seen/world.ts'
-import type { PlantedFaults } from './world.ts'
+import { simulate } from '../../harness/simulation/simulate.ts'
+import type { MarkFaults } from '../../harness/simulation/thumbup/world.ts'
+import type { SeenFaults } from '../../harness/simulation/feed-existence/world.ts'
+import type { PlantedFaults } from '../../harness/simulation/history/world.ts'
 
 const PLANTED: [string, PlantedFaults, RegExp][] = [
   ['committing offsets before the upsert', { commitsFirst: true }, /line 2/],

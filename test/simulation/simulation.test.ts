@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { makeHistory } from './history-of-events.ts'
-import { explain, LIVELY_STEPS, simulate } from './simulate.ts'
-import { runMarkWorld } from './marks/world.ts'
-import { runSeenWorld } from './seen/world.ts'
-import { runWorld, START } from './world.ts'
+import { makeHistory } from '../../harness/simulation/history-of-events.ts'
+import { explain, LIVELY_STEPS, simulate } from '../../harness/simulation/simulate.ts'
+import { runMarkWorld } from '../../harness/simulation/thumbup/world.ts'
+import { runSeenWorld } from '../../harness/simulation/feed-existence/world.ts'
+import { runWorld, START } from '../../harness/simulation/history/world.ts'
 
 it('two thousand worlds keep every promise', async () => {
   const { failure, seeds } = await simulate('history', { first: 1, seeds: 2_000 })

@@ -1,6 +1,6 @@
 /** Marks of all shapes for property tests of the archive's blocks. */
 import fc from 'fast-check'
-import type { ArchivedMark } from '../../core/mark-block.ts'
+import type { ArchivedMark } from '../../subgraphs/thumbup/archive/block.ts'
 
 const integers = fc.oneof(
   fc.nat().map(String),

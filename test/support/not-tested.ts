@@ -1,5 +1,5 @@
 /** A global setup of vitest: the run ends by saying which adapters were not tested, and what to install. */
-import { forgetNotTested, notTested } from './services.ts'
+import { forgetNotTested, notTested } from '../../harness/deployment/services.ts'
 
 export function setup(): void {
   forgetNotTested()

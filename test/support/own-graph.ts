@@ -1,6 +1,6 @@
 /** Questions to a graph of all our subgraphs and of the partner in partner.ts: one per subgraph, and one over all of them. */
 import { expect } from 'vitest'
-import { ask } from './service.ts'
+import { ask } from '../../harness/deployment/service.ts'
 
 const REPORT = 'mutation ($business: String!) { reportProgress(input: {business: $business, oid: "42", position: 600000}) { outcome } }'
 const MARK = 'mutation ($business: String!) { mark(business: $business, id: "42", mark: LIKE) { outcome } }'

@@ -1,5 +1,5 @@
 /** A change feed that does what a test says: brings changes when told to, stalls, ends, refuses to start. */
-import type { CountChanges, CountFeed } from '../../stores/count-feed.ts'
+import type { CountChanges, CountFeed } from '../../subgraphs/thumbup/change-feed/count-feed.ts'
 
 export type SimulatedFeed = CountFeed & {
   /** Brings changes; resolves when they were taken, rejects when they were rejected. */

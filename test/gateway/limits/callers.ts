@@ -1,5 +1,5 @@
 /** Callers of rate limits, and a clock to step. */
-import type { Caller } from '../../../gateway/caller.ts'
+import type { Caller } from '../../../gateway/request/caller.ts'
 
 export const NOBODY: Caller = { viewer: undefined, client: undefined, address: undefined }
 export const silent = { warn() {} }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeHeldBytes } from '../../../gateway/limits/held-bytes.ts'
 import { post, startServer } from '../../support/front-schema.ts'
-import { eventually } from '../../support/until.ts'
+import { eventually } from '../../../harness/until.ts'
 
 const SILENT = { warn() {} }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
-import { eventually, until } from '../../support/until.ts'
+import { eventually, until } from '../../../harness/until.ts'
 
 let server: TestServer
 beforeEach(async () => {

@@ -7,10 +7,10 @@ import { runInNewContext } from 'node:vm'
 import { generateKeyPair, SignJWT } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { makeAddressOf } from '../../../gateway/addresses.ts'
+import { makeAddressOf } from '../../../gateway/doors/addresses.ts'
 import type { OpenLimitOptions } from '../../../gateway/limits/open-limits.ts'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
-import { eventually } from '../../support/until.ts'
+import { eventually } from '../../../harness/until.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const MANY = 1_000

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import { makeOpenLimits, type OpenConnection, type OpenLimitOptions } from '../../../gateway/limits/open-limits.ts'
-import { makeSteppedClock } from '../../support/stepped-clock.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const BOUNDS = { openConnections: { address: 3, viewer: 2, process: 8 }, openCost: { address: 30, viewer: 20, process: 80 } }
 const viewer = (id: string, actor?: string): Viewer => ({ id, scopes: [], ...(actor === undefined ? {} : { actor }) })

@@ -1,7 +1,7 @@
 /** The memory of an engine under operations that clients make up, with a budget of a few megabytes. */
 import { describe, expect, it } from 'vitest'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
-import type { Gate } from '../../../gateway/preparing.ts'
+import type { Gate } from '../../../gateway/operation/preparing.ts'
 import { makeContext, openGraph } from '../engine-graph.ts'
 
 const BYTES_MAX = 4_000_000

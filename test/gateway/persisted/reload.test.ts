@@ -1,10 +1,10 @@
 import { renameSync, rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { Engine } from '../../../gateway/engine.ts'
+import type { Engine } from '../../../gateway/operation/engine.ts'
 import { makeFrontSchema, post, startServer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../support/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
 import { makePlainEngine } from '../../support/plain-engine.ts'
-import { eventually } from '../../support/until.ts'
+import { eventually } from '../../../harness/until.ts'
 
 const A = 'query A { hello(name: "a") }'
 const B = 'query B { hello(name: "b") }'

@@ -6,7 +6,7 @@ import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { VIDEOS, startPartner } from '../../support/partner.ts'
 import { ask, begin, countOf, endAll, ends, follow, moveTo, sse } from './served.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../harness/until.ts'
 
 const LONGER = VIDEOS.replace('title: String', 'title: String length: Int')
 const RENAMED = VIDEOS.replace('title: String', 'name: String')

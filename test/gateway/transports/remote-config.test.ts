@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeConfig } from '../../../core/config.ts'
+import { makeConfig } from '../../../config/config.ts'
 import { REMOTE_DEFAULTS } from '../../../gateway/transports/remote.ts'
 
 test('the configuration has the defaults of the transport', () => {

@@ -2,7 +2,7 @@
 import { execute, parse, subscribe } from 'graphql'
 import type { ExecutionResult, GraphQLSchema } from 'graphql'
 import type { RemoteOptions, RemoteTransport } from '../../../gateway/transports/remote.ts'
-import type { Engine } from '../../../gateway/engine.ts'
+import type { Engine } from '../../../gateway/operation/engine.ts'
 import { NAMES, graphSchema, makeContext, openGraph } from '../engine-graph.ts'
 import type { GraphContext, SubgraphName } from '../engine-graph.ts'
 import { connectTo, json, startSubgraph } from './http-subgraph.ts'

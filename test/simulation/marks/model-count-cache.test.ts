@@ -1,7 +1,7 @@
 /** The model of the count cache keeps the contract of the port. */
-import { countCacheContract } from '../../contracts/count-cache.ts'
-import { openGate } from '../gate.ts'
-import { makeCountCacheState, openModelCountCache } from './model-count-cache.ts'
+import { countCacheContract } from '../../contracts/thumbup/count-cache.ts'
+import { openGate } from '../../../harness/simulation/gate.ts'
+import { makeCountCacheState, openModelCountCache } from '../../../harness/simulation/thumbup/model-count-cache.ts'
 
 countCacheContract('model', () => {
   const state = makeCountCacheState()

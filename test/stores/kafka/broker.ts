@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type KafkaPorts, makeKafka } from '../../../scripts/servers/kafka.ts'
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
-import { KAFKA_ARTIFACTS } from '../../support/services.ts'
-import { freePorts } from '../../support/ports.ts'
+import { KAFKA_ARTIFACTS } from '../../../harness/deployment/services.ts'
+import { freePorts } from '../../../harness/deployment/ports.ts'
 
 /** On a quiet machine it takes 3 s. */
 const START_MAX_MS = 120_000

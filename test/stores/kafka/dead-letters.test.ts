@@ -1,11 +1,11 @@
 /** Messages as large as a topic allows that nobody can read. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FlushMessage } from '../../../stores/log.ts'
+import type { FlushMessage } from '../../../writeback/log.ts'
 import { inspectTopics } from '../../../stores/kafka/topics.ts'
-import { service } from '../../support/services.ts'
+import { service } from '../../../harness/deployment/services.ts'
 import { makeLogger, makeTopics } from './setup.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../harness/until.ts'
 
 const address = await service('kafka')
 const PARTITION = 4

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FlushMessage } from '../../../stores/log.ts'
-import { service } from '../../support/services.ts'
+import type { FlushMessage } from '../../../writeback/log.ts'
+import { service } from '../../../harness/deployment/services.ts'
 import { REGIONS, makeTopics } from './setup.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../harness/until.ts'
 
 const address = await service('kafka')
 

@@ -1,6 +1,6 @@
 /** Consumes, says so when a batch has come, and never finishes it: to be killed. Arguments: address, prefix, group. */
 import { systemClock } from '../../../core/clock.ts'
-import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { REGIONS, makeLogger } from './setup.ts'
 
 const [address = '', topicPrefix = '', groupId = ''] = process.argv.slice(2)

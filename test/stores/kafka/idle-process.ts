@@ -1,7 +1,7 @@
 /** Opens a log on Kafka, consumes from it, and prints the share of a core that idling takes. Arguments: address, topic prefix. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../../core/clock.ts'
-import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { makeLogger } from './setup.ts'
 
 const [address = '', topicPrefix = ''] = process.argv.slice(2)

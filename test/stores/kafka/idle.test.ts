@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { service } from '../../support/services.ts'
+import { service } from '../../../harness/deployment/services.ts'
 import { makeTopics } from './setup.ts'
 
 const address = await service('kafka')

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../../../core/clock.ts'
 import type { KafkaConnection, KafkaLogger } from '../../../stores/kafka/client.ts'
-import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { eventTopicNames, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
 
 export const REGIONS = 100

@@ -3,11 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kafka, logLevel } from 'kafkajs'
 import { afterAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
-import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
+import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { inspectTopics, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
-import { service } from '../../support/services.ts'
+import { service } from '../../../harness/deployment/services.ts'
 import { makeLogger } from './setup.ts'
-import { until } from '../../support/until.ts'
+import { until } from '../../../harness/until.ts'
 
 const address = await service('kafka')
 

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
-import { openKafkaLog } from '../../../stores/kafka/kafka-log.ts'
-import type { FlushMessage } from '../../../stores/log.ts'
-import { service } from '../../support/services.ts'
+import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
+import type { FlushMessage } from '../../../writeback/log.ts'
+import { service } from '../../../harness/deployment/services.ts'
 import { makeBroker } from './broker.ts'
 import { makeProxy } from './proxy.ts'
 import { REGIONS, makeLogger, makeTopics } from './setup.ts'
-import { until } from '../../support/until.ts'
-import { freePorts } from '../../support/ports.ts'
+import { until } from '../../../harness/until.ts'
+import { freePorts } from '../../../harness/deployment/ports.ts'
 
 const address = await service('kafka')
 

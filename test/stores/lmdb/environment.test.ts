@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../../core/errors.ts'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
-import { openLmdbHotStore } from '../../../stores/lmdb/hot-store.ts'
-import { openLmdbRecordStore } from '../../../stores/lmdb/record-store.ts'
+import { openLmdbHotStore } from '../../../subgraphs/history/stores/lmdb/hot-store.ts'
+import { openLmdbRecordStore } from '../../../subgraphs/history/stores/lmdb/record-store.ts'
 import { freshViewer, keyOf, later, numbered, report, write } from '../../contracts/reports.ts'
 import { makeFolder } from './folders.ts'
 

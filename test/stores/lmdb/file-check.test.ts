@@ -23,11 +23,11 @@ import { checkDataFile, findDamage } from '../../../stores/lmdb/file-check/check
 import type { ClosedMark } from '../../../stores/lmdb/file-check/closed-mark.ts'
 import { readSnapshot, type ReadAt } from '../../../stores/lmdb/file-check/meta-pages.ts'
 import { walkTrees } from '../../../stores/lmdb/file-check/walk.ts'
-import { openLmdbJournals } from '../../../stores/lmdb/journal.ts'
+import { openLmdbJournals } from '../../../writeback/stores/lmdb/journal.ts'
 import { makeFolder } from './folders.ts'
 
 const READER = new URL('damage.ts', import.meta.url).pathname
-const WRITER = new URL('crash-writer.ts', import.meta.url).pathname
+const WRITER = new URL('../../subgraphs/history/stores/lmdb/crash-writer.ts', import.meta.url).pathname
 const FILE = 'tidemark.mdb'
 const PAGE = 4096
 const options = { regions: 4, sizeMaxGb: 1 }

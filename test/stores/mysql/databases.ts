@@ -8,8 +8,8 @@ import { makeMariadb, mariadbSocket } from '../../../scripts/servers/mariadb.ts'
 import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { type Database, openDatabase } from '../../../stores/mysql/database.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
-import { service } from '../../support/services.ts'
-import { freePorts } from '../../support/ports.ts'
+import { service } from '../../../harness/deployment/services.ts'
+import { freePorts } from '../../../harness/deployment/ports.ts'
 
 /** The url of the server's own database, or undefined where MariaDB cannot be had. */
 export const mariadb = await service('mariadb')

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { openDatabase } from '../../../stores/mysql/database.ts'
 import { wrapFailure } from '../../../stores/mysql/failures.ts'
-import { type MysqlRecordStoreOptions, openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
+import { type MysqlRecordStoreOptions, openMysqlRecordStore } from '../../../subgraphs/history/stores/mysql/record-store.ts'
 import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { keyOf, numbered, report } from '../../contracts/reports.ts'
 import { makeDatabase, makeServer, mariadb, type OwnServer, type TestDatabase } from './databases.ts'
-import { freePorts } from '../../support/ports.ts'
+import { freePorts } from '../../../harness/deployment/ports.ts'
 
 const options = (url: string, others: Partial<MysqlRecordStoreOptions> = {}): MysqlRecordStoreOptions => ({ url, regions: 100, ...others })
 const UNAVAILABLE = 'RECORD_STORE_UNAVAILABLE'

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
+import { openMysqlRecordStore } from '../../../subgraphs/history/stores/mysql/record-store.ts'
 import { codeSchemaVersion, migrateMysql, printMigrations } from '../../../stores/mysql/schema-version.ts'
-import { sampleFeedStatements } from '../../../stores/mysql/feed-places.ts'
-import { sampleMarkStatements } from '../../../stores/mysql/mark-samples.ts'
-import { sampleSeenStatements } from '../../../stores/mysql/seen-statements.ts'
-import { sampleStatements } from '../../../stores/mysql/statements.ts'
+import { sampleFeedStatements } from '../../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
+import { sampleMarkStatements } from '../../../harness/stores/mark-statement-samples.ts'
+import { sampleSeenStatements } from '../../../subgraphs/feed-existence/stores/mysql/statements.ts'
+import { sampleStatements } from '../../../subgraphs/history/stores/mysql/statements.ts'
 import { makeDatabase, mariadb, type TestDatabase } from './databases.ts'
 
 describe.skipIf(mariadb === undefined)('the schema', () => {

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import type { Row } from '../../../stores/mysql/database.ts'
 import { openDatabase } from '../../../stores/mysql/database.ts'
-import { openMysqlRecordStore } from '../../../stores/mysql/record-store.ts'
+import { openMysqlRecordStore } from '../../../subgraphs/history/stores/mysql/record-store.ts'
 import { makeServer, mariadb, type OwnServer } from './databases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-tls-'))

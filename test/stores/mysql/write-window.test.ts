@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { makeWriteWindow, type WriteWindow } from '../../../stores/mysql/write-window.ts'
-import { makeSteppedClock, type SteppedClock } from '../../support/stepped-clock.ts'
+import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
 
 /** A database whose statements take `latencyOf(rows, others in flight)`, fed by a queue that never ends, for a while. */
 async function feed(

@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findProgram } from '../../../scripts/servers/packages.ts'
 import { checkRedis } from '../../../stores/redis/check.ts'
-import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
-import { redisIsHere, startCluster, startRedis } from './servers.ts'
-import type { TestServers } from './servers.ts'
-import { freePorts } from '../../support/ports.ts'
+import { openRedisHotStore } from '../../../subgraphs/history/stores/redis/hot-store.ts'
+import { redisIsHere, startCluster, startRedis } from '../../../harness/deployment/redis-servers.ts'
+import type { TestServers } from '../../../harness/deployment/redis-servers.ts'
+import { freePorts } from '../../../harness/deployment/ports.ts'
 
 const GOOD = ['maxmemory 100mb', 'appendfsync always']
 

@@ -1,12 +1,12 @@
 /** Database numbers: deployments that share a server, told apart by them. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openRedisCountCache } from '../../../stores/redis/count-cache.ts'
-import { openRedisHotStore } from '../../../stores/redis/hot-store.ts'
+import { openRedisCountCache } from '../../../subgraphs/thumbup/stores/redis/count-cache.ts'
+import { openRedisHotStore } from '../../../subgraphs/history/stores/redis/hot-store.ts'
 import { checkRedisAtStart } from '../../../stores/redis/verification.ts'
 import { freshViewer, later, report, write } from '../../contracts/reports.ts'
-import { until } from '../../support/until.ts'
-import { redisIsHere, startRedis, type TestServers } from './servers.ts'
+import { until } from '../../../harness/until.ts'
+import { redisIsHere, startRedis, type TestServers } from '../../../harness/deployment/redis-servers.ts'
 import { followCounts } from '../../support/follow-counts.ts'
 
 const regions = 4

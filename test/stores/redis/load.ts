@@ -1,7 +1,7 @@
 /** A writer that never stops by itself, and remembers what was acknowledged: what a test checks after it broke something. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
-import type { HotStore } from '../../../stores/hot-store.ts'
+import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import { report, write, writtenRecord } from '../../contracts/reports.ts'
 
 export type Load = { stop(): Promise<LoadReport>; acknowledgements(): number }

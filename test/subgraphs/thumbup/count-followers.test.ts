@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
 import type { Subject } from '../../../core/domain.ts'
-import type { CountCache, CountedSubject } from '../../../stores/count-cache.ts'
-import { makeCountFollowers } from '../../../subgraphs/thumbup/count-followers.ts'
-import { makeSteppedClock } from '../../support/stepped-clock.ts'
+import type { CountCache, CountedSubject } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import { makeCountFollowers } from '../../../subgraphs/thumbup/read/count-followers.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const WINDOW_MS = 20
 const subject = (oid: string, business = 1): Subject => ({ business, oid })

@@ -1,10 +1,10 @@
 /** A disk has damaged what is archived of one viewer: it is his trouble, and nobody else's. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { BLOCK, kindRange, makeMarkShelf } from '../../../stores/lmdb/mark-keys.ts'
-import { openMarkTables } from '../../../stores/lmdb/mark-tables.ts'
-import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
-import { until } from '../../support/until.ts'
+import { BLOCK, kindRange, makeMarkShelf } from '../../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
+import { openMarkTables } from '../../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
+import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
+import { until } from '../../../harness/until.ts'
 
 const DAY = 86_400_000
 const READ = '{ thumbups(business: "video", ids: ["a"]) { viewerMark } }'

@@ -5,9 +5,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MarkKey } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
-import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
-import { openMarkedStores, REGIONS, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
-import { until } from '../../support/until.ts'
+import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
+import { openMarkedStores, REGIONS, serveThumbup, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
+import { until } from '../../../harness/until.ts'
 
 const WEEK = 7 * 86_400_000
 const KEY: MarkKey = { viewer: '1', business: 1, oid: 'a' }

@@ -1,9 +1,9 @@
 /** The offsets that the record store keeps, of streams that share it. */
 import { expect, test } from 'vitest'
-import { markStream } from '../../../core/mark-stream.ts'
+import { markStream } from '../../../subgraphs/thumbup/model/streams.ts'
 import { topicNames } from '../../../stores/kafka/topics.ts'
-import { until } from '../../support/until.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from '../marked-stores.ts'
+import { until } from '../../../harness/until.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
 
 const COMMON = markStream('tidemark', undefined)
 const OWN = markStream('tidemark', 'article')

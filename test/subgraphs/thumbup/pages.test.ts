@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { graphql } from 'graphql'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
-import { makeConfig } from '../../../core/config.ts'
-import { openStores, type OpenStores } from '../../../stores/open.ts'
+import { makeConfig } from '../../../config/config.ts'
+import { openStores, type OpenStores } from '../../../cli/stores/history.ts'
 import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../../subgraphs/thumbup/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-pages-'))

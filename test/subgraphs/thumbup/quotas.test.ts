@@ -1,8 +1,8 @@
 /** What a business that has used up what it may mark or store still takes. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { ThumbupJob } from '../../../subgraphs/thumbup/job.ts'
-import { until } from '../../support/until.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from '../marked-stores.ts'
+import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
+import { until } from '../../../harness/until.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf, type MarkedStores, type ServedThumbup } from './marked-stores.ts'
 
 const MARK = `mutation ($id: ID!, $mark: Mark!, $business: String = "video", $markedAt: Timestamp) {
   mark(business: $business, id: $id, mark: $mark, markedAt: $markedAt) { outcome code message oldMark changed } }`

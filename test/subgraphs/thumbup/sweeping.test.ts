@@ -1,8 +1,8 @@
 /** What a business that got stores of its own leaves in those that others share: dirty marks, and entries of the outbox. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makePublisher } from '../../../subgraphs/thumbup/upkeep.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores } from '../marked-stores.ts'
-import { until } from '../../support/until.ts'
+import { makePublisher } from '../../../subgraphs/thumbup/persist/upkeep.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores } from './marked-stores.ts'
+import { until } from '../../../harness/until.ts'
 
 const KEYS_MAX = 3
 const ARTICLE = 2

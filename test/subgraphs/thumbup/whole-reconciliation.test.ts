@@ -1,11 +1,11 @@
 /** A recount of everything, past what the lists of counts and sums do not name. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
-import { plainMarkKey } from '../../../stores/lmdb/mark-keys.ts'
-import { openLmdbMarkRecords } from '../../../stores/lmdb/mark-records.ts'
-import { openMarkTables } from '../../../stores/lmdb/mark-tables.ts'
-import type { MarkRecords } from '../../../stores/mark-records.ts'
-import { reconcileWhole } from '../../../subgraphs/thumbup/whole-reconciliation.ts'
+import { plainMarkKey } from '../../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
+import { openLmdbMarkRecords } from '../../../subgraphs/thumbup/stores/lmdb/record-store.ts'
+import { openMarkTables } from '../../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
+import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
+import { reconcileWhole } from '../../../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import { makeFolder } from '../../stores/lmdb/folders.ts'
 
 const BUSINESS = 1

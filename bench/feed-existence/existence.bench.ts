@@ -1,0 +1,64 @@
+/**
+ * What does it cost to know what fifty million viewers have watched, and how fast is it asked?
+ *
+ *     npm run bench -- existence [--quick] [--json] [--bloom-module redisbloom.so]
+ *
+ * 1. Bytes of a record, a viewer, and of all, against the sorted set of raw ids and the floor (`existence/sizes.ts`).
+ * 2. `unseen` with 2,000 and 10,000 candidates, filters in memory and not, on both shapes, in turn with the legacy design and
+ *    with RedisBloom, where its module is given (`existence/reads.ts`, `existence/peers.ts`), and over HTTP (`existence/http.ts`).
+ * 3. Candidates a second of one core (`existence/probing.ts`).
+ * 4. How evenly shards and expiry are spread (`existence/spread.ts`).
+ *
+ * Redis and MariaDB are its own, on this machine, with everything durable as shipped; that of the peers persists nothing.
+ * RedisBloom 2.4 runs in Redis 7.0; Debian has no package of it.
+ */
+import { Redis } from 'ioredis'
+import { measureHttp } from './http.ts'
+import { bloomPeer, legacyPeer } from './peers.ts'
+import { measureProbing } from './probing.ts'
+import { measurePeers, measureReads, putViewers } from './reads.ts'
+import { openDistributedStores, openEmbeddedStores, startOwnRedis } from './servers.ts'
+import { measureSizes, measureStored } from './sizes.ts'
+import { measureSpread } from './spread.ts'
+import { RECORDS_OF_SOURCES, makeViewer } from './viewers.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+export async function bench({ quick, bloomModule, progress }: BenchOptions): Promise<Measure[]> {
+  // p99 of fewer would be that of one or two collections of garbage.
+  const calls = quick ? 600 : 2_000
+  progress('viewers with 10,000 records each')
+  const viewers = Array.from({ length: quick ? 20 : 100 }, (_, number) => makeViewer(number, RECORDS_OF_SOURCES))
+  const opened: { close(): Promise<void> }[] = []
+  const keep = <T extends { close(): Promise<void> }>(part: T): T => (opened.push(part), part)
+  try {
+    const own = await startOwnRedis(bloomModule === undefined ? [] : [`loadmodule ${bloomModule}`])
+    keep({ close: own.stop })
+    const legacy = legacyPeer(own.redis)
+    const bloom = bloomModule === undefined ? undefined : bloomPeer(own.redis)
+    progress('bytes')
+    const sizes = await measureSizes(legacy, bloom, quick)
+    const embedded = keep(openEmbeddedStores())
+    progress('starting Redis and MariaDB')
+    const distributed = keep(await openDistributedStores())
+    const stored = await measureStored(embedded, distributed, quick ? 300 : 4_000)
+    progress('unseen, embedded')
+    await putViewers(embedded, viewers)
+    const reads = await measureReads({ name: 'embedded', stores: embedded }, viewers, calls)
+    progress('unseen, Redis and MariaDB')
+    await putViewers(distributed, viewers)
+    const redis = new Redis(distributed.redisUrl)
+    keep({ close: async () => redis.disconnect() })
+    reads.push(...(await measureReads({ name: 'Redis and MariaDB', stores: distributed, redis }, viewers, calls)))
+    progress('the same candidates, asked of peers')
+    for (const viewer of viewers) await Promise.all([legacy.put(viewer), bloom?.put(viewer)])
+    const peers = await measurePeers(own.redis, viewers, legacy, bloom, quick ? 50 : 500)
+    progress('unseen over HTTP')
+    const http = await measureHttp(viewers, calls / 4)
+    progress('probing')
+    const probing = measureProbing(viewers, calls / 4)
+    progress('shards and expiry')
+    return [...sizes, ...stored, ...reads, ...peers, ...http, ...probing, ...measureSpread(quick)]
+  } finally {
+    for (const part of opened.reverse()) await part.close()
+  }
+}

@@ -1,0 +1,157 @@
+/**
+ * What does moving viewers from a Redis of sorted sets cost those who are online? A million entries of 5,000 viewers (100,000 of
+ * 1,000 with --quick) are folded in by the job of a process that answers requests as well, on the embedded stores, at the
+ * default pace, 50 viewers to a shard (50 million would be 10,000 to each of 5,000). Requests ask for 500 candidates, a tenth of them in the viewer's old set; plays are written to both sides.
+ * Viewers are moved in lots, and between any two lots as long a time passes in which nobody is: so both figures are of the same
+ * minutes of the machine. Each time an hour begins, so that what was played in the last one is folded in both.
+ *
+ *     npm run bench -- migrate-played [--quick] [--json]
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock, type Clock } from '../../core/clock.ts'
+import { makeConfig } from '../../config/config.ts'
+import { ringOf } from '../../config/feed-existence.ts'
+import { listingOf } from '../../subgraphs/feed-existence/migration/progress.ts'
+import { randomBelow, seededRandom } from '../../core/random.ts'
+import { HOUR_MS, slotOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
+import { verifyViewer } from '../../cli/migrate/migration-verify.ts'
+import { openEmbeddedSeen } from '../../cli/stores/feed-existence.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import { makeExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
+import { announceShape } from '../../subgraphs/feed-existence/fold/layouts.ts'
+import { liveness } from '../../subgraphs/feed-existence/migration/legacy.ts'
+import { startLegacy } from '../../harness/data/legacy-redis.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const CANDIDATES = 500
+const KNOWN = 50
+const READERS = 4
+const PAUSE_MS = 4
+const LOTS = 10
+const DAY_MS = 86_400_000
+
+export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
+  const [viewers, each] = quick ? [1_000, 100] : [5_000, 200]
+  const legacy = await startLegacy()
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-migrate-'))
+  let shiftMs = 0
+  const clock: Clock = { now: () => Date.now() + shiftMs, after: systemClock.after }
+  const config = makeConfig([
+    {
+      name: 'benchmark',
+      values: {
+        stores: { data: folder },
+        existence: { shards: 100, foldEveryMs: 200, legacy: { urls: [legacy.url], businesses: ['video'], patienceMs: 60_000 } },
+      },
+    },
+  ])
+  const environment = openEnvironment(folder, config.stores)
+  const { seen, close } = openEmbeddedSeen(config, clock, environment)
+  const subgraph = makeExistenceSubgraph(clock, seen, config, (error) => progress(String(error)))
+  const names = Array.from({ length: viewers }, (_, at) => String(100_000 + at))
+  const random = seededRandom(1)
+  const shape = ringOf(config)
+  let falselyUnseen = 0
+
+  /** Milliseconds that each call of `unseen` took, until `isOver`; at a pace that leaves half of the process idle. */
+  async function measure(latencies: number[], isOver: () => boolean): Promise<void> {
+    async function read(): Promise<void> {
+      for (let call = 0; !isOver(); call++) {
+        const viewer = names[randomBelow(random, viewers)] as string
+        const known = Array.from({ length: KNOWN }, () => String(randomBelow(random, each)))
+        const candidates = [...known, ...Array.from({ length: CANDIDATES - KNOWN }, () => `new-${randomBelow(random, 1e9)}`)]
+        const begun = performance.now()
+        const { ids } = await subgraph.service.unseen({ id: viewer, scopes: [] }, 'video', candidates, [])
+        latencies.push(performance.now() - begun)
+        const left = new Set(ids)
+        falselyUnseen += known.filter((id) => left.has(id)).length
+        if (call % 10 === 0) await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, 'video', [`live-${call}`], undefined)
+        await sleep(PAUSE_MS)
+      }
+    }
+    await Promise.all(Array.from({ length: READERS }, read))
+  }
+
+  function nextHour(): void {
+    const now = clock.now()
+    shiftMs += (Math.floor(now / HOUR_MS) + 1) * HOUR_MS + config.existence.settleMs + 1_000 - now
+  }
+
+  async function list(some: readonly string[]): Promise<void> {
+    const at = clock.now()
+    const listings = some.map((name) => listingOf(name, 1, at))
+    await seen.hot.stagePlays(listings, { now: at, slot: slotOf(at, shape.slots) })
+  }
+
+  try {
+    progress(`filling ${viewers} sets of ${each}`)
+    const now = clock.now()
+    const entries = Object.fromEntries(Array.from({ length: each }, (_, id) => [String(id), now - ((id * 89 * DAY_MS) / each + HOUR_MS)]))
+    for (const name of names) await legacy.fill(name, entries)
+    const job = await subgraph.startJob()
+    await announceShape(seen.hot, shape, clock)
+    progress('warming up')
+    await measure([], () => subgraph.figures().existence.candidates > CANDIDATES * 2_000)
+    const moved = () => subgraph.figures().legacy?.migration.migrated ?? 0
+    const lot = viewers / LOTS
+    const [quiet, moving]: [number[], number[]] = [[], []]
+    let [seconds, lastSeconds] = [0, 2]
+    for (let from = 0; from < viewers; from += lot) {
+      nextHour()
+      const until = performance.now() + lastSeconds * 1_000
+      await measure(quiet, () => performance.now() >= until)
+      await list(names.slice(from, from + lot))
+      nextHour()
+      const begun = performance.now()
+      await measure(moving, () => moved() >= from + lot)
+      lastSeconds = (performance.now() - begun) / 1_000
+      seconds += lastSeconds
+      progress(`${moved()} viewers moved`)
+    }
+    progress('looking for what is missing')
+    const { monthsBefore, futureMaxMs } = config.existence
+    const rules = { monthsBefore, futureMaxMs, isLive: liveness(clock, config.existence) }
+    let [checked, missing] = [0, 0]
+    for (const name of names) {
+      const found = await verifyViewer(
+        clock,
+        { hot: seen.hot, records: seen.records, legacy: seen.legacy as NonNullable<typeof seen.legacy> },
+        name,
+        1,
+        rules,
+      )
+      checked += found.checked
+      missing += found.missing.length + (found.isMigrated ? 0 : each)
+    }
+    await job.stop()
+    await subgraph.drain()
+    const folded = subgraph.figures().legacy?.migration.plays ?? 0
+    return [
+      { metric: 'entries moved', value: folded, unit: '', target: viewers * each },
+      { metric: 'in', value: seconds, unit: 's' },
+      { metric: 'entries per second', value: folded / seconds, unit: '/s' },
+      { metric: 'requests, nobody being moved', value: quiet.length, unit: '' },
+      { metric: 'requests meanwhile', value: moving.length, unit: '' },
+      { metric: 'unseen, nobody being moved: p50', value: quantile(quiet, 0.5), unit: 'ms' },
+      { metric: 'unseen meanwhile: p50', value: quantile(moving, 0.5), unit: 'ms' },
+      { metric: 'unseen, nobody being moved: p99', value: quantile(quiet, 0.99), unit: 'ms' },
+      { metric: 'unseen meanwhile: p99', value: quantile(moving, 0.99), unit: 'ms' },
+      { metric: 'p99 meanwhile : nobody', value: quantile(moving, 0.99) / quantile(quiet, 0.99), unit: 'ratio', target: 1.2, atMost: true },
+      { metric: 'plays that came back', value: falselyUnseen, unit: '', target: 0, atMost: true },
+      { metric: 'plays checked', value: checked, unit: '' },
+      { metric: 'plays missing', value: missing, unit: '', target: 0, atMost: true },
+    ]
+  } finally {
+    await close()
+    await environment.close()
+    await legacy.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function quantile(latencies: readonly number[], share: number): number {
+  return latencies.toSorted((a, b) => a - b)[Math.floor(latencies.length * share)] ?? 0
+}

@@ -1,0 +1,137 @@
+/**
+ * Servers of the feed benchmarks, each a process of its own, loaded in turn.
+ *
+ * A ratio of requests per second means something only if both servers were busy all the time. On a machine that others
+ * use they are not: a starved ceiling once made the engine look faster than it. So the servers are loaded in turn in many
+ * short rounds, only rounds next to each other are compared, the median counts, and every figure stands beside its check:
+ * `busy` is the share of a core the server had; the ratio of CPU time per request is what waiting does not change.
+ */
+import { fork } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { isDeepStrictEqual } from 'node:util'
+import autocannon from 'autocannon'
+import type { FeedServerKind, FeedServerMessage } from './feed-child.ts'
+import { FEED_QUERY } from './feed-graph.ts'
+import type { Measure } from '../support/report.ts'
+
+const CONNECTIONS = 32
+
+export type Round = { rps: number; cpuMicros: number; busy: number }
+export type Rounds<Kind extends FeedServerKind> = readonly Record<Kind, Round>[]
+type Server = { kind: FeedServerKind; url: string; usage(): Promise<number>; stop(): void }
+
+export type LoadOptions = {
+  /** Times that each server is loaded. At least 1. */
+  rounds: number
+  /** Seconds of each time. */
+  seconds: number
+  progress(text: string): void
+}
+
+/** Starts one server per kind, compares their answers, warms up, loads in turn, stops them. */
+export async function loadInTurn<Kind extends FeedServerKind>(kinds: readonly Kind[], options: LoadOptions): Promise<Rounds<Kind>> {
+  const { rounds, seconds, progress } = options
+  const servers = await startAll(kinds)
+  try {
+    await expectSameAnswers(servers)
+    progress('feed: warming up')
+    for (const server of servers) await load(server, 2)
+    const measured: Record<Kind, Round>[] = []
+    for (let round = 0; round < rounds; round += 1) {
+      progress(`feed: round ${round + 1} of ${rounds}`)
+      const one: Partial<Record<FeedServerKind, Round>> = {}
+      for (const server of servers) one[server.kind] = await load(server, seconds)
+      measured.push(one as Record<Kind, Round>)
+    }
+    return measured
+  } finally {
+    for (const server of servers) server.stop()
+  }
+}
+
+/** If one does not start, the others are stopped. */
+async function startAll(kinds: readonly FeedServerKind[]): Promise<Server[]> {
+  const started = await Promise.allSettled(kinds.map(startServer))
+  const servers = started.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const failed = started.find((outcome) => outcome.status === 'rejected')
+  if (failed === undefined) return servers
+  for (const server of servers) server.stop()
+  throw failed.reason
+}
+
+async function startServer(kind: FeedServerKind): Promise<Server> {
+  const isOurs = kind === 'ceiling' || kind === 'engine' || kind === 'gateway'
+  const child = fork(new URL(isOurs ? 'feed-server.ts' : 'gateways/feed.mjs', import.meta.url), [kind], {
+    env: { ...process.env, NODE_ENV: 'production' },
+    execArgv: [],
+  })
+  const url = await nextMessage(child, 'listening')
+  const usage = async (): Promise<number> => {
+    child.send('usage')
+    return (await nextMessage(child, 'usage')).cpuMicros
+  }
+  // Not SIGTERM: some catch it, and then stay.
+  return { kind, url: url.url, usage, stop: () => child.kill('SIGKILL') }
+}
+
+function nextMessage<Kind extends FeedServerMessage['kind']>(
+  child: ChildProcess,
+  kind: Kind,
+): Promise<Extract<FeedServerMessage, { kind: Kind }>> {
+  return new Promise((resolve, reject) => {
+    const end = (code: number | null) => reject(new Error(`a server of the benchmark ended with code ${code}`))
+    const listen = (message: FeedServerMessage) => {
+      if (message.kind !== kind) return
+      child.off('message', listen).off('exit', end)
+      resolve(message as Extract<FeedServerMessage, { kind: Kind }>)
+    }
+    child.on('message', listen).once('exit', end)
+  })
+}
+
+const BODY = JSON.stringify({ query: FEED_QUERY })
+const HEADERS = { 'content-type': 'application/json' }
+
+/** A fast wrong answer is worth nothing. */
+async function expectSameAnswers(servers: readonly Server[]): Promise<void> {
+  const [first, ...others] = await Promise.all(
+    servers.map(async ({ kind, url }) => {
+      const response = await fetch(url, { method: 'POST', headers: HEADERS, body: BODY })
+      return { kind, answer: await response.json() }
+    }),
+  )
+  for (const { kind, answer } of others) {
+    if (!isDeepStrictEqual(answer, first?.answer))
+      throw new Error(`${kind} answers otherwise than ${first?.kind}: ${JSON.stringify(answer).slice(0, 200)}`)
+  }
+}
+
+async function load(server: Server, seconds: number): Promise<Round> {
+  const cpuBefore = await server.usage()
+  const startedAt = performance.now()
+  const { requests, non2xx, errors } = await autocannon({
+    url: server.url,
+    method: 'POST',
+    headers: HEADERS,
+    body: BODY,
+    connections: CONNECTIONS,
+    duration: seconds,
+  })
+  const wallMs = performance.now() - startedAt
+  const cpuMicros = (await server.usage()) - cpuBefore
+  if (non2xx + errors > 0) throw new Error(`${server.kind}: ${non2xx} answers were not 200, ${errors} connections failed`)
+  return { rps: requests.total / (wallMs / 1_000), cpuMicros: cpuMicros / requests.total, busy: cpuMicros / (wallMs * 1_000) }
+}
+
+/** What each kind did, for reading. */
+export function figuresOf<Kind extends FeedServerKind>(kinds: readonly Kind[], rounds: Rounds<Kind>): Measure[] {
+  return kinds.flatMap((kind): Measure[] => [
+    { metric: `feed: ${kind} requests`, value: medianOf(rounds, (round) => round[kind].rps), unit: 'per second' },
+    { metric: `feed: ${kind} CPU`, value: medianOf(rounds, (round) => round[kind].cpuMicros), unit: 'µs per request' },
+    { metric: `feed: ${kind} busy`, value: medianOf(rounds, (round) => round[kind].busy), unit: 'of a core' },
+  ])
+}
+
+export function medianOf<T>(rounds: readonly T[], figure: (round: T) => number): number {
+  return rounds.map(figure).sort((a, b) => a - b)[Math.floor(rounds.length / 2)] ?? 0
+}

@@ -1,0 +1,205 @@
+/**
+ * What does a gateway cost when its subgraphs are remote? The workload of the public graphql-gateways-benchmark (one query,
+ * 7 calls of 4 subgraphs in 4 waves, an answer of 87 KB, 50 connections), CPU of the gateway's process per request.
+ *
+ *   npm run bench -- gateway-remote [--quick] [--hive-router PATH]
+ *
+ * `ours` and `floor` come in two kinds: identical calls under way at the same time are one call (what 50 clients that ask
+ * the same make cheap), and `apart`, where every request makes all its calls. The floor is the least that JavaScript can do
+ * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs no two answers of which are the same, so that nothing that
+ * was made of one answer serves for another. Ours and the floor run with Node's options as `npm start` has them. Others run if
+ * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateways
+ * after `npm ci` there. Measured is a second start: see the compile cache in gateway/README.md.
+ *
+ * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
+ * of CPU per request counts, which waiting does not change.
+ */
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { runLoad } from '../support/load.ts'
+import { QUERY, remoteSupergraph } from './remote/graph.ts'
+import { freePort, startProcess } from './remote/process.ts'
+import type { Command, Measured } from './remote/process.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const CONNECTIONS = 50
+const BODY = JSON.stringify({ query: QUERY })
+const NODE_GATEWAY = join(import.meta.dirname, 'remote', 'gateway.ts')
+const OTHERS = join(import.meta.dirname, 'peers')
+/** Ours costs at most this much of Hive gateway with the native planner. */
+const HIVE_SHARE_MAX = 0.25
+const MEMORY_MAX_MB = 200
+
+const OWN = ['floor', 'floor-apart', 'floor-apart-changing', 'ours', 'ours-apart', 'ours-apart-changing']
+/** What the memory of ours is promised for. */
+const SMALL: ReadonlySet<string> = new Set(['ours', 'ours-apart'])
+
+/** `changing`: over subgraphs whose answers never repeat. */
+type Peer = { readonly kind: string; readonly changing?: boolean; command(supergraph: string, port: number, folder: string): Command }
+type Round = { cpuMs: number; perSecond: number; p95Ms: number; calls: number }
+
+export async function bench({ quick, hiveRouter, progress }: BenchOptions): Promise<Measure[]> {
+  const [rounds, durationMs] = quick ? [2, 1_500] : [5, 4_000]
+  const folder = mkdtempSync(join(tmpdir(), 'tidemark-remote-'))
+  const running: Measured[] = []
+  try {
+    const port = await freePort()
+    const subgraphs = await startProcess(
+      { file: process.execPath, args: [join(import.meta.dirname, 'remote', 'subgraphs.ts'), String(port)] },
+      port,
+    )
+    running.push(subgraphs)
+    const supergraph = join(folder, 'supergraph.graphql')
+    writeFileSync(supergraph, remoteSupergraph(`http://127.0.0.1:${port}`))
+    const changingSupergraph = join(folder, 'changing.graphql')
+    writeFileSync(changingSupergraph, remoteSupergraph(`http://127.0.0.1:${port}/changing`))
+    const callsSoFar = async () => Number(await (await fetch(`http://127.0.0.1:${port}/calls`)).text())
+    const gateways = new Map<string, Measured>()
+    const all = peers(hiveRouter, folder, progress)
+    for (const { kind, command } of all.filter((each) => each.kind === 'floor' || each.kind === 'ours')) {
+      progress(`gateway-remote: starting ${kind} for the first time`)
+      const own = await freePort()
+      await (await startProcess(command(supergraph, own, folder), own)).stop()
+    }
+    for (const { kind, command, changing = false } of all) {
+      const own = await freePort()
+      const gateway = await startProcess(command(changing ? changingSupergraph : supergraph, own, folder), own)
+      running.push(gateway)
+      gateways.set(kind, gateway)
+    }
+    await expectSameAnswers(gateways)
+    progress('gateway-remote: warming up')
+    for (const gateway of gateways.values()) await load(gateway, callsSoFar, quick ? 1_500 : 3_000)
+    const measured = new Map([...gateways.keys()].map((kind) => [kind, [] as Round[]]))
+    for (let round = 0; round < rounds; round += 1) {
+      progress(`gateway-remote: round ${round + 1} of ${rounds}`)
+      for (const [kind, gateway] of gateways) measured.get(kind)?.push(await load(gateway, callsSoFar, durationMs))
+    }
+    return measuresOf(measured, gateways)
+  } finally {
+    await Promise.all(running.map((each) => each.stop()))
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function peers(hiveRouter: string | undefined, folder: string, progress: (text: string) => void): Peer[] {
+  // As the start script: what Node compiled is kept, and a process that starts again need not read TypeScript.
+  const env = { NODE_OPTIONS: shippedOptions(), NODE_COMPILE_CACHE: join(folder, 'compiled') }
+  const own = OWN.map((kind): Peer => {
+    const changing = kind.endsWith('-changing')
+    return { kind, changing, command: (supergraph, port) => ({ ...node(NODE_GATEWAY, kind, supergraph, port), env }) }
+  })
+  const router = hiveRouter ?? onPath('hive_router')
+  if (router === undefined) progress('gateway-remote: no hive_router on the PATH (say --hive-router PATH): left out')
+  const routers = router === undefined ? [] : [true, false].map((dedupe) => routerPeer(router, dedupe))
+  const serve = join(OTHERS, 'serve.mjs')
+  const isThere = existsSync(serve) && existsSync(join(OTHERS, 'node_modules'))
+  if (!isThere) progress('gateway-remote: bench/gateways is not installed (npm ci there): Hive gateway and @apollo/gateway are left out')
+  const others = isThere ? ['hive-native', 'hive-js', 'apollo'] : []
+  return [
+    ...own,
+    ...routers,
+    ...others.map((kind): Peer => ({ kind, command: (supergraph, port) => ({ ...node(serve, kind, supergraph, port), cwd: OTHERS }) })),
+  ]
+}
+
+/** Of Node, as the product is started with them. */
+function shippedOptions(): string {
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const [, options] = /NODE_OPTIONS="([^"$]*)/.exec(scripts.start) ?? []
+  if (options === undefined)
+    throw new Error('the start script of package.json sets no NODE_OPTIONS: this benchmark must start ours as it does')
+  return options.trim()
+}
+
+function node(script: string, kind: string, supergraph: string, port: number): Command {
+  return { file: process.execPath, args: [script, kind, supergraph, String(port)] }
+}
+
+function routerPeer(file: string, dedupe: boolean): Peer {
+  const kind = dedupe ? 'hive-router' : 'hive-router-apart'
+  return {
+    kind,
+    command(supergraph, port, folder) {
+      const config = join(folder, `${kind}.yaml`)
+      const lines = [
+        `supergraph: { source: file, path: ${supergraph} }`,
+        `http: { host: 127.0.0.1, port: ${port} }`,
+        'log: { level: error }',
+        `traffic_shaping: { all: { dedupe_enabled: ${dedupe} } }`,
+      ]
+      writeFileSync(config, `${lines.join('\n')}\n`)
+      return { file, args: [], env: { ROUTER_CONFIG_FILE_PATH: config } }
+    },
+  }
+}
+
+function onPath(name: string): string | undefined {
+  return (process.env['PATH'] ?? '')
+    .split(delimiter)
+    .map((folder) => join(folder, name))
+    .find((file) => existsSync(file))
+}
+
+/** A fast wrong answer is worth nothing. */
+async function expectSameAnswers(gateways: ReadonlyMap<string, Measured>): Promise<void> {
+  let expected: string | undefined
+  for (const [kind, { url }] of gateways) {
+    const answer = await (await fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: BODY })).json()
+    const text = JSON.stringify(sorted(answer))
+    expected ??= text
+    if (text !== expected) throw new Error(`${kind} answers otherwise than the floor: ${text.slice(0, 200)}`)
+  }
+}
+
+/** The order of keys is not told by JSON, and not all gateways keep it. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, sorted(inner)]),
+  )
+}
+
+async function load(gateway: Measured, callsSoFar: () => Promise<number>, durationMs: number): Promise<Round> {
+  const [cpuBefore, callsBefore] = [gateway.cpuMs(), await callsSoFar()]
+  const { requests, perSecond, p95Ms } = await runLoad({ url: gateway.url, connections: CONNECTIONS, durationMs, body: () => BODY })
+  return { cpuMs: (gateway.cpuMs() - cpuBefore) / requests, calls: ((await callsSoFar()) - callsBefore) / requests, perSecond, p95Ms }
+}
+
+function measuresOf(measured: ReadonlyMap<string, readonly Round[]>, gateways: ReadonlyMap<string, Measured>): Measure[] {
+  const middle = (kind: string, of: (round: Round) => number): number | undefined => {
+    const values = (measured.get(kind) ?? []).map(of).sort((a, b) => a - b)
+    return values[Math.floor(values.length / 2)]
+  }
+  const cpu = (kind: string) => middle(kind, ({ cpuMs }) => cpuMs)
+  const hive = cpu('hive-native')
+  const limits = new Map([
+    ['ours', Math.min(cpu('hive-router') ?? Infinity, (hive ?? Infinity) * HIVE_SHARE_MAX)],
+    // Hive gateway makes identical calls one, so only the first is to be compared with it.
+    ['ours-apart', cpu('hive-router-apart') ?? Infinity],
+  ])
+  return [...measured.keys()].flatMap((kind): Measure[] => {
+    const limit = limits.get(kind)
+    return [
+      {
+        metric: `${kind}: CPU`,
+        value: cpu(kind) ?? NaN,
+        unit: 'ms per request',
+        ...(limit !== undefined && limit < Infinity ? { target: limit, atMost: true } : {}),
+      },
+      { metric: `${kind}: requests`, value: middle(kind, ({ perSecond }) => perSecond) ?? NaN, unit: 'per second' },
+      { metric: `${kind}: p95`, value: middle(kind, ({ p95Ms }) => p95Ms) ?? NaN, unit: 'ms' },
+      { metric: `${kind}: calls`, value: middle(kind, ({ calls }) => calls) ?? NaN, unit: 'per request' },
+      {
+        metric: `${kind}: peak memory`,
+        value: gateways.get(kind)?.peakMb() ?? NaN,
+        unit: 'MB',
+        ...(SMALL.has(kind) ? { target: MEMORY_MAX_MB, atMost: true } : {}),
+      },
+    ]
+  })
+}

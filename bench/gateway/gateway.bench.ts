@@ -1,0 +1,56 @@
+/**
+ * What does our gateway cost beside others? The feed query (50 items, 6 fields, 200 loader lookups) with the same resolvers
+ * for all, all subgraphs in the gateway's process, each gateway in a process of its own:
+ *
+ *   gateway      ours, all of it: front, viewer, metrics, engine
+ *   ceiling      bare node:http and graphql-jit on one merged schema
+ *   hive-native  Hive gateway with the native planner, its fetches compiled by graphql-jit as ours are
+ *   apollo       @apollo/gateway with LocalGraphQLDataSource on Apollo Server
+ *
+ *   npm run bench -- gateway [--quick]
+ *
+ * The others are in a package of their own, bench/gateways, that is installed when it is missing.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Rounds } from './feed-load.ts'
+import { figuresOf, loadInTurn, medianOf } from './feed-load.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const CEILING_RATIO_MIN = 0.7
+/** Times the CPU that we take per request. */
+const HIVE_RATIO_MIN = 5
+const APOLLO_RATIO_MIN = 10
+
+const KINDS = ['ceiling', 'gateway', 'hive-native', 'apollo'] as const
+type Kind = (typeof KINDS)[number]
+
+/** `quick`: fewer and shorter rounds, done within 45 seconds. */
+export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
+  installOthers(progress)
+  const rounds = await loadInTurn(KINDS, { ...(quick ? { rounds: 3, seconds: 2 } : { rounds: 9, seconds: 4 }), progress })
+  return [...figuresOf(KINDS, rounds), ...ratiosOf(rounds)]
+}
+
+function ratiosOf(rounds: Rounds<Kind>): Measure[] {
+  const cpuOf = (kind: Kind) => medianOf(rounds, (round) => round[kind].cpuMicros / round.gateway.cpuMicros)
+  const rpsOf = (kind: Kind) => medianOf(rounds, (round) => round.gateway.rps / round[kind].rps)
+  return [
+    { metric: 'ours : ceiling, requests per CPU second', value: cpuOf('ceiling'), unit: 'ratio', target: CEILING_RATIO_MIN },
+    { metric: 'ours : ceiling, requests per second', value: rpsOf('ceiling'), unit: 'ratio' },
+    { metric: 'Hive : ours, CPU per request', value: cpuOf('hive-native'), unit: 'ratio', target: HIVE_RATIO_MIN },
+    { metric: 'ours : Hive, requests per second', value: rpsOf('hive-native'), unit: 'ratio' },
+    { metric: 'Apollo : ours, CPU per request', value: cpuOf('apollo'), unit: 'ratio', target: APOLLO_RATIO_MIN },
+    { metric: 'ours : Apollo, requests per second', value: rpsOf('apollo'), unit: 'ratio' },
+  ]
+}
+
+function installOthers(progress: (text: string) => void): void {
+  const folder = join(import.meta.dirname, 'peers')
+  if (existsSync(join(folder, 'node_modules', '@apollo', 'gateway'))) return
+  progress('gateway: installing the other gateways (npm ci in bench/gateways)')
+  const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] })
+  if (status !== 0)
+    throw new Error('the other gateways are not installed: run "npm ci --ignore-scripts" in bench/gateways, and see why it fails')
+}

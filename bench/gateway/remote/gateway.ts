@@ -1,0 +1,60 @@
+/**
+ * `node bench/gateway/remote/gateway.ts KIND SUPERGRAPH_FILE PORT`: one of our gateways over remote subgraphs, in a process of its
+ * own; prints `ready` when it listens. KIND:
+ *   ours, ours-apart        the whole gateway as cli/process/serve.ts puts it together; identical calls under way are one, or each is made
+ *   ours-apart-changing     the same as ours-apart; so is floor-apart-changing: what differs is the supergraph
+ *   floor, floor-apart      the least that anything in JavaScript does: see floor.ts
+ */
+import { readFileSync } from 'node:fs'
+import { flushCompileCache } from 'node:module'
+import { Registry } from '@prometheus-io/client'
+import { pino } from 'pino'
+import { boundGarbage, makeAllYoung } from '../../../cli/process/heap.ts'
+import { makeConfig } from '../../../config/config.ts'
+import { makeEngine } from '../../../gateway/operation/engine.ts'
+import { makeSubgraphHeaders } from '../../../gateway/identity/identity-header.ts'
+import { makeObserver } from '../../../gateway/transports/observed.ts'
+import { makeServer } from '../../../gateway/doors/server.ts'
+import { findTracing, traceHeaders } from '../../../gateway/request/tracing.ts'
+import { remoteTransport } from '../../../gateway/transports/remote.ts'
+
+const [kind = '', file = '', port = ''] = process.argv.slice(2)
+const supergraph = readFileSync(file, 'utf8')
+const dedupe = !kind.includes('-apart')
+const addresses = new Map([...supergraph.matchAll(/name: "(\w+)", url: "([^"]+)"/g)].map(([, name = '', url = '']) => [name, url]))
+
+async function startOurs(): Promise<void> {
+  boundGarbage(makeConfig([]).server.garbagePercent)
+  makeAllYoung()
+  const registry = new Registry()
+  const observe = makeObserver(registry, findTracing())
+  const subgraphs = [...addresses].map(([name, url]) => {
+    const headers = makeSubgraphHeaders(undefined, name)
+    return { name, transport: observe(name, remoteTransport({ name, url, dedupe, headers, traceHeaders })) }
+  })
+  const engine = makeEngine(supergraph, subgraphs, { tokensMax: 5_000 })
+  const server = makeServer(
+    engine,
+    { host: '127.0.0.1', port: Number(port), mode: 'production', bodyBytesMax: 1_048_576, drainMaxMs: 0 },
+    {
+      identify: () => Promise.resolve(undefined),
+      makeContext: () => ({}),
+      ready: () => Promise.resolve({ ok: true, stores: {} }),
+      log: pino({ level: 'silent' }),
+      registry,
+    },
+  )
+  await server.listen()
+}
+
+if (kind.startsWith('ours')) await startOurs()
+else {
+  // Not loaded beside the others: what it needs to record the calls would count as their memory.
+  const { startFloor } = await import('./floor.ts')
+  await startFloor({ supergraph, port: Number(port), dedupe, addresses })
+}
+// The benchmark does not let it end by itself, which is when Node would do it.
+flushCompileCache()
+// With SIGTERM it ends by itself, so that --cpu-prof can write.
+process.once('SIGTERM', () => process.exit())
+console.log('ready')

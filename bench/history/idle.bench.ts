@@ -1,0 +1,53 @@
+/**
+ * What does a full set of roles cost while nobody asks for anything? Gateway, subgraph and job on Redis, Kafka and MariaDB,
+ * each measured by the CPU time that the system counted for its process over 20 s (10 s with --quick).
+ *
+ *     npm run bench -- idle [--quick] [--json]
+ */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startDeployment } from '../../harness/deployment/deployment.ts'
+import type { Role } from '../../harness/deployment/role.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+/** What start-up leaves to do: compiling, the first join of the group. */
+const SETTLE_MS = 8_000
+const CORE_PERCENT_MAX = 2
+
+export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
+  progress('starting Redis, Kafka, MariaDB, a gateway, a subgraph and a job')
+  const deployment = await startDeployment({ subgraphs: 1 })
+  try {
+    await sleep(SETTLE_MS)
+    progress('idle')
+    const { roles } = deployment
+    const before = roles.map(cpuSeconds)
+    const begun = performance.now()
+    await sleep(quick ? 10_000 : 20_000)
+    const seconds = (performance.now() - begun) / 1_000
+    const percents = roles.map((role, index) => (100 * (cpuSeconds(role) - (before[index] as number))) / seconds)
+    return [
+      ...roles.map((role, index) => ({ metric: `idle ${role.name}`, value: percents[index] as number, unit: '% of a core' })),
+      {
+        metric: 'a full idle set of roles',
+        value: percents.reduce((sum, percent) => sum + percent, 0),
+        unit: '% of a core',
+        target: CORE_PERCENT_MAX,
+        atMost: true,
+      },
+    ]
+  } finally {
+    await deployment.remove()
+  }
+}
+
+let ticks: number | undefined
+
+/** proc(5): the 14th and 15th field of `stat`, in clock ticks; the second may hold spaces, and ends with a parenthesis. */
+function cpuSeconds(role: Role): number {
+  ticks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+  const stat = readFileSync(`/proc/${role.pid()}/stat`, 'utf8')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) / ticks
+}

@@ -1,0 +1,77 @@
+/** What a benchmark returns, and how it is shown: a table for people, one JSON object for programs. */
+import { readFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { join } from 'node:path'
+
+export type Measure = {
+  metric: string
+  value: number
+  unit: string
+  /** At least this; absent if the figure is there to be read only. */
+  target?: number
+  /** With `target`: at most instead of at least. */
+  atMost?: boolean
+}
+
+export type BenchOptions = {
+  quick: boolean
+  /** Recorded interactions to replay, if any are named. */
+  file?: string | undefined
+  /** A part of the titles of the attacks to run, for `abuse`. */
+  only?: string | undefined
+  /** Minutes of attacks in all, for `abuse`. */
+  minutes?: number | undefined
+  /** Folders of other checkouts to compare with, for `plays-at-once`. */
+  against?: string[] | undefined
+  /** The binary of Hive Router, for the benchmark that compares with it. */
+  hiveRouter?: string | undefined
+  /** RedisBloom's module, for the benchmark that compares with it. */
+  bloomModule?: string | undefined
+  progress: (text: string) => void
+}
+
+export type Result = { metric: string; value: number; unit: string; target: number | null; ok: boolean }
+
+export function resultOf({ metric, value, unit, target, atMost = false }: Measure): Result {
+  const ok = target === undefined || (atMost ? value <= target : value >= target)
+  return { metric, value: round(value), unit, target: target ?? null, ok }
+}
+
+function round(value: number): number {
+  return Math.abs(value) >= 100 ? Math.round(value) : Math.round(value * 1_000) / 1_000
+}
+
+export function versions(): Record<string, string> {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')
+  const { version, dependencies } = JSON.parse(text) as { version: string; dependencies: Record<string, string> }
+  const shown = ['graphql', 'graphql-jit', 'lmdb', 'fastify', '@graphql-hive/router-query-planner']
+  const libraries = shown.map((name) => [name, dependencies[name] ?? '-'])
+  return {
+    tidemark: version,
+    node: process.version,
+    cpu: `${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
+    ...Object.fromEntries(libraries),
+  }
+}
+
+export function tableOf(results: readonly Result[]): string {
+  const rows = [
+    ['metric', 'value', 'unit', 'target', ''],
+    ...results.map((each) => [
+      each.metric,
+      String(each.value),
+      each.unit,
+      each.target === null ? '' : String(each.target),
+      each.ok ? 'ok' : 'MISSED',
+    ]),
+  ]
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => (row[column] as string).length))) ?? []
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] as number))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n')
+}

@@ -1,0 +1,86 @@
+/**
+ * What does an archived mark take, and how fast is the archive read? Every row is archived twice, in its viewer's blocks and
+ * in its subject's, where the table has one row and the index of the subject's likers beside it: 60 to 80 bytes together,
+ * with integer ids. Recorded interactions by --file, else a sample of 100,000.
+ *
+ *     npm run bench -- archive [--quick] [--json] [--file interactions.tsv.gz]
+ */
+import { decodeBlock, encodeBlock, findInBlock, type ArchivedMark } from '../../subgraphs/thumbup/archive/block.ts'
+import { wantIds } from '../../subgraphs/thumbup/archive/block-ids.ts'
+import { mergeBlocks } from '../../subgraphs/thumbup/archive/blocks.ts'
+import { recordedMarks, sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../harness/data/archive-load.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const BLOCK_ENTRIES = 1_000
+const WANTED = 200
+
+export async function bench({ quick, file, progress }: BenchOptions): Promise<Measure[]> {
+  progress('reading the marks')
+  const recorded = file === undefined ? sampleMarks(100_000) : await recordedMarks(file)
+  const exact = withExactTimes(recorded)
+  const inputs: [string, MarkRow[]][] = [
+    ['small integers, times in days', recorded],
+    ['small integers', exact],
+    ['integers below 2^36', withLargeIds(exact)],
+    ['25 characters', withTextIds(exact)],
+  ]
+  const measures: Measure[] = []
+  for (const [what, rows] of inputs) {
+    progress(`ids: ${what}`)
+    const { viewers, subjects } = bytesPerMark(rows)
+    measures.push({ metric: `${what}: viewer's block`, value: viewers, unit: 'bytes/mark' })
+    measures.push({ metric: `${what}: subject's block`, value: subjects, unit: 'bytes/mark' })
+    measures.push(...speeds(what, rows, quick ? 20 : 100))
+  }
+  return measures
+}
+
+export function bytesPerMark(rows: readonly MarkRow[]): { viewers: number; subjects: number } {
+  return {
+    viewers: bytesOf(archived(rows, 'viewer', 'oid')) / rows.length,
+    subjects: bytesOf(archived(rows, 'oid', 'viewer')) / rows.length,
+  }
+}
+
+/** All blocks of all owners. */
+function archived(rows: readonly MarkRow[], owner: 'viewer' | 'oid', other: 'viewer' | 'oid'): Buffer[] {
+  const entries = Map.groupBy(rows, (row) => row[owner])
+  return [...entries.values()].flatMap((own) =>
+    mergeBlocks(
+      [],
+      own.map((row) => entryOf(row, other)),
+      { entriesMax: BLOCK_ENTRIES },
+    ),
+  )
+}
+
+function bytesOf(blocks: readonly Buffer[]): number {
+  return blocks.reduce((sum, block) => sum + block.length, 0)
+}
+
+function entryOf({ mark, markedAt, ...ends }: MarkRow, end: 'viewer' | 'oid'): ArchivedMark {
+  return { id: ends[end], mark, markedAt }
+}
+
+/** Of full blocks, which those of heavy viewers and popular subjects are: each viewer's first mark, a thousand viewers to a block. */
+function speeds(what: string, rows: readonly MarkRow[], rounds: number): Measure[] {
+  const firsts = [...new Map(rows.map((row) => [row.viewer, row])).values()]
+  const sets: ArchivedMark[][] = []
+  for (let i = 0; i + BLOCK_ENTRIES <= firsts.length; i += BLOCK_ENTRIES) {
+    sets.push(firsts.slice(i, i + BLOCK_ENTRIES).map((row) => entryOf(row, 'viewer')))
+  }
+  const blocks = sets.map((set) => encodeBlock(set))
+  const wanted = wantIds(firsts.slice(0, WANTED).map((row) => row.viewer))
+  const rate = (metric: string, run: () => void): Measure => {
+    for (let i = 0; i < rounds / 4; i++) run()
+    const start = process.cpuUsage()
+    for (let i = 0; i < rounds; i++) run()
+    const { user, system } = process.cpuUsage(start)
+    return { metric: `${what}: ${metric}`, value: (sets.length * BLOCK_ENTRIES * rounds) / (user + system), unit: 'million per CPU second' }
+  }
+  return [
+    rate('encode', () => sets.forEach((set) => encodeBlock(set))),
+    rate('decode', () => blocks.forEach((block) => decodeBlock(block))),
+    rate(`look for ${WANTED} ids`, () => blocks.forEach((block) => findInBlock(block, wanted))),
+  ]
+}

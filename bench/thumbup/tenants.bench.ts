@@ -1,0 +1,224 @@
+/**
+ * Does what happens to one tenant's stores concern another? Two businesses are under the same load: "video" on the common
+ * stores, "article" on a Redis and a MariaDB of its own; "comic" has a quota and shares the stores of "video". In turn, each
+ * disturbance between two healthy times, the database of "article" is stopped, is frozen (it answers nobody), and "comic" is flooded
+ * beyond its quota. The calls of "video" must be answered as fast as before, those of "article" without error.
+ *
+ *     npm run bench -- tenants [--quick] [--json]
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { reconcileWhole } from '../../subgraphs/thumbup/persist/whole-reconciliation.ts'
+import { startDeployment, waitUntilConverged, type Deployment } from '../../harness/deployment/deployment.ts'
+import type { Role } from '../../harness/deployment/role.ts'
+import { call, type Call } from '../../harness/chaos/history/calls.ts'
+import type { BenchOptions, Measure } from '../support/report.ts'
+
+const TENANT = { number: 2, name: 'article', entity: 'Article' }
+const THUMBUP = { flushAgeMaxMs: 200, windowMs: 500, sweepAfterMs: 2_000, sweepEveryMs: 500, publishEveryMs: 500 }
+/** Calls a second to each of the two, whatever their answers take. */
+const RATE = 40
+const VIEWERS = 200
+const SUBJECTS = 500
+const IDS = 20
+const FRESH = 3
+const QUOTA = 50
+const SETTLE_MS = 1_500
+const QUIET_MAX_MS = 120_000
+
+const LOOK_UP =
+  'query ($business: String!, $ids: [ID!]!) { thumbups(business: $business, ids: $ids) { viewerMark likeCount dislikeCount } }'
+const MARK =
+  'mutation ($business: String!, $id: ID!, $mark: Mark!) { mark(business: $business, id: $id, mark: $mark) { outcome code likeCount } }'
+const FLOOD = 'mutation ($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code } }'
+
+type Disturbance = { title: string; begin(): Promise<void> | void; end(): Promise<void> | void }
+
+export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
+  progress('starting two Redis, two MariaDB, Kafka, a gateway and a job')
+  const deployment = await startDeployment({
+    jobs: 0,
+    markJobs: 1,
+    moreServers: ['redis2', 'mariadb2'],
+    settings: ({ redis2, mariadb2 }) => ({
+      thumbup: THUMBUP,
+      businesses: [
+        { number: 1, name: 'video', entity: 'Video' },
+        {
+          ...TENANT,
+          thumbup: {
+            stores: {
+              redis: { urls: [`redis://127.0.0.1:${redis2.port}`] },
+              mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${mariadb2.port}/tidemark` },
+            },
+          },
+        },
+        { number: 3, name: 'comic', entity: 'Comic', thumbup: { marksPerSecondMax: QUOTA } },
+      ],
+      stores: { regions: 24 },
+    }),
+  })
+  try {
+    return await disturb(deployment, quick, progress)
+  } finally {
+    deployment.servers.mariadb2.thaw()
+    await deployment.remove()
+  }
+}
+
+async function disturb(deployment: Deployment, quick: boolean, progress: (text: string) => void): Promise<Measure[]> {
+  const { servers, gateways } = deployment
+  const gateway = gateways[0] as Role
+  const flood = makeFlood(gateway)
+  const disturbances: Disturbance[] = [
+    { title: "article's database stopped", begin: () => servers.mariadb2.kill(), end: () => servers.mariadb2.start() },
+    { title: "article's database frozen", begin: servers.mariadb2.freeze, end: servers.mariadb2.thaw },
+    { title: 'comic over its quota', begin: flood.begin, end: flood.end },
+  ]
+  const [rounds, phaseMs] = quick ? [1, 2_500] : [5, 10_000]
+  const measures: Measure[] = []
+  await load(gateway, 3_000)
+  for (const { title, begin, end } of disturbances) {
+    // A machine that grows busier or calmer on the way does so for both: every disturbed time lies between two healthy ones.
+    const healthy = (await load(gateway, phaseMs)).video
+    const others: Call[] = []
+    const own: Call[] = []
+    for (let round = 0; round < rounds; round++) {
+      await begin()
+      await sleep(SETTLE_MS)
+      const during = await load(gateway, phaseMs)
+      others.push(...during.video)
+      own.push(...during.article)
+      await end()
+      await sleep(SETTLE_MS)
+      const after = (await load(gateway, phaseMs)).video
+      healthy.push(...after)
+      const [disturbed, again] = [during.video, after].map((calls) => quantile(calls, 0.99).toFixed(1))
+      progress(`${title}, round ${round + 1}: p99 of video ${disturbed} ms, healthy again ${again} ms`)
+    }
+    const healthyP99 = quantile(healthy, 0.99)
+    measures.push(
+      { metric: `${title}: p50 of video when healthy`, value: quantile(healthy, 0.5), unit: 'ms' },
+      { metric: `${title}: p50 of video meanwhile`, value: quantile(others, 0.5), unit: 'ms' },
+      { metric: `${title}: p99 of video when healthy`, value: healthyP99, unit: 'ms' },
+      {
+        metric: `${title}: p99 of video meanwhile : healthy`,
+        value: quantile(others, 0.99) / healthyP99,
+        unit: 'ratio',
+        ...(quick ? {} : { target: 1.2, atMost: true }),
+      },
+      { metric: `${title}: errors of video`, value: errorsOf(others), unit: '', target: 0, atMost: true },
+      { metric: `${title}: answers of video that lack something`, value: degradedOf(others), unit: '', target: 0, atMost: true },
+      { metric: `${title}: calls of article`, value: own.length, unit: '' },
+      { metric: `${title}: errors of article`, value: errorsOf(own), unit: '', target: 0, atMost: true },
+      { metric: `${title}: answers of article that say what they lack`, value: degradedOf(own), unit: '' },
+      { metric: `${title}: p99 of article meanwhile`, value: quantile(own, 0.99), unit: 'ms' },
+    )
+  }
+  measures.push(
+    { metric: 'marks of comic refused with QUOTA_EXCEEDED', value: flood.refused(), unit: '', target: 1 },
+    {
+      metric: 'marks of comic taken, per second of the flood',
+      value: flood.takenPerSecond(),
+      unit: '/s',
+      target: QUOTA * 1.5,
+      atMost: true,
+    },
+  )
+  const convergedMs = await waitUntilConverged(deployment, QUIET_MAX_MS)
+  const stores = await deployment.openStores()
+  try {
+    let drift = 0
+    for (const [number, { records }] of [[1, stores.marks] as const, ...stores.tenants])
+      for await (const page of reconcileWhole(records, number)) drift += page.drift.length + page.ownerDrift.length
+    return [
+      ...measures,
+      { metric: 'drift of both afterwards', value: drift, unit: '', target: 0, atMost: true },
+      { metric: 'quiet until everything is in place', value: convergedMs, unit: 'ms' },
+    ]
+  } finally {
+    await stores.close()
+  }
+}
+
+/** Calls to both at a fixed rate: four lookups to one mark. */
+async function load(gateway: Role, forMs: number): Promise<{ video: Call[]; article: Call[] }> {
+  const made = { video: [] as Call[], article: [] as Call[] }
+  const underWay: Promise<void>[] = []
+  const begun = performance.now()
+  for (let count = 0; ; count++) {
+    const waitMs = begun + (count * 1_000) / RATE - performance.now()
+    if (performance.now() - begun > forMs) break
+    if (waitMs > 0) await sleep(waitMs)
+    for (const business of ['video', 'article'] as const)
+      underWay.push(one(gateway, business, count).then((each) => void made[business].push(each)))
+  }
+  await Promise.all(underWay)
+  return made
+}
+
+let asked = 0
+
+function one(gateway: Role, business: string, count: number): Promise<Call> {
+  const viewer = String(1 + ((count * 7) % VIEWERS))
+  const id = (offset: number) => String(1 + ((count * 31 + offset) % SUBJECTS))
+  if (count % 5 === 0) {
+    const mark = (['LIKE', 'DISLIKE', 'NONE'] as const)[count % 3]
+    return call(gateway, 'mark', viewer, MARK, { business, id: id(0), mark })
+  }
+  // The last ones nobody ever asked for: no cache has their counts.
+  const ids = Array.from({ length: IDS }, (_, offset) => (offset < IDS - FRESH ? id(offset) : `new-${asked++}`))
+  return call(gateway, 'lookup', viewer, LOOK_UP, { business, ids })
+}
+
+/** Ten times what the quota allows, in batches. */
+function makeFlood(gateway: Role) {
+  let ended: Promise<void> | undefined
+  let running = false
+  let [refused, taken, ms] = [0, 0, 0]
+
+  async function run(): Promise<void> {
+    const begun = performance.now()
+    for (let count = 0; running; count++) {
+      const inputs = Array.from({ length: QUOTA }, (_, at) => ({
+        business: 'comic',
+        id: String(at),
+        mark: count % 2 === 0 ? 'LIKE' : 'NONE',
+      }))
+      const { end } = await call<{ markBatch: { outcome: string; code: string | null }[] }>(gateway, 'flood', 'flooder', FLOOD, { inputs })
+      if (end.kind === 'answered') {
+        for (const { outcome, code } of end.data.markBatch) {
+          if (code === 'QUOTA_EXCEEDED') refused++
+          else if (outcome !== 'REJECTED') taken++
+        }
+      }
+      await sleep(100)
+    }
+    ms += performance.now() - begun
+  }
+
+  return {
+    begin() {
+      running = true
+      ended = run()
+    },
+    async end() {
+      running = false
+      await ended
+    },
+    refused: () => refused,
+    takenPerSecond: () => (ms === 0 ? 0 : taken / (ms / 1_000)),
+  }
+}
+
+function errorsOf(calls: readonly Call[]): number {
+  return calls.filter(({ end }) => end.kind !== 'answered' || JSON.stringify(end.data).includes('"REJECTED"')).length
+}
+
+function degradedOf(calls: readonly Call[]): number {
+  return calls.filter(({ end }) => end.kind === 'answered' && end.degraded.size > 0).length
+}
+
+function quantile(calls: readonly Call[], at: number): number {
+  const sorted = calls.map(({ ms }) => ms).sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * at))] ?? 0
+}

@@ -1,0 +1,69 @@
+/** How far a listing of viewers came, in a file: so that one that was killed goes on there. Replaced as a whole, so never half-written. */
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { TidemarkError } from '../../core/errors.ts'
+
+export type Place = {
+  /** The name of the file of viewers, and the businesses that it is listed for. */
+  users: string
+  businesses: readonly number[]
+  /** All lines up to this one are done. */
+  line: number
+}
+
+export type PlaceKeeper = { line: number; put(line: number): void }
+
+/** Without a file nothing is kept. Throws CONFIG_INVALID for one of another migration, or that cannot be written: before anything is done. */
+export function keepPlace(file: string | undefined, users: string, businesses: readonly number[]): PlaceKeeper {
+  if (file === undefined) return { line: 0, put() {} }
+  if (file === '') throw new TidemarkError('CONFIG_INVALID', '--resume names no file: name one, or leave it out')
+  const own = { users: basename(users), businesses }
+  const found = readPlace(file)
+  if (found !== undefined && (found.users !== own.users || String(found.businesses) !== String(businesses))) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `--resume ${file} is of another migration (${found.users}, businesses ${found.businesses.join(', ')}): name another file, or remove it to begin`,
+    )
+  }
+  writing(file, () => {
+    writeFileSync(`${file}.new`, '')
+    rmSync(`${file}.new`)
+  })
+  return {
+    line: found?.line ?? 0,
+    put(line) {
+      writing(file, () => {
+        writeFileSync(`${file}.new`, JSON.stringify({ ...own, line }))
+        renameSync(`${file}.new`, file)
+      })
+    },
+  }
+}
+
+/** Whoever lost the disk on the way begins again where the file says, or without one: who is listed twice is folded in once. */
+function writing(file: string, write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `--resume ${file} cannot be written (${(error as Error).message}): name a file in a folder that exists and may be written to`,
+      { cause: error },
+    )
+  }
+}
+
+function readPlace(file: string): Place | undefined {
+  if (!existsSync(file)) return undefined
+  try {
+    const { users, businesses, line } = JSON.parse(readFileSync(file, 'utf8')) as Place
+    if (typeof users === 'string' && Array.isArray(businesses) && Number.isSafeInteger(line) && line >= 0)
+      return { users, businesses, line }
+  } catch {
+    // Said below.
+  }
+  throw new TidemarkError(
+    'CONFIG_INVALID',
+    `--resume ${file} does not say how far a migration came: name another file, or remove it to begin`,
+  )
+}

@@ -1,0 +1,81 @@
+/**
+ * Looks whether everything that the legacy sets of viewers hold is seen here: staged, or in a filter. It reads past the legacy store, as
+ * a service does that knows none. What is missing can be staged again, with the time that it has there.
+ */
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessNumber, Play, ViewerId } from '../../core/domain.ts'
+import { isTidemarkError } from '../../core/errors.ts'
+import { MARK_MONTH, decodeMark } from '../../subgraphs/feed-existence/migration/progress.ts'
+import { openFilter } from '../../subgraphs/feed-existence/filter/filter.ts'
+import { hashSeen } from '../../subgraphs/feed-existence/filter/hash.ts'
+import { monthsRead } from '../../subgraphs/feed-existence/model/time-ring.ts'
+import type { LegacyPlays } from '../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
+import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
+import { askAll, isFound } from '../../subgraphs/feed-existence/read/unseen.ts'
+
+export type VerifySources = { hot: Pick<SeenStore, 'getSeen'>; records: Pick<SeenRecords, 'getFilters'>; legacy: LegacyPlays }
+
+export type VerifyRules = { monthsBefore: number; futureMaxMs: number; isLive(playedAt: number): boolean }
+
+export type Verified = {
+  /** Is he marked as migrated? Of one who is not, nothing else is looked at. */
+  isMigrated: boolean
+  /** Members whose time counts, those of them that are not seen, and members that are no ids. */
+  checked: number
+  missing: Play[]
+  invalid: string[]
+  /** Why the set, or a filter, could not be read. */
+  mistake: string | undefined
+}
+
+const PAGE = 5_000
+
+/** Rejects with the code of a store that does not answer. */
+export async function verifyViewer(
+  clock: Clock,
+  { hot, records, legacy }: VerifySources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  { monthsBefore, futureMaxMs, isLive }: VerifyRules,
+): Promise<Verified> {
+  const verified: Verified = { isMigrated: false, checked: 0, missing: [], invalid: [], mistake: undefined }
+  const [marked] = await records.getFilters([{ viewer, month: MARK_MONTH }])
+  verified.isMigrated = decodeMark(marked?.filter).has(business)
+  if (!verified.isMigrated) return verified
+  try {
+    for (let page: string | undefined; ;) {
+      const found = await legacy.listPlays(viewer, business, page, PAGE)
+      const live = found.plays.filter(({ playedAt }) => isLive(playedAt))
+      verified.checked += live.length
+      verified.invalid.push(...found.invalid)
+      verified.missing.push(...(await missingOf(live.map((play) => ({ viewer, business, ...play })))))
+      page = found.next
+      if (page === undefined) return verified
+    }
+  } catch (error) {
+    if (!isTidemarkError(error) || (error.code !== 'LEGACY_INVALID' && error.code !== 'DATA_DAMAGED')) throw error
+    // Of that viewer only: the others are looked at.
+    verified.mistake = `${error.code}: viewer "${viewer}": ${error.message}`
+    return verified
+  }
+
+  /** What is staged first, as a reader does: what is folded meanwhile is in the filters that are read after it. */
+  async function missingOf(plays: readonly Play[]): Promise<Play[]> {
+    const { staged } = await hot.getSeen(viewer, business)
+    const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
+    const stored = await records.getFilters(months.map((month) => ({ viewer, month })))
+    const filters = stored.flatMap((found, at) =>
+      found === undefined ? [] : [{ month: months[at] as number, probe: openFilter(found.filter) }],
+    )
+    const stagedOids = new Set(staged.map(({ oid }) => oid))
+    const found = askAll(
+      filters,
+      hashSeen(
+        business,
+        plays.map(({ oid }) => oid),
+      ),
+    )
+    return plays.filter(({ oid }, at) => !stagedOids.has(oid) && !isFound(found, at))
+  }
+}

@@ -1,0 +1,28 @@
+/** The data folders of a configuration, before anything opens them. */
+import { existsSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import type { Config } from '../../config/config.ts'
+import { TidemarkError } from '../../core/errors.ts'
+
+/**
+ * Commands that only read must not make an empty data folder of a name that was mistyped. Throws CONFIG_INVALID. In the
+ * distributed shape there is none to look for.
+ */
+export function requireDataFolder({ stores }: Config): void {
+  if (stores.redis !== undefined || existsSync(stores.data)) return
+  throw new TidemarkError('CONFIG_INVALID', `${stores.data} does not exist: name the data folder of a service with --data or TIDEMARK_DATA`)
+}
+
+/**
+ * Data folders that a process makes are its owner's alone. One that was there, such as a mounted volume, keeps its mode, because an
+ * operator may have given a group access on purpose; so it is warned of.
+ */
+export function warnOfOpenFolders({ stores, businesses }: Config, log: { warn(message: string): void }): void {
+  const folders = [stores.data, ...businesses.map(({ thumbup }) => thumbup.stores?.data)].filter((folder) => folder !== undefined)
+  for (const folder of new Set(folders.map((each) => resolve(each)))) {
+    const found = statSync(folder, { throwIfNoEntry: false })
+    const mode = (found?.mode ?? 0) & 0o777
+    if (found?.isDirectory() !== true || (mode & 0o077) === 0) continue
+    log.warn(`other users of this machine may open the data folder ${folder} (mode ${mode.toString(8)}): run "chmod -R go-rwx ${folder}"`)
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * Every process of Tidemark opens the same things in the same order: the lock of the data folder, the port, the stores, the watch over
+ * them, the subgraphs. start.ts and subgraph.ts add the server. The server is closed first, and then the rest in the reverse order.
+ *
+ * A worker takes neither the lock nor the port, and its watch is quiet: the primary did all of this before it started the worker.
+ *
+ * If a start fails half-way, nothing is closed, because the process ends with the error.
+ */
+import cluster from 'node:cluster'
+import { Registry } from '@prometheus-io/client'
+import type { Logger } from 'pino'
+import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import type { DrainStep } from './drain.ts'
+import { lockDataFolder } from '../../stores/lmdb/folder-lock.ts'
+import { openStores, type OpenStores } from '../stores/history.ts'
+import type { SubgraphName } from '../../subgraphs/names.ts'
+import { warnOfOpenFolders } from './data-folder.ts'
+import { boundGarbage } from './heap.ts'
+import { makeLog } from './log.ts'
+import { requireFreePort } from './port-check.ts'
+import { drainOnSignal } from './shutdown.ts'
+import { watchStores, type StoreWatch } from './store-watch.ts'
+import { drainSteps, openParts, subgraphsOf, type Part, type Purpose } from './subgraphs.ts'
+
+export type OpenRole = {
+  log: Logger
+  registry: Registry
+  stores: OpenStores & Pick<StoreWatch, 'warnings'>
+  subgraphs: Part['subgraph'][]
+  /** Ends the process on signals: `first`, then all that was opened here, then `last`. Returns a function that ends it without a signal. */
+  drainOnSignal(first: DrainStep, last?: DrainStep): () => void
+}
+
+export type RoleOptions = Purpose & {
+  /** Default: a new one. */
+  registry?: Registry
+  /** Pass changes on between the processes of `--workers`. */
+  relays?: Parameters<typeof openStores>[3]
+}
+
+/** Throws CONFIG_INVALID, DATA_IN_USE and DATA_INCOMPATIBLE. */
+export async function openRole(
+  names: readonly SubgraphName[],
+  config: Config,
+  { registry = new Registry(), relays, ...purpose }: RoleOptions,
+): Promise<OpenRole> {
+  boundGarbage(config.server.garbagePercent)
+  const log = makeLog()
+  const lock = cluster.isPrimary ? await takePlace(config, log) : undefined
+  const opened = await openStores(config, systemClock, log, relays)
+  const watch = await watchStores(config, log, registry, { isQuiet: cluster.isWorker })
+  const parts = await openParts(names, purpose, config, opened, registry, log)
+  return {
+    log,
+    registry,
+    stores: { ...opened, warnings: watch.warnings },
+    subgraphs: subgraphsOf(parts),
+    drainOnSignal: (first, last) =>
+      drainOnSignal(config, log, [
+        first,
+        { name: 'store watch', run: () => watch.stop() },
+        ...drainSteps(parts),
+        { name: 'stores', run: () => opened.close() },
+        ...(lock === undefined ? [] : [{ name: 'lock', run: () => lock.release() }]),
+        ...(last === undefined ? [] : [last]),
+      ]),
+  }
+}
+
+export function isEmbedded(config: Config): boolean {
+  return config.stores.redis === undefined
+}
+
+async function takePlace(config: Config, log: Logger): Promise<{ release(): void } | undefined> {
+  warnOfOpenFolders(config, log)
+  const lock = isEmbedded(config) ? lockDataFolder(config.stores.data) : undefined
+  await requireFreePort(config.server)
+  return lock
+}

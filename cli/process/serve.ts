@@ -1,0 +1,134 @@
+/** Subgraphs behind the gateway of this process: ours in it, partners' by their addresses; see gateway/supergraph/. */
+import cluster from 'node:cluster'
+import type { GraphQLSchema } from 'graphql'
+import type { Logger } from 'pino'
+import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
+import { makeJudge } from '../../gateway/limits/cost.ts'
+import { makeSubgraphHeaders } from '../../gateway/identity/identity-header.ts'
+import { checkPersisted } from '../../gateway/persisted/fits-graph.ts'
+import { makeObserver } from '../../gateway/transports/observed.ts'
+import { makePersisted } from '../../gateway/persisted/persisted.ts'
+import { makeServer, type GatewayServer } from '../../gateway/doors/server.ts'
+import { openSupergraph } from '../../gateway/supergraph/open.ts'
+import { findTracing, traceHeaders } from '../../gateway/request/tracing.ts'
+import { remoteTransport } from '../../gateway/transports/remote.ts'
+import type { RequestLoaders } from '../../loaders/request.ts'
+import { openFront, type FrontParts } from './front.ts'
+import { environment } from './settings.ts'
+
+type ServedSubgraph = {
+  name: string
+  sdl: string
+  schema: GraphQLSchema
+  makeLoaders(degraded: Degraded, lasting: boolean): Partial<RequestLoaders>
+}
+
+/** The opened parts of a role; see open-role.ts. */
+type Opened = FrontParts & { subgraphs: readonly ServedSubgraph[] }
+
+/** A subscription that is open needs no loaders between its events, and many need none at all: they are made when they are first used. */
+function lastingContext<Known extends object>(
+  known: Known,
+  makeLoaders: () => RequestLoaders,
+): Known & { readonly loaders: RequestLoaders } {
+  let loaders: RequestLoaders | undefined
+  return {
+    ...known,
+    get loaders() {
+      return (loaders ??= makeLoaders())
+    },
+  }
+}
+
+export type Serving = GatewayServer & {
+  /** Looks at the supergraph now. Never rejects. */
+  reload(reason: string): Promise<unknown>
+}
+
+/** Rejects with CONFIG_INVALID if there is no supergraph to serve. */
+export async function serve(config: Config, { subgraphs, ...parts }: Opened, metricsOfAll?: () => Promise<string>): Promise<Serving> {
+  const { server } = config
+  const { errorCodes: remoteErrorCodes, ...remote } = config.remote
+  const { registry, log } = parts
+  const front = openFront(config, parts)
+  const { memory } = front
+  const supergraph = await openSupergraph(
+    subgraphs,
+    {
+      path: server.supergraph,
+      ...config.supergraph,
+      environment,
+      engine: {
+        memory,
+        tokensMax: server.operationTokensMax,
+        listSizeAssumed: server.listSizeAssumed,
+        introspection: server.introspection,
+        judge: makeJudge(server),
+      },
+    },
+    {
+      makeRemote: (name, url) =>
+        remoteTransport({
+          ...remote,
+          name,
+          url,
+          headers: makeSubgraphHeaders(config.auth.identity, name),
+          traceHeaders,
+          memory,
+          report({ outcome, subgraph, kind, tries, error }) {
+            if (outcome === 'failed') log.warn({ err: error, subgraph, kind, tries }, 'a subgraph did not answer')
+          },
+        }),
+      observe: makeObserver(registry, findTracing()),
+      log,
+      registry,
+      clock: systemClock,
+    },
+  )
+  if (cluster.worker === undefined || cluster.worker.id === 1) warnOfUnknownViewers(remoteOnesOfOurs(), config, log)
+  const persistedOptions = { ...config.persisted, tokensMax: server.operationTokensMax }
+  const persisted = makePersisted(supergraph.engine, persistedOptions, log, registry, systemClock, memory)
+  supergraph.addCheck(checkPersisted(persisted, supergraph.engine))
+  const gateway = makeServer(supergraph.engine, front.settings, {
+    ...front.collaborators,
+    openLimits: config.limits,
+    forwardHeaders: server.forwardHeaders,
+    remoteErrorCodes,
+    makeContext(viewer, lasting, { forwarded }) {
+      const degraded: Degraded = new Set()
+      const makeLoaders = () => Object.assign({}, ...subgraphs.map((each) => each.makeLoaders(degraded, lasting))) as RequestLoaders
+      if (lasting) return lastingContext({ viewer, forwarded, degraded }, makeLoaders)
+      return { viewer, forwarded, degraded, loaders: makeLoaders() }
+    },
+    persisted,
+    ...(metricsOfAll === undefined ? {} : { metricsOfAll }),
+  })
+  function remoteOnesOfOurs(): string[] {
+    const names = new Set(subgraphs.map(({ name }) => name))
+    return supergraph.current().placements.flatMap(({ name, url }) => (url !== undefined && names.has(name) ? [name] : []))
+  }
+
+  if (server.supergraph !== undefined) process.on('SIGHUP', () => void supergraph.reload('SIGHUP'))
+  return {
+    ...gateway,
+    reload: supergraph.reload,
+    async close() {
+      await gateway.close()
+      await supergraph.close()
+      front.close()
+      await persisted.close()
+    },
+  }
+}
+
+/** A subgraph of Tidemark's that runs elsewhere learns the viewer from the signed header, or from a forwarded token. */
+function warnOfUnknownViewers(names: readonly string[], { auth, server }: Config, log: Logger): void {
+  const isSigned = (auth.identity?.secret ?? auth.identity?.privateKey) !== undefined
+  if (names.length === 0 || isSigned || server.forwardHeaders.includes('authorization')) return
+  log.warn(
+    { subgraphs: names },
+    'subgraphs of Tidemark run elsewhere and learn no viewer: set auth.identity in this process and in theirs (TIDEMARK_IDENTITY_SECRET)',
+  )
+}

@@ -1,0 +1,179 @@
+/**
+ * Reads the configuration once: tidemark.yaml, the environment, flags. The environment's table is environment.ts.
+ * Secrets given as `{file: path}` become their text here and are never logged.
+ */
+import cluster from 'node:cluster'
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { parseDocument } from 'yaml'
+import { makeConfig, type Config, type ConfigSource } from '../../config/config.ts'
+import type { UnreadSetting } from '../../config/mistakes.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { manifestMissing } from '../../gateway/persisted/manifest-files.ts'
+import { supergraphMissing } from '../../gateway/supergraph/source.ts'
+import { blank, isBlank, fromEnvironment, numberOrText, strayVariables } from './environment.ts'
+import { tlsMistakesOf } from './tls-settings.ts'
+
+export type Flags = {
+  costMax?: string | undefined
+  config?: string | undefined
+  port?: string | undefined
+  host?: string | undefined
+  data?: string | undefined
+  workers?: string | undefined
+  supergraph?: string | undefined
+}
+
+const DEFAULT_FILE = 'tidemark.yaml'
+
+/** For `${env.NAME}` in a supergraph.yaml. */
+export const environment: Readonly<Record<string, string | undefined>> = process.env
+
+/** As `readSettings`, for a process that serves the graph: the files it needs must be there. */
+export function readGatewaySettings(flags: Flags): Config {
+  return readSettings(flags, process.env, sayOnce, missingFiles)
+}
+
+/** Throws CONFIG_INVALID with one sentence per mistake. `warn` is told what is only strange. */
+export function readSettings(
+  flags: Flags,
+  environment: NodeJS.ProcessEnv = process.env,
+  warn: (sentence: string) => void = sayOnce,
+  mistakesOfFiles?: (config: Config) => readonly string[],
+): Config {
+  for (const sentence of strayVariables(environment)) warn(sentence)
+  const named = environment['TIDEMARK_CONFIG'] === '' ? undefined : environment['TIDEMARK_CONFIG']
+  if (flags.config === undefined && isBlank(named)) throw new TidemarkError('CONFIG_INVALID', blank('TIDEMARK_CONFIG'))
+  if (flags.config?.trim() === '') throw new TidemarkError('CONFIG_INVALID', '--config names no file: name one, or leave it out')
+  return makeConfig([fromFile(flags.config ?? named), fromEnvironment(environment), fromFlags(flags)], tlsMistakesOf, mistakesOfFiles)
+}
+
+/** Both are read again by those that use them; here they are told together with all other mistakes. */
+function missingFiles({ server: { supergraph }, persisted }: Config): string[] {
+  const isMissing = supergraph !== undefined && !existsSync(supergraph)
+  const manifests = persisted.manifests.filter((path) => !existsSync(path))
+  return [...(isMissing ? [supergraphMissing(supergraph)] : []), ...manifests.map(manifestMissing)]
+}
+
+/** Workers have the environment of their primary, which has said it. */
+function sayOnce(sentence: string): void {
+  if (!cluster.isWorker) console.error(sentence)
+}
+
+function fromFile(named: string | undefined): ConfigSource {
+  const path = resolve(named ?? DEFAULT_FILE)
+  if (!existsSync(path)) {
+    if (named === undefined) return { name: 'defaults', values: {} }
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${named} does not exist: correct --config or TIDEMARK_CONFIG, or leave it out to run on defaults`,
+    )
+  }
+  const { values, mistakes } = parseYaml(path)
+  if (mistakes.length > 0) return { name: path, values: {}, mistakes: mistakes.map((sentence) => ({ path: '', sentence })) }
+  if (values !== null && (typeof values !== 'object' || Array.isArray(values))) {
+    throw new TidemarkError(
+      'CONFIG_INVALID',
+      `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
+    )
+  }
+  const unread: UnreadSetting[] = []
+  return { name: path, values: withPaths(withSecretTexts(values, dirname(path), [], unread), dirname(path)), mistakes: unread }
+}
+
+function parseYaml(path: string): { values: unknown; mistakes: string[] } {
+  const document = parseDocument(readText(path))
+  const mistakes = document.errors.map((error) => `${path} is not YAML: ${firstLine(error)}`)
+  return { values: mistakes.length > 0 ? undefined : document.toJS(), mistakes }
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EISDIR') {
+      const sentence = `${path} is a folder: give --config or TIDEMARK_CONFIG the configuration file, such as ${join(path, DEFAULT_FILE)}`
+      throw new TidemarkError('CONFIG_INVALID', sentence, { cause: error })
+    }
+    throw new TidemarkError('CONFIG_INVALID', `${path} cannot be read: ${firstLine(error)}`, { cause: error })
+  }
+}
+
+/** Wherever a value is `{file: path}`, in lists too, its text; the path is relative to the configuration file. */
+function withSecretTexts(value: unknown, folder: string, path: readonly (string | number)[], unread: UnreadSetting[]): unknown {
+  if (isFileReference(value)) {
+    try {
+      return readFileSync(resolve(folder, value.file), 'utf8').trim()
+    } catch (error) {
+      unread.push({
+        path: path.join('.'),
+        sentence: `${path.join('.')}: the secret file ${resolve(folder, value.file)} cannot be read: ${firstLine(error)}`,
+      })
+      return undefined
+    }
+  }
+  if (Array.isArray(value)) return value.map((each, at) => withSecretTexts(each, folder, [...path, at], unread))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, each]: [string, unknown]) => [key, withSecretTexts(each, folder, [...path, key], unread)]),
+  )
+}
+
+/** `server.supergraph` and `persisted.manifests` are relative to the configuration file, as the files of secrets are. */
+function withPaths(values: unknown, folder: string): unknown {
+  const { server, persisted } = (values ?? {}) as { server?: { supergraph?: unknown } | null; persisted?: { manifests?: unknown } | null }
+  const absolute = (path: unknown): unknown => (typeof path === 'string' && path !== '' ? resolve(folder, path) : path)
+  return {
+    ...(values as object | null),
+    ...(server?.supergraph === undefined ? {} : { server: { ...server, supergraph: absolute(server.supergraph) } }),
+    ...(Array.isArray(persisted?.manifests) ? { persisted: { ...persisted, manifests: persisted.manifests.map(absolute) } } : {}),
+  }
+}
+
+function isFileReference(value: unknown): value is { file: string } {
+  return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
+}
+
+const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
+  { name: '--port', flag: 'port', key: 'server.port' },
+  { name: '--host', flag: 'host', key: 'server.host' },
+  { name: '--workers', flag: 'workers', key: 'server.workers' },
+  { name: '--supergraph', flag: 'supergraph', key: 'server.supergraph' },
+  { name: '--cost-max', flag: 'costMax', key: 'server.operationCostMax' },
+  { name: '--data', flag: 'data', key: 'stores.data' },
+]
+
+/** As variables: an empty flag counts as absent, and a flag of blanks alone is a mistake. */
+function fromFlags(flags: Flags): ConfigSource {
+  const given = (flag: keyof Flags): string | undefined => (isBlank(flags[flag]) ? undefined : flags[flag])
+  return {
+    name: 'flags',
+    values: {
+      server: present({
+        port: asNumber(given('port')),
+        host: given('host'),
+        workers: asNumber(given('workers')),
+        supergraph: given('supergraph'),
+        operationCostMax: asNumber(given('costMax')),
+      }),
+      stores: present({ data: given('data') }),
+    },
+    places: Object.fromEntries(FLAGS.map(({ name, key }) => [key, name])),
+    mistakes: FLAGS.filter(({ flag }) => isBlank(flags[flag])).map(({ name, key }) => ({
+      path: key,
+      sentence: `${name} has only blanks: give it a value, or leave it out`,
+    })),
+  }
+}
+
+function present(values: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== ''))
+}
+
+function asNumber(text: string | undefined): unknown {
+  return text === undefined ? undefined : numberOrText(text)
+}
+
+function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split('\n', 1)[0] ?? ''
+}

@@ -1,0 +1,62 @@
+/** Serves one subgraph of this process behind the front of the gateway; Apollo Server runs its operations. */
+import type { Registry } from '@prometheus-io/client'
+import type { GraphQLSchema } from 'graphql'
+import type { Logger } from 'pino'
+import type { Config } from '../../config/config.ts'
+import type { Degraded } from '../../core/outage/degraded.ts'
+import { makeJudge } from '../../gateway/limits/cost.ts'
+import type { RequestContext } from '../../gateway/operation/prepared.ts'
+import { makeStandaloneServer } from '../../gateway/standalone/serve.ts'
+import type { GatewayServer } from '../../gateway/doors/server.ts'
+import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
+import { openFront } from './front.ts'
+import type { AskedStores } from './readiness.ts'
+
+type ServedSubgraph = {
+  name: string
+  sdl: string
+  schema: GraphQLSchema
+  makeLoaders(degraded: Degraded): object
+}
+
+type Context = RequestContext & { readonly forwarded?: Readonly<Record<string, string>> | undefined }
+
+export async function serveAlone(
+  served: ServedSubgraph,
+  config: Config,
+  stores: AskedStores,
+  registry: Registry,
+  log: Logger,
+): Promise<GatewayServer> {
+  const { server } = config
+  const apollo = await startStandalone(served.schema)
+  const front = openFront(config, { stores, registry, log }, served.name)
+  const alone = makeStandaloneServer(
+    served.schema,
+    (document, variables, context: Context) => apollo.execute(document, variables, context, context.forwarded?.[TRACE_HEADER]),
+    {
+      ...front.settings,
+      sdl: served.sdl,
+      tokensMax: server.operationTokensMax,
+      judge: makeJudge(server),
+      persisted: config.persisted,
+      memory: front.memory,
+    },
+    {
+      ...front.collaborators,
+      forwardHeaders: [TRACE_HEADER],
+      makeContext(viewer, _lasting, { forwarded }) {
+        const degraded: Degraded = new Set()
+        return { viewer, forwarded, degraded, loaders: served.makeLoaders(degraded) }
+      },
+    },
+  )
+  return {
+    listen: alone.listen,
+    async close() {
+      await alone.close()
+      await apollo.stop()
+      front.close()
+    },
+  }
+}

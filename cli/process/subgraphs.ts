@@ -1,0 +1,201 @@
+/** Assembles the subgraphs of a process: each with its journals, its job, its metrics, and its shutdown steps. */
+import type { Registry } from '@prometheus-io/client'
+import type { Logger } from 'pino'
+import { systemClock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import { guardsResume } from '../../config/feed-existence.ts'
+import type { DrainStep } from './drain.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import type { Journals } from '../../writeback/journal.ts'
+import { openMarkJournals, tenantsOf } from '../stores/thumbup.ts'
+import { openJournals, type OpenStores } from '../stores/history.ts'
+import { servedSubgraphs } from '../../subgraphs/catalog.ts'
+import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
+import { SUBGRAPH_NAMES, subgraphNamesText, type SubgraphName } from '../../subgraphs/names.ts'
+import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
+import { startCountFeeds } from '../metrics/count-feeds.ts'
+import { addExistenceJobMetrics, addExistenceMetrics, addHistoryHelpMetrics, addLegacyMetrics } from '../metrics/existence-metrics.ts'
+import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from '../metrics/mark-metrics.ts'
+import { reporter } from './reporter.ts'
+import { addRecordReadMetrics } from '../metrics/record-read-metrics.ts'
+import { addJobMetrics, addServiceMetrics } from '../metrics/write-back-metrics.ts'
+
+/** Throws CONFIG_INVALID. `what`: subgraph or job. */
+export function checkName(name: string, what: string): SubgraphName {
+  const found = SUBGRAPH_NAMES.find((each) => each === name)
+  if (found !== undefined) return found
+  throw new TidemarkError('CONFIG_INVALID', `there is no ${what} "${name}": use ${subgraphNamesText()}`)
+}
+
+/** A subgraph that the configuration leaves out cannot run alone. Throws CONFIG_INVALID. */
+export function requireServed(name: SubgraphName, config: Config): void {
+  if (servedSubgraphs(config).includes(name)) return
+  throw new TidemarkError('CONFIG_INVALID', `no business has ${name}: set thumbup.enabled of one`)
+}
+
+export type Purpose = {
+  /** Takes requests: so it may have to journal. */
+  serves: boolean
+  persists: boolean
+  /** Of the embedded shape the journal is never needed; of `--workers` neither. */
+  journals: boolean
+}
+
+type Job = { stop(): Promise<void> }
+
+/** What a process does with one subgraph. */
+export type Part = {
+  name: SubgraphName
+  subgraph: HistorySubgraph | ThumbupSubgraph | ExistenceSubgraph
+  job: Job | undefined
+  closeJournals(): Promise<void>
+}
+
+/** The wanted subgraphs that this configuration serves. Their jobs run when it resolves. */
+export async function openParts(
+  wanted: readonly SubgraphName[],
+  purpose: Purpose,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+): Promise<Part[]> {
+  const names = servedSubgraphs(config).filter((name) => wanted.includes(name))
+  const isShared = names.includes('feed-existence')
+  const helpsHistory = isShared || config.existence.fromHistory || guardsResume(config.existence)
+  let made: ExistenceSubgraph | undefined
+  const existence = () => (made ??= makeExistence(config, stores, log))
+  const open: Readonly<Record<SubgraphName, () => Promise<Part>>> = {
+    history: () => openHistory(purpose, config, stores, registry, log, helpsHistory ? existence() : undefined, isShared),
+    thumbup: () => openThumbup(purpose, config, stores, registry, log),
+    'feed-existence': () => openExistence(purpose, existence(), stores, registry),
+  }
+  const parts: Part[] = []
+  for (const name of names) parts.push(await open[name]())
+  return parts
+}
+
+/** `existence` helps; if it is no part of this process by itself (not `isShared`), it ends with this one. */
+async function openHistory(
+  purpose: Purpose,
+  config: Config,
+  stores: OpenStores,
+  registry: Registry,
+  log: Logger,
+  existence: ExistenceSubgraph | undefined,
+  isShared: boolean,
+): Promise<Part> {
+  const journals = purpose.journals ? openJournals(config) : undefined
+  const help = {
+    mayHavePlayed: guardsResume(config.existence) ? existence?.mayHavePlayed : undefined,
+    recordPlays: config.existence.fromHistory ? existence?.recordPlays : undefined,
+    stageWritten: config.existence.fromHistory ? existence?.stageWritten : undefined,
+  }
+  const subgraph = makeHistorySubgraph(systemClock, { ...stores, journals }, config, reporter(log), {}, help)
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  if (purpose.serves) {
+    addServiceMetrics(registry, subgraph, journals)
+    addRecordReadMetrics(registry, 'tidemark', 'history', () => [subgraph.figures().recordReads])
+  }
+  if (job !== undefined) addJobMetrics(registry, job, stores)
+  if (existence !== undefined) {
+    addHistoryHelpMetrics(registry, existence)
+    // It folds early, and writes back, here too.
+    if (!isShared && stores.seen.legacy !== undefined) addLegacyMetrics(registry, existence)
+  }
+  return {
+    name: 'history',
+    subgraph,
+    job,
+    async closeJournals() {
+      await journals?.close()
+      if (!isShared) await existence?.drain()
+    },
+  }
+}
+
+async function openThumbup(purpose: Purpose, config: Config, stores: OpenStores, registry: Registry, log: Logger): Promise<Part> {
+  const opened: Journals[] = []
+  const journalsOf = (tenant?: Config['businesses'][number]): Journals | undefined => {
+    const journals = purpose.journals ? openMarkJournals(config, tenant) : undefined
+    if (journals !== undefined) opened.push(journals)
+    return journals
+  }
+  const tenants = new Map(
+    tenantsOf(config).flatMap((tenant) => {
+      const own = stores.tenants.get(tenant.number)
+      return own === undefined ? [] : [[tenant.number, { ...own, journals: journalsOf(tenant) }] as const]
+    }),
+  )
+  const subgraph = makeThumbupSubgraph(systemClock, { ...stores.marks, journals: journalsOf() }, config, reporter(log), { tenants })
+  void subgraph.lookAtTenants()
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  const feeds = purpose.persists ? await startCountFeeds(config, stores, subgraph, registry, log) : undefined
+  if (purpose.serves) addMarkMetrics(registry, subgraph, opened)
+  if (job !== undefined) addMarkJobMetrics(registry, job, measuredOf(config, stores))
+  return {
+    name: 'thumbup',
+    subgraph,
+    job: job && { stop: () => stopBoth(feeds, job) },
+    async closeJournals() {
+      await Promise.all(opened.map((journals) => journals.close()))
+    },
+  }
+}
+
+/** Each store once: a business that has only a database of its own keeps its marks in the hot store of all. */
+export function measuredOf(config: Config, { marks, tenants }: Pick<OpenStores, 'marks' | 'tenants'>): MeasuredMarkStores[] {
+  const own = tenantsOf(config).flatMap(({ number, name, thumbup }) => {
+    const stores = tenants.get(number)
+    if (stores === undefined) return []
+    const { data, redis, mysql } = thumbup.stores ?? {}
+    return {
+      business: name,
+      log: stores.log,
+      ...((data ?? redis) !== undefined && { hot: stores.hot }),
+      ...((data ?? mysql) !== undefined && { records: stores.records }),
+    }
+  })
+  return [{ business: '', ...marks }, ...own]
+}
+
+function makeExistence(config: Config, stores: OpenStores, log: Logger): ExistenceSubgraph {
+  return makeExistenceSubgraph(systemClock, { ...stores.seen, history: stores.records, rewards: stores.log }, config, reporter(log))
+}
+
+/** It has no journal: with the hot store down, or full, plays go to the log, and what is issued is not noted. */
+async function openExistence(purpose: Purpose, subgraph: ExistenceSubgraph, stores: OpenStores, registry: Registry): Promise<Part> {
+  const job = purpose.persists ? await subgraph.startJob() : undefined
+  if (purpose.serves) {
+    await subgraph.start()
+    addExistenceMetrics(registry, subgraph)
+  }
+  if (job !== undefined) addExistenceJobMetrics(registry, job, stores.seen)
+  if (stores.seen.legacy !== undefined) addLegacyMetrics(registry, subgraph)
+  // Once more after the jobs: what they staged may have earned something.
+  return { name: 'feed-existence', subgraph, job, closeJournals: () => subgraph.drain() }
+}
+
+/** The steps of a shutdown between the last request and the closing of the stores. */
+export function drainSteps(parts: readonly Part[]): DrainStep[] {
+  return [
+    { name: 'flush', run: () => forAll(parts, ({ subgraph }) => subgraph.drain()) },
+    { name: 'job', run: () => forAll(parts, async ({ job }) => job?.stop()) },
+    { name: 'journal', run: () => forAll(parts, (part) => part.closeJournals()) },
+  ]
+}
+
+export function subgraphsOf(parts: readonly Part[]): Part['subgraph'][] {
+  return parts.map(({ subgraph }) => subgraph)
+}
+
+/** What refreshes caches first, then what makes it necessary. */
+async function stopBoth(feeds: Job | undefined, job: Job): Promise<void> {
+  await feeds?.stop()
+  await job.stop()
+}
+
+async function forAll(parts: readonly Part[], run: (part: Part) => Promise<void>): Promise<void> {
+  await Promise.all(parts.map(run))
+}

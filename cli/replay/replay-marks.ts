@@ -1,0 +1,101 @@
+/**
+ * `tidemark replay FILE --marks`: sends recorded interactions through the API as marks (`marks-of-rows.ts` says which), and
+ * says whose the subjects are. With --verify every state, count, list and owner's sum is then compared with a recount of the
+ * file, and the counts with the stored rows.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { callApi, readMetrics } from '../../conformance/api-client.ts'
+import { describeSending, identityOf, sendInBatches, stopIfHopeless, type Outcome } from './batch-sender.ts'
+import { readInteractions } from './interactions.ts'
+import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
+import { runWithProgressBar } from './progress-bar.ts'
+import { verifyMarks } from './replay-marks-verify.ts'
+import { metricsOfJob, withAddresses, type ReplayOptions } from './replay.ts'
+
+const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
+const REGISTER = `mutation Register($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code message } }`
+
+const DIRTY = 'tidemark_dirty_marks'
+
+type Refusal = Pick<Outcome, 'code' | 'message'>
+
+export async function replayMarks(file: string, given: ReplayOptions, print: (line: string) => void): Promise<boolean> {
+  const options = withAddresses(given)
+  if (options.verifyOnly) return verify(file, options, print)
+  if (options.wait) await metricsOfJob(options.job ?? options.url, DIRTY)
+  const addresses = options.job === undefined ? [options.url] : [options.url, options.job]
+  const before = await figuresOf(addresses)
+  const [early, ...late] = registrationsOf(await subjectsOf(file), options.business)
+  await register(early, options)
+  const report = await runWithProgressBar(`Replaying ${file} as marks`, (progress) => {
+    let fraction = 0
+    const marks = readMarks(file, options.business, (read) => {
+      fraction = read
+    })
+    const identity = identityOf(options, 'marks:write-any')
+    return sendInBatches(
+      marks,
+      options,
+      (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`),
+      async (inputs) => (await callApi<{ markBatch: Outcome[] }>(options.url, MARK, { inputs }, identity)).markBatch,
+    )
+  })
+  print(describeSending('marks', report).join('\n'))
+  for (const round of late) await register(round, options)
+  if (options.wait) await runWithProgressBar('Waiting until everything is counted', () => waitUntilCounted(options.job ?? options.url))
+  print(describeCounting(before, await figuresOf(addresses)))
+  const failed = (report.outcomes['REJECTED'] ?? 0) > 0
+  if (!options.verify) return !failed
+  return (await verify(file, options, print)) && !failed
+}
+
+async function verify(file: string, options: ReplayOptions, print: (line: string) => void): Promise<boolean> {
+  const verified = await runWithProgressBar('Comparing every state, count, list and sum with the file', (progress) =>
+    verifyMarks(readMarks(file, options.business), options, progress),
+  )
+  for (const sentence of verified.sentences) print(sentence)
+  return verified.ok
+}
+
+/** The figures of gateway and job together. */
+async function figuresOf(addresses: readonly string[]): Promise<Map<string, number>> {
+  return new Map((await Promise.all(addresses.map(readMetrics))).flatMap((metrics) => [...metrics]))
+}
+
+export async function* readMarks(file: string, business: string, onRead?: (fraction: number) => void): AsyncGenerator<WireMark> {
+  for await (const row of readInteractions(file, onRead)) yield* marksOf(row, business)
+}
+
+async function subjectsOf(file: string): Promise<string[]> {
+  const oids = new Set<string>()
+  for await (const { oid } of readInteractions(file)) oids.add(oid)
+  return [...oids]
+}
+
+async function register(registrations: readonly WireRegistration[], options: ReplayOptions): Promise<void> {
+  const identity = identityOf(options, 'subjects:register')
+  for (let start = 0; start < registrations.length; start += options.batch) {
+    const inputs = registrations.slice(start, start + options.batch)
+    const { registerSubjects } = await callApi<{ registerSubjects: Refusal[] }>(options.url, REGISTER, { inputs }, identity)
+    stopIfHopeless(registerSubjects)
+  }
+}
+
+/** Resolves when no mark waits to be persisted, no flush to be read, and no event to be sent. */
+async function waitUntilCounted(url: string): Promise<void> {
+  for (;;) {
+    const metrics = await metricsOfJob(url, DIRTY)
+    const waiting = [DIRTY, 'tidemark_marks_log_lag_messages', 'tidemark_marks_outbox']
+    if (waiting.every((name) => metrics.get(name) === 0)) return
+    await wait(500)
+  }
+}
+
+function describeCounting(before: Map<string, number>, after: Map<string, number>): string {
+  const grew = (name: string) => (after.get(name) ?? 0) - (before.get(name) ?? 0)
+  const marks = grew('tidemark_marks_total')
+  const rows = grew('tidemark_marks_persisted_rows_total')
+  const updates = grew('tidemark_count_updates_total')
+  const windows = grew('tidemark_mark_windows_total')
+  return `counting        ${marks} marks : ${rows} rows : ${updates} count updates, in ${windows} windows`
+}

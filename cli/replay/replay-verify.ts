@@ -1,0 +1,73 @@
+/**
+ * The independent reference: what a plain sort and last-write-wins over the file say each viewer's history is, compared
+ * with what the API answers page by page. It shares no code with the service.
+ */
+import { callApi } from '../../conformance/api-client.ts'
+import type { ReplayOptions, WireReport } from './replay.ts'
+
+type Line = { business: string; oid: string; position: number; viewedAt: number }
+type Page = { viewerHistory: { edges: { node: Line }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } }
+
+const HISTORY = `query Verify($after: String) {
+  viewerHistory(first: 100, after: $after) { edges { node { business oid position viewedAt } } pageInfo { hasNextPage endCursor } }
+}`
+
+export type Verification = { ok: boolean; sentence: string }
+
+export async function verifyTimelines(
+  reports: AsyncGenerator<WireReport>,
+  options: Pick<ReplayOptions, 'url' | 'concurrency'>,
+  progress: (text: string) => void,
+): Promise<Verification> {
+  const expected = await readExpected(reports)
+  const viewers = [...expected.keys()]
+  const wrong: string[] = []
+  let pairs = 0
+  let next = 0
+
+  async function compareNext(): Promise<void> {
+    while (next < viewers.length) {
+      const viewer = viewers[next++] as string
+      const lines = sortedLines(expected.get(viewer) as Map<string, Line>)
+      pairs += lines.length
+      const actual = await readHistory(options.url, viewer)
+      if (JSON.stringify(actual) !== JSON.stringify(lines)) wrong.push(viewer)
+      if (next % 100 === 0) progress(`${next} of ${viewers.length} viewers`)
+    }
+  }
+  await Promise.all(Array.from({ length: options.concurrency }, compareNext))
+
+  if (wrong.length === 0) return { ok: true, sentence: `verified        ${viewers.length} timelines with ${pairs} entries equal the file` }
+  return {
+    ok: false,
+    sentence: `NOT EQUAL       ${wrong.length} of ${viewers.length} timelines differ from the file, such as viewer ${wrong.slice(0, 5).join(', ')}`,
+  }
+}
+
+async function readExpected(reports: AsyncGenerator<WireReport>): Promise<Map<string, Map<string, Line>>> {
+  const expected = new Map<string, Map<string, Line>>()
+  for await (const { viewer, business, oid, position, viewedAt } of reports) {
+    let lines = expected.get(viewer)
+    if (lines === undefined) expected.set(viewer, (lines = new Map()))
+    const subject = `${business}/${oid}`
+    const before = lines.get(subject)
+    if (before === undefined || viewedAt >= before.viewedAt) lines.set(subject, { business, oid, position, viewedAt })
+  }
+  return expected
+}
+
+/** Newest first; entries of one moment by their integer ids, which is how the API documents its order for one business. */
+function sortedLines(lines: Map<string, Line>): Line[] {
+  return [...lines.values()].sort((a, b) => b.viewedAt - a.viewedAt || Number(a.oid) - Number(b.oid))
+}
+
+async function readHistory(url: string, viewer: string): Promise<Line[]> {
+  const lines: Line[] = []
+  let after: string | null = null
+  for (;;) {
+    const { viewerHistory }: Page = await callApi<Page>(url, HISTORY, { after }, { viewer })
+    lines.push(...viewerHistory.edges.map((edge) => edge.node))
+    after = viewerHistory.pageInfo.endCursor
+    if (!viewerHistory.pageInfo.hasNextPage) return lines
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * `tidemark sample`: realistic traffic from a seed, the same lines for the same options everywhere. Subjects follow a
+ * Zipf law; viewers come in sessions, on one of a few devices, and send a heartbeat every 15 s while they watch.
+ */
+import { randomBelow, seededRandom, type Random } from '../../core/random.ts'
+
+export type SampleOptions = {
+  viewers: number
+  subjects: number
+  /** Lines to write. */
+  reports: number
+  seed: number
+  /** The skew of the Zipf law; 1 is what video sites measure. */
+  skew: number
+  /** Milliseconds since the epoch of the first session. */
+  from: number
+  businesses: readonly string[]
+}
+
+export type SampleReport = {
+  viewer: string
+  business: string
+  oid: string
+  position: number
+  duration: number
+  viewedAt: number
+  device: string
+}
+
+const HEARTBEAT_MS = 15_000
+const DEVICES = ['phone', 'tablet', 'tv', 'web'] as const
+const DAY_MS = 86_400_000
+
+/** Reports ordered by session, each session by time. */
+export function* sampleReports(options: SampleOptions): Generator<SampleReport> {
+  const random = seededRandom(options.seed)
+  const pickSubject = makeZipf(options.subjects, options.skew, random)
+  let written = 0
+  let clock = options.from
+  while (written < options.reports) {
+    const viewer = String(1 + randomBelow(random, options.viewers))
+    const device = DEVICES[randomBelow(random, DEVICES.length)] as string
+    let now = clock
+    clock += randomBelow(random, Math.max(1, Math.floor(DAY_MS / options.viewers)))
+    const subjects = 1 + randomBelow(random, 5)
+    for (let watched = 0; watched < subjects && written < options.reports; watched++) {
+      const subject = pickSubject()
+      const business = options.businesses[subject % options.businesses.length] as string
+      // A subject's length depends on the subject alone, between 30 s and 65 minutes.
+      const duration = 30_000 + ((subject * 2_654_435_761) % 3_870_000)
+      const stop = Math.ceil(duration * random())
+      for (let position = HEARTBEAT_MS; position < stop + HEARTBEAT_MS && written < options.reports; position += HEARTBEAT_MS) {
+        now += HEARTBEAT_MS
+        written++
+        yield { viewer, business, oid: String(subject), position: Math.min(position, stop), duration, viewedAt: now, device }
+      }
+    }
+  }
+}
+
+/** Ranks 1 to `count`, the first the most likely; by inversion of the summed weights. */
+function makeZipf(count: number, skew: number, random: Random): () => number {
+  const sums = new Float64Array(count)
+  let total = 0
+  for (let rank = 1; rank <= count; rank++) {
+    total += 1 / rank ** skew
+    sums[rank - 1] = total
+  }
+  return () => {
+    const target = random() * total
+    let low = 0
+    let high = count - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((sums[middle] as number) < target) low = middle + 1
+      else high = middle
+    }
+    return low + 1
+  }
+}

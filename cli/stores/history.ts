@@ -1,0 +1,153 @@
+/** Configuration → adapters. The only file that names them all. */
+import { join, relative } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import type { MarkStores } from '../../subgraphs/thumbup/stores/guarded.ts'
+import type { SeenStores } from '../../subgraphs/feed-existence/stores/guarded.ts'
+import { openDistributedSeen, openEmbeddedSeen } from './feed-existence.ts'
+import { closeAll, kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
+import { markJournalFolders, openDistributedMarks, openEmbeddedMarks, type TenantStores } from './thumbup.ts'
+import type { Config } from '../../config/config.ts'
+import type { HotStore } from '../../subgraphs/history/stores/hot-store.ts'
+import type { Journals, JournalView } from '../../writeback/journal.ts'
+import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
+import { openEnvironment } from '../../stores/lmdb/environment.ts'
+import type { ChangeRelay, CountRelay } from '../../stores/lmdb/changes.ts'
+import { openLmdbHotStore } from '../../subgraphs/history/stores/lmdb/hot-store.ts'
+import { openLmdbJournals, viewLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
+import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
+import { openLmdbRecordStore } from '../../subgraphs/history/stores/lmdb/record-store.ts'
+import type { Log } from '../../writeback/log.ts'
+import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
+import type { RecordStore } from '../../subgraphs/history/stores/record-store.ts'
+import { makeClient, type RedisClient } from '../../stores/redis/clients.ts'
+import { openRedisHotStore } from '../../subgraphs/history/stores/redis/hot-store.ts'
+import { checkRedisAtStart } from '../../stores/redis/verification.ts'
+
+export type OpenStores = {
+  hot: HotStore
+  log: Log
+  records: RecordStore
+  /** The stores of marks, of all businesses that have none of their own. */
+  marks: MarkStores
+  /** Those of businesses that have. */
+  tenants: ReadonlyMap<BusinessNumber, TenantStores>
+  /** Those of what viewers were served and watched. */
+  seen: SeenStores
+  /** False while the embedded stores have no room for writes; reads work. */
+  takesWrites?(): boolean
+  /** Of a record store that speaks SQL: the rows it sent, and the statements they went in. */
+  sqlFigures?(): { rows: number; statements: number }
+  /** Closes what is open, what was acknowledged first. */
+  close(): Promise<void>
+}
+
+/** How processes that share a data folder tell each other what changed. */
+export type Relays = { progress: ChangeRelay; counts: CountRelay }
+
+const COUNTING_MAX_MS = 250
+const DAY_MS = 86_400_000
+/** A viewer waits this long for a hot store that is just failing; then his write is journaled. A job tries again anyway. */
+const HOT_RETRY_MAX_MS = 2_000
+
+/**
+ * Opens the stores of the configured shape. `relays` carry changes between processes that share a data folder.
+ * Servers that do not answer are no error here, calls say so; wrong credentials, schemas and region counts are:
+ * DATA_INCOMPATIBLE, CONFIG_INVALID, TOPIC_MISSING.
+ */
+export async function openStores(config: Config, clock: Clock, logger: StoreLogger, relays?: Partial<Relays>): Promise<OpenStores> {
+  const { redis, kafka, mysql } = config.stores
+  if (redis && kafka && mysql) return openDistributed(config, clock, logger, { redis, kafka, mysql })
+  return openEmbedded(config, clock, relays)
+}
+
+/**
+ * The journals of a process that takes writes. Undefined in the embedded shape: its hot store is on the same disk, and down
+ * only when the journal would be too.
+ */
+export function openJournals(config: Config): Journals | undefined {
+  const { data, redis, sizeMaxGb } = config.stores
+  return redis === undefined ? undefined : openLmdbJournals(data, { sizeMaxGb })
+}
+
+/**
+ * Where rate limits are counted together by all processes: the servers of the hot store, on a connection of its own.
+ * Undefined in the embedded shape, and where nothing is limited.
+ */
+export function openCountingStore({ stores, limits }: Config): { client: RedisClient; prefix: string; close(): void } | undefined {
+  const isCounted = [limits.viewer, limits.service, limits.client, limits.address, limits.anonymous].some(
+    (rate) => rate !== undefined && rate !== 'none',
+  )
+  if (stores.redis === undefined || !isCounted) return undefined
+  // Nobody's request waits long for being counted: after this the process counts for itself.
+  const client = makeClient({ ...stores.redis, commandTimeoutMs: COUNTING_MAX_MS })
+  // Without a listener an error would end the process; each call says what is wrong, and counting goes on in memory.
+  client.on('error', () => {})
+  return { client, prefix: stores.redis.prefix, close: () => client.disconnect() }
+}
+
+/** The journals of the data folder, for an operator, whether their processes run or not. */
+export function viewJournals(config: Config): JournalView[] {
+  const { data, sizeMaxGb } = config.stores
+  return [data, ...markJournalFolders(data)].flatMap((folder) =>
+    viewLmdbJournals(folder, { sizeMaxGb }).map((view) => ({ ...view, name: join(relative(data, folder), view.name) })),
+  )
+}
+
+function openEmbedded(config: Config, clock: Clock, { progress, counts }: Partial<Relays> = {}): OpenStores {
+  const { data, regions, sizeMaxGb } = config.stores
+  const environment = openEnvironment(data, { regions, sizeMaxGb })
+  const hot = openLmdbHotStore(environment, progress === undefined ? {} : { relay: progress })
+  const log = openLmdbLog(environment, clock)
+  const records = openLmdbRecordStore(environment)
+  const { marks, tenants, close: closeMarks } = openEmbeddedMarks(config, clock, environment, counts)
+  const { seen, close: closeSeen } = openEmbeddedSeen(config, clock, environment)
+  return {
+    hot,
+    log,
+    records,
+    marks,
+    tenants,
+    seen,
+    takesWrites: () => !environment.isFull(),
+    async close() {
+      await closeSeen()
+      await closeMarks()
+      await log.close()
+      await hot.close()
+      await records.close()
+      await environment.close()
+    },
+  }
+}
+
+async function openDistributed(
+  config: Config,
+  clock: Clock,
+  logger: StoreLogger,
+  { redis, kafka, mysql }: Distributed,
+): Promise<OpenStores> {
+  const { regions } = config.stores
+  const { retentionDays } = config.history
+  const expireMs = retentionDays === 'forever' ? 0 : (retentionDays + 1) * DAY_MS
+  const opened: { close(): Promise<void> }[] = []
+  function keep<S extends { close(): Promise<void> }>(store: S): S {
+    opened.push(store)
+    return store
+  }
+  try {
+    const hot = keep(openRedisHotStore({ ...redis, regions, expireMs, retryMaxMs: HOT_RETRY_MAX_MS }))
+    await checkRedisAtStart(hot)
+    const records = keep(await openMysqlRecordStore({ ...mysql, regions }, clock))
+    const { topicPrefix, groupId } = kafka
+    const log = keep(
+      await openKafkaLog({ connection: kafkaConnection(kafka), regions, topicPrefix, groupId, mayBeDown: true }, { clock, logger }),
+    )
+    const { marks, tenants } = keep(await openDistributedMarks(config, clock, logger, { redis, kafka, mysql }))
+    const { seen } = keep(await openDistributedSeen(config, clock, logger, { redis, kafka, mysql }))
+    return { hot, log, records, marks, tenants, seen, sqlFigures: records.figures, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Configuration → the stores of marks, beside those of progress (`history.ts`): on the same servers, or in the same data folder.
+ * A business may have some of its own (`businesses[].thumbup.stores`): a data folder in the embedded shape, a Redis or a
+ * database in the distributed one, and always a stream of the log, so that what waits for its database makes nobody else wait.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '../../core/clock.ts'
+import type { BusinessConfig, Config } from '../../config/config.ts'
+import type { BusinessNumber } from '../../core/domain.ts'
+import type { MarkStores } from '../../subgraphs/thumbup/stores/guarded.ts'
+import { tenantTopicPrefix } from '../../subgraphs/thumbup/model/streams.ts'
+import { openKafkaLog } from '../../writeback/stores/kafka/log.ts'
+import { openKafkaMarkEvents } from '../../subgraphs/thumbup/stores/kafka/events.ts'
+import type { CountRelay } from '../../stores/lmdb/changes.ts'
+import { openLmdbCountCache } from '../../subgraphs/thumbup/stores/lmdb/count-cache.ts'
+import { openEnvironment, type Environment } from '../../stores/lmdb/environment.ts'
+import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
+import { openLmdbLog } from '../../writeback/stores/lmdb/log.ts'
+import { openLmdbMarkEvents } from '../../subgraphs/thumbup/stores/lmdb/events.ts'
+import { openLmdbMarkRecords } from '../../subgraphs/thumbup/stores/lmdb/record-store.ts'
+import { openLmdbMarkStore } from '../../subgraphs/thumbup/stores/lmdb/hot-store.ts'
+import type { CountCache } from '../../subgraphs/thumbup/stores/count-cache.ts'
+import type { Journals } from '../../writeback/journal.ts'
+import type { MarkEvents } from '../../subgraphs/thumbup/stores/events.ts'
+import type { MarkRecords } from '../../subgraphs/thumbup/stores/record-store.ts'
+import { openMysqlMarkRecords } from '../../subgraphs/thumbup/stores/mysql/record-store.ts'
+import { openRedisCountCache } from '../../subgraphs/thumbup/stores/redis/count-cache.ts'
+import { openRedisMarkStore } from '../../subgraphs/thumbup/stores/redis/hot-store.ts'
+import { withSecondCache } from '../../subgraphs/thumbup/stores/second-cache.ts'
+import { closeAll, kafkaConnection, loggerOf, type Distributed, type StoreLogger } from './servers.ts'
+
+export type OpenMarks = {
+  /** Of all businesses that have none of their own. */
+  marks: MarkStores
+  tenants: ReadonlyMap<BusinessNumber, TenantStores>
+  close(): Promise<void>
+}
+
+/** `takesWrites`: false while the embedded stores of the tenant have no room. */
+export type TenantStores = MarkStores & { takesWrites?(): boolean }
+
+/** A window takes at once what waits; see writeback/window.ts. */
+const WINDOW_KEYS_MAX = 200_000
+const WINDOW_MESSAGES_MAX = 50_000
+/** Partitions wait together for the end of a window. */
+const PARTITIONS_AT_ONCE = 10_000
+/** A viewer waits this long for a hot store that is just failing; then his mark is journaled. */
+const HOT_RETRY_MAX_MS = 2_000
+const DAY_MS = 86_400_000
+/** Counts can be had elsewhere: nobody waits long for a cache. */
+const COUNTS_RETRY_MAX_MS = 500
+
+export function openEmbeddedMarks(config: Config, clock: Clock, environment: Environment, relay: CountRelay | undefined): OpenMarks {
+  const { regions, sizeMaxGb } = config.stores
+  const tenants = tenantsOf(config).map(({ number, thumbup }) => {
+    const own = openEnvironment(thumbup.stores?.data as string, { regions, sizeMaxGb })
+    return { number, own, stores: { ...openIn(own, clock, relay), takesWrites: () => !own.isFull() } }
+  })
+  const marks = openIn(environment, clock, relay)
+  return {
+    marks,
+    tenants: new Map(tenants.map(({ number, stores }) => [number, stores])),
+    async close() {
+      for (const stores of [marks, ...tenants.map((tenant) => tenant.stores)]) await closeMarks(stores)
+      for (const { own } of tenants) await own.close()
+    },
+  }
+}
+
+function openIn(environment: Environment, clock: Clock, relay: CountRelay | undefined): MarkStores {
+  return {
+    hot: openLmdbMarkStore(environment),
+    cache: openLmdbCountCache(environment, relay === undefined ? {} : { relay }),
+    log: openLmdbLog(environment, clock, { stream: 'marks', keysMax: WINDOW_KEYS_MAX, messagesMax: WINDOW_MESSAGES_MAX }),
+    records: openLmdbMarkRecords(environment),
+    events: openLmdbMarkEvents(environment, clock),
+  }
+}
+
+export async function openDistributedMarks(
+  config: Config,
+  clock: Clock,
+  logger: StoreLogger,
+  { redis, kafka, mysql }: Distributed,
+): Promise<OpenMarks> {
+  const { regions } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function keep<S extends { close(): Promise<void> }>(store: S | Promise<S>): Promise<S> {
+    const kept = await store
+    opened.push(kept)
+    return kept
+  }
+  /** What is wrong with the servers of a tenant is his trouble: to all others, and at a start, they are down. */
+  async function openOf(servers: Distributed, topicPrefix: string, events: MarkEvents, tenant?: BusinessConfig): Promise<MarkStores> {
+    const mayBeUnfit = tenant !== undefined
+    const redis = { ...servers.redis, regions, mayBeUnfit, setting: redisSettingOf(tenant?.thumbup.stores?.redis && tenant.name) }
+    return {
+      hot: await keep(openRedisMarkStore({ ...redis, expireMs: idleMsOf(config), retryMaxMs: HOT_RETRY_MAX_MS })),
+      cache: await keep(openCountCache(clock, redis)),
+      log: await keep(
+        openKafkaLog(
+          {
+            connection: kafkaConnection(kafka),
+            regions,
+            topicPrefix,
+            stream: 'marks',
+            mayBeDown: true,
+            mayBeUnfit,
+            batchKeysMax: WINDOW_KEYS_MAX,
+            partitionsAtOnce: PARTITIONS_AT_ONCE,
+          },
+          { clock, logger: tenant === undefined ? logger : loggerOf(logger, tenant.name) },
+        ),
+      ),
+      records: await keep(openMysqlMarkRecords({ ...servers.mysql, regions, mayBeUnfit }, clock)),
+      events,
+    }
+  }
+
+  try {
+    const connection = kafkaConnection(kafka)
+    const events = await keep(openKafkaMarkEvents({ connection, regions, topicPrefix: kafka.topicPrefix }, { clock, logger }))
+    const marks = await openOf({ redis, kafka, mysql }, kafka.topicPrefix, events)
+    const tenants = new Map<BusinessNumber, MarkStores>()
+    for (const business of tenantsOf(config)) {
+      const own = { redis: business.thumbup.stores?.redis ?? redis, kafka, mysql: business.thumbup.stores?.mysql ?? mysql }
+      tenants.set(business.number, await openOf(own, tenantTopicPrefix(kafka.topicPrefix, business.name), events, business))
+    }
+    return { marks, tenants, close: () => closeAll(opened) }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+type CacheServers = Distributed['redis'] & { regions: number; mayBeUnfit: boolean; setting: string }
+
+/** The second is another server: address, account, TLS and prefix are its own, and nothing of the first's is sent to it. */
+export function openCountCache(clock: Clock, { second, ...first }: CacheServers): CountCache {
+  const cache = openRedisCountCache({ ...first, retryMaxMs: COUNTS_RETRY_MAX_MS })
+  if (second === undefined) return cache
+  const { regions, mayBeUnfit, setting } = first
+  const own = { ...second, regions, mayBeUnfit, setting: `${setting}.second`, retryMaxMs: COUNTS_RETRY_MAX_MS }
+  return withSecondCache(clock, cache, openRedisCountCache(own))
+}
+
+/**
+ * The record stores of marks alone, for operators: `of` gives that of a business, or throws what is wrong with its own. No other
+ * server is asked, and one that does not take us says so when it is asked.
+ */
+export type OpenMarkRecords = { of(business: BusinessNumber): MarkRecords; close(): Promise<void> }
+
+export async function openMarkRecords(config: Config, clock: Clock): Promise<OpenMarkRecords> {
+  const { data, regions, sizeMaxGb, mysql } = config.stores
+  const opened: { close(): Promise<void> }[] = []
+  async function open(folder: string, server: Distributed['mysql'] | undefined): Promise<MarkRecords> {
+    if (server !== undefined) {
+      const records = await openMysqlMarkRecords({ ...server, regions, mayBeUnfit: true }, clock)
+      opened.push(records)
+      return records
+    }
+    const environment = openEnvironment(folder, { regions, sizeMaxGb })
+    opened.push(environment)
+    return openLmdbMarkRecords(environment)
+  }
+
+  try {
+    const common = await open(data, mysql)
+    const own = new Map<BusinessNumber, { records: MarkRecords } | { failure: unknown }>()
+    for (const { number, thumbup } of tenantsOf(config)) {
+      const { stores } = thumbup
+      // One that has a hot store of its own only keeps its records with the others.
+      if (stores?.mysql === undefined && stores?.data === undefined) continue
+      const opening = open(stores.data ?? data, stores.mysql)
+      own.set(
+        number,
+        await opening.then(
+          (records) => ({ records }),
+          (failure: unknown) => ({ failure }),
+        ),
+      )
+    }
+    return {
+      of(business) {
+        const found = own.get(business)
+        if (found === undefined) return common
+        if ('failure' in found) throw found.failure
+        return found.records
+      },
+      close: () => closeAll(opened),
+    }
+  } catch (error) {
+    await closeAll(opened)
+    throw error
+  }
+}
+
+/**
+ * The journals for marks of a process that takes them, of each set of stores one. That of the common stores also has what
+ * waits in the folders of businesses that have no stores of their own any more.
+ */
+export function openMarkJournals(config: Config, tenant?: BusinessConfig): Journals | undefined {
+  const { data, redis, sizeMaxGb } = config.stores
+  if (redis === undefined) return undefined
+  const folder = markJournalsFolder(data, tenant)
+  if (tenant !== undefined) return openLmdbJournals(folder, { sizeMaxGb })
+  const used = new Set([undefined, ...tenantsOf(config)].map((each) => markJournalsFolder(data, each)))
+  return openLmdbJournals(folder, { sizeMaxGb, abandoned: markJournalFolders(data).filter((each) => !used.has(each)) })
+}
+
+/** All that are there, whether the configuration still names their businesses or not. */
+export function markJournalFolders(data: string): string[] {
+  const names = existsSync(data) ? readdirSync(data).filter((name) => name === 'marks' || name.startsWith('marks-')) : []
+  return names.sort().map((name) => join(data, name))
+}
+
+function markJournalsFolder(data: string, tenant: BusinessConfig | undefined): string {
+  return join(data, tenant === undefined ? 'marks' : `marks-${tenant.name}`)
+}
+
+/** What is read again has no undone marks: so viewers stay for as long as those are remembered. */
+function idleMsOf({ thumbup: { idleMs, tombstoneMs } }: Config): number {
+  return Math.max(idleMs, tombstoneMs + DAY_MS)
+}
+
+/** Where the Redis of a business is configured. */
+export function redisSettingOf(tenant: string | undefined): string {
+  return tenant === undefined ? 'stores.redis' : `businesses: ${tenant}: thumbup.stores.redis`
+}
+
+/** Businesses with stores of their own. */
+export function tenantsOf(config: Config): BusinessConfig[] {
+  return config.businesses.filter(({ thumbup }) => thumbup.stores !== undefined)
+}
+
+async function closeMarks({ log, events, hot, cache, records }: MarkStores): Promise<void> {
+  await closeAll([records, cache, hot, events, log])
+}

@@ -1,0 +1,339 @@
+/**
+ * The whole configuration: one schema, each key with unit, range, default and a sentence. Read once by the command,
+ * frozen, and passed on; nothing else reads files or the environment.
+ *
+ * Order: defaults, then tidemark.yaml, then the environment, then flags. Every mistake is one sentence that starts with
+ * the key's path.
+ */
+import { z } from 'zod'
+import { issuesBeside, mistakesOf, relationsBeside, withoutWrong, type ConfigSource } from './mistakes.ts'
+import { TidemarkError } from '../core/errors.ts'
+import { CONFLICT_RULES } from '../subgraphs/history/model/merge.ts'
+
+import { count, DAY, MINUTE } from './values.ts'
+import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
+import { EXISTENCE_TYPES, existenceMistakes, existenceSchema } from './feed-existence.ts'
+import { legacyMistakes } from './legacy.ts'
+import { storesSchema } from './stores.ts'
+import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
+
+const businessSchema = z
+  .object({
+    number: count(1, 65_535).describe('What stores and logs hold. Never change it, never reuse it.'),
+    name: z
+      .string()
+      .regex(/^[a-z][a-z0-9-]{0,31}$/, 'use 1 to 32 of a-z, 0-9 and -, beginning with a letter')
+      .describe('What the API calls it.'),
+    entity: z
+      .string()
+      .regex(/^[A-Z][A-Za-z0-9]{0,63}$/, 'use a GraphQL type name such as Video')
+      .describe('The entity type in the graph that other subgraphs extend.'),
+    conflict: z
+      .enum(CONFLICT_RULES)
+      .default('newest')
+      .describe('Which report wins between devices: the newest, or the one that is furthest.'),
+    glanceMax: count(0, 2 ** 31 - 1)
+      .default(5_000)
+      .describe('A report of a position below this is a glance: it never wipes a resume point. In the unit of position.'),
+    finishedPercent: count(50, 100).default(95).describe('From this percentage of the duration on a subject counts as finished.'),
+    playedFrom: count(0, 2 ** 31 - 1)
+      .optional()
+      .describe(
+        'From this position on a subject counts as played, for feed existence; one that is finished always does. In the unit of position. Absent: from glanceMax on, and never at 0.',
+      ),
+    thumbup: businessThumbupSchema.default({}),
+  })
+  .strict()
+
+const configSchema = z
+  .object({
+    server: z
+      .object({
+        host: z.string().min(1).default('127.0.0.1').describe('The address to listen on. 0.0.0.0 for all.'),
+        port: count(0, 65_535).default(4000).describe('PORT, --port. 0 picks a free one.'),
+        workers: count(1, 64).default(1).describe('TIDEMARK_WORKERS, --workers. Processes that answer requests and share the data folder.'),
+        mode: z
+          .enum(['development', 'production'])
+          .default('development')
+          .describe('TIDEMARK_MODE. Development accepts the header x-viewer-id and serves GraphiQL.'),
+        bodyBytesMax: count(1_024, 16_777_216).default(1_048_576).describe('Bytes a request body may have.'),
+        operationDepthMax: count(1, 100).default(15).describe('Levels of selection an operation may have.'),
+        operationTokensMax: count(100, 100_000).default(5_000).describe('Tokens an operation may have.'),
+        operationFieldsMax: count(10, 100_000).default(1_000).describe('Fields an operation may select once its fragments are spread.'),
+        operationMutationsMax: count(1, 1_000).default(10).describe('Mutations one operation may have, each of which may carry a batch.'),
+        operationCostMax: count(1, 100_000_000)
+          .default(10_000)
+          .describe(
+            'What an operation may cost with its variables: 1 per object, times the lengths of the lists around it, 10 per mutation.',
+          ),
+        subscriptionsCostMax: count(1, 100_000_000)
+          .default(10_000)
+          .describe('What the subscriptions that one WebSocket has open may cost together, counted as for limits.openCost.'),
+        listSizeAssumed: count(1, 1_000)
+          .default(5)
+          .describe('The length of a list about which neither arguments nor @listSize say anything.'),
+        introspection: z.boolean().default(true).describe('Whether clients may ask for the schema.'),
+        trustProxy: z
+          .union([count(0, 32), z.array(z.string().regex(/^[0-9a-fA-F:.]+(\/\d{1,3})?$/, 'write an address or a CIDR range')).min(1)], {
+            errorMap: () => ({ message: 'give the number of proxies in a row, or a list of their addresses' }),
+          })
+          .default(0)
+          .describe('Proxies whose x-forwarded-for is believed: how many there are in a row, or their addresses.'),
+        cors: corsSchema.optional().describe('Which web pages of other origins may call the API; absent: none.'),
+        hosts: z
+          .array(z.string().regex(/^[A-Za-z0-9.-]{1,253}$/, 'write a name such as dev.example, without a port'))
+          .default([])
+          .describe(
+            'Host names that a process in development answers, besides localhost, addresses and names without a dot. In production it answers every name.',
+          ),
+        forwardHeaders: z
+          .array(z.string().regex(/^[a-z0-9-]{1,64}$/, 'write header names in lower case'))
+          .default([])
+          .describe('Headers of the client that remote subgraphs get. Name authorization or cookie only if they must.'),
+        clientMemoryBytesMax: count(1_048_576, 17_179_869_184)
+          .default(67_108_864)
+          .describe(
+            'Memory budget in bytes for values that clients make a process keep: prepared operations, their variants, compiled fetches, remembered answers, registered and recorded texts. Operations of manifests are not counted.',
+          ),
+        supergraph: z
+          .string()
+          .min(1)
+          .optional()
+          .describe(
+            "--supergraph, TIDEMARK_SUPERGRAPH. A supergraph.yaml with partners' subgraphs, or a composed supergraph; absent: ours alone.",
+          ),
+        garbagePercent: count(0, 1_000)
+          .default(50)
+          .describe(
+            'Garbage that may pile up in the heap before it is collected, in percent of what lives there: less memory for more CPU. 0: V8 decides, up to 300.',
+          ),
+        drainMaxMs: count(0, 600_000).default(20_000).describe('Milliseconds a shutdown may take.'),
+        drainDelayMs: count(0, 60_000)
+          .optional()
+          .describe(
+            'Milliseconds at the start of a shutdown in which the process still accepts requests while /health/ready answers 503. At most half of drainMaxMs. Default: 2000 in production, else 0.',
+          ),
+      })
+      .strict()
+      .default({}),
+    auth: z
+      .object({
+        secret: z
+          .string()
+          .min(32, 'an HS256 key needs at least 32 bytes')
+          .optional()
+          .describe('TIDEMARK_JWT_SECRET. The key of HS256 tokens, at least 32 bytes; or {file: path}.'),
+        publicKey: z.string().optional().describe('A PEM public key of RS256, ES256 or EdDSA tokens; or {file: path}.'),
+        jwksUrl: z
+          .string()
+          .regex(/^(https:\/\/|http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/])/, 'write https://…, or http:// for this machine')
+          .optional()
+          .describe('TIDEMARK_JWKS_URL. Where the issuer of the tokens publishes its keys; instead of secret or publicKey.'),
+        algorithms: z
+          .array(z.enum(['HS256', 'HS384', 'HS512', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'EdDSA', 'Ed25519']))
+          .min(1)
+          .optional()
+          .describe('The only algorithms a token may be signed with; absent: by the kind of key.'),
+        clockToleranceSeconds: count(0, 300).default(0).describe('Seconds the clocks of the issuer and of this server may differ.'),
+        identity: identitySchema.optional(),
+        issuer: z.string().min(1).optional().describe('TIDEMARK_JWT_ISSUER. The issuer every token must name.'),
+        audience: z.string().min(1).optional().describe('TIDEMARK_JWT_AUDIENCE. The audience every token must name.'),
+      })
+      .strict()
+      .default({}),
+    businesses: z
+      .array(businessSchema)
+      .min(1)
+      .max(256)
+      .default([
+        { number: 1, name: 'video', entity: 'Video' },
+        { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
+        { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
+      ])
+      .describe('The tenants. Adding one is a change here and a restart.'),
+    remote: remoteSchema.default({}).describe('What remote subgraphs may take; see gateway/transports/remote.ts.'),
+    history: z
+      .object({
+        timelineCap: count(10, 100_000).default(1_000).describe('Entries the hot timeline keeps per viewer and business.'),
+        retentionDays: z
+          .union([count(1, 36_500), z.literal('forever')], {
+            errorMap: () => ({ message: 'give a whole number of days from 1 to 36500, or "forever"' }),
+          })
+          .default(90)
+          .describe('Days after its last write that a record is kept, or "forever".'),
+        flushKeysMax: count(1, 100_000).default(500).describe('Keys a region may hold before it is flushed.'),
+        flushAgeMaxMs: count(1, 3_600_000).default(60_000).describe('Milliseconds the oldest key of a region may wait for a flush.'),
+        aggregatorKeysMax: count(1, 10_000_000)
+          .default(1_000_000)
+          .describe('Keys all regions may hold together; more are left to the sweeper.'),
+        sweepAfterMs: count(1, DAY)
+          .default(5 * MINUTE)
+          .describe('Age in milliseconds at which a dirty mark that no flush carried is swept.'),
+        sweepEveryMs: count(1, DAY).default(30_000).describe('Milliseconds between two sweeps.'),
+        persistKeysMax: count(1, 100_000).default(5_000).describe('Keys one persist step takes.'),
+        purgeEveryMs: count(1, 7 * DAY)
+          .default(3_600_000)
+          .describe('Milliseconds between two purges of expired records.'),
+      })
+      .strict()
+      .default({}),
+    thumbup: thumbupSchema.default({}),
+    existence: existenceSchema.default({}),
+    limits: limitsSchema.default({}),
+    persisted: persistedSchema.default({}),
+    supergraph: z
+      .object({
+        pollMs: count(0, DAY)
+          .default(10_000)
+          .describe('Milliseconds between two looks at server.supergraph and the addresses in it; 0: never. Files are watched as well.'),
+        fetchTimeoutMs: count(1, 600_000).default(5_000).describe('Milliseconds a subgraph_url may take to say its schema.'),
+      })
+      .strict()
+      .default({}),
+    stores: storesSchema.default({}),
+  })
+  .strict()
+
+export type Config = z.infer<typeof configSchema>
+export type { ConfigSource }
+export type BusinessConfig = Config['businesses'][number]
+
+/**
+ * Validates the merged sources. Throws CONFIG_INVALID with one sentence per mistake, joined by newlines: unreadable settings, invalid
+ * values, and relations between valid values. `moreMistakes` are checked last.
+ */
+export function makeConfig(
+  sources: readonly ConfigSource[],
+  moreMistakes: (config: Config) => readonly string[] = () => [],
+  mistakesOfFiles: (config: Config) => readonly string[] = () => [],
+): Config {
+  const merged = sources.reduce<unknown>((result, source) => mergeValues(result, source.values), {})
+  const unread = sources.flatMap((source) => source.mistakes ?? [])
+  const parsed = configSchema.safeParse(merged)
+  const issues = parsed.success ? [] : issuesBeside(unread, parsed.error.issues, merged)
+  const mistakes = [...unread.map(({ sentence }) => sentence), ...mistakesOf(issues, merged, sources)]
+  const possible = parsed.success ? parsed : configSchema.safeParse(withoutWrong(merged, parsed.error.issues))
+  if (possible.success) {
+    const impossible = (parsed.error?.issues ?? []).filter(({ code }) => code !== 'unrecognized_keys')
+    const wrong = [...unread.map(({ path }) => path), ...impossible.map(({ path }) => path.join('.'))]
+    mistakes.push(...relationsBeside(wrong, [...relationMistakes(possible.data), ...moreMistakes(possible.data)]))
+    mistakes.push(...mistakesOfFiles(possible.data))
+  }
+  if (mistakes.length > 0 || !parsed.success) throw new TidemarkError('CONFIG_INVALID', mistakes.join('\n'))
+  return deepFreeze(parsed.data)
+}
+
+function mergeValues(below: unknown, above: unknown): unknown {
+  if (above === undefined || above === null) return below
+  // A section may come from several sources; what is none below is a mistake to be told, and not to be covered.
+  if (isPlainObject(above) && below !== undefined && below !== null && !isPlainObject(below)) return below
+  if (!isPlainObject(below) || !isPlainObject(above)) return above
+  const merged: Record<string, unknown> = { ...below }
+  for (const [key, value] of Object.entries(above)) merged[key] = mergeValues(below[key], value)
+  return merged
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Relations between values, each with its reason. */
+function relationMistakes(config: Config): string[] {
+  const mistakes: string[] = []
+  const { history, businesses, server, auth, persisted, stores, limits } = config
+  if (history.sweepAfterMs <= history.flushAgeMaxMs) {
+    mistakes.push(
+      `history.sweepAfterMs (${history.sweepAfterMs}) must exceed history.flushAgeMaxMs (${history.flushAgeMaxMs}), or every key is persisted twice`,
+    )
+  }
+  if (history.aggregatorKeysMax < history.flushKeysMax) {
+    mistakes.push(
+      `history.aggregatorKeysMax (${history.aggregatorKeysMax}) must be at least history.flushKeysMax (${history.flushKeysMax}), or no flush is ever full`,
+    )
+  }
+  mistakes.push(...thumbupMistakes(config.thumbup, stores), ...tenantMistakes(businesses, stores))
+  mistakes.push(...existenceMistakes(config.existence, stores.regions), ...legacyMistakes(config.existence.legacy, businesses))
+  for (const key of ['number', 'name', 'entity'] as const) {
+    for (const value of repeated(businesses.map((business) => business[key])))
+      mistakes.push(`businesses: the ${key} ${value} occurs twice; each business needs its own`)
+  }
+  for (const business of businesses) {
+    if (RESERVED_TYPES.has(business.entity))
+      mistakes.push(`businesses: the entity ${business.entity} is a type of Tidemark's own; choose another name`)
+  }
+  const keys = [auth.secret, auth.publicKey, auth.jwksUrl].filter((each) => each !== undefined).length
+  if (server.mode === 'production' && keys === 0) {
+    mistakes.push('auth: production needs auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or nobody could be let in')
+  }
+  if (server.mode === 'production' && auth.jwksUrl !== undefined && (auth.issuer === undefined || auth.audience === undefined)) {
+    mistakes.push(
+      'auth.jwksUrl needs auth.issuer (TIDEMARK_JWT_ISSUER) and auth.audience (TIDEMARK_JWT_AUDIENCE) in production: an issuer signs tokens for many services with the same keys, and each of them would be let in',
+    )
+  }
+  if (auth.secret !== undefined && auth.secret === auth.identity?.secret) {
+    mistakes.push('auth.identity.secret must differ from auth.secret: whoever makes tokens for clients is not the gateway')
+  }
+  if (auth.identity?.secret !== undefined && (auth.identity.privateKey ?? auth.identity.publicKey) !== undefined) {
+    mistakes.push('auth.identity: set either secret, or privateKey and publicKey, so that one kind of key is trusted')
+  }
+  if (server.cors?.origins.includes('*') && server.cors.credentials) {
+    mistakes.push('server.cors: origins "*" with credentials would let every web page act for its visitors: name the origins')
+  }
+  for (const name of server.forwardHeaders.filter((each) => NOT_FORWARDED.test(each))) {
+    mistakes.push(`server.forwardHeaders: ${name} belongs to one connection or to the gateway itself; leave it out`)
+  }
+  const limited = [limits.viewer, limits.service, limits.client, limits.address, limits.anonymous]
+  const isLimited = limited.some((rate) => rate !== undefined && rate !== 'none')
+  if (server.mode === 'development' && limits.abuse !== undefined && limits.abuse !== 'none' && !isLimited) {
+    mistakes.push(
+      'limits.abuse counts refusals of the other limits, which are off while server.mode is development: set limits.viewer, limits.service, limits.client, limits.address or limits.anonymous as well',
+    )
+  }
+  const named = [stores.redis, stores.kafka, stores.mysql].filter((each) => each !== undefined).length
+  if (named !== 0 && named !== 3) {
+    mistakes.push('stores: set redis, kafka and mysql together for the distributed shape, or none of them for the embedded one')
+  }
+  if (stores.redis !== undefined && server.workers > 1) {
+    mistakes.push(
+      'server.workers shares an embedded data folder: in the distributed shape start more processes instead, as many as you like',
+    )
+  }
+  if (keys > 1) mistakes.push('auth: set one of auth.secret, auth.publicKey and auth.jwksUrl, so that one kind of key is trusted')
+  for (const [client, mode] of Object.entries(persisted.clients)) {
+    if (PERSISTED_MODES.indexOf(mode) < PERSISTED_MODES.indexOf(persisted.mode)) {
+      mistakes.push(
+        `persisted.clients: ${client} is "${mode}", looser than persisted.mode (${persisted.mode}); anybody can claim that name, so make the default the loosest`,
+      )
+    }
+  }
+  if (persisted.manifests.length === 0 && [persisted.mode, ...Object.values(persisted.clients)].includes('enforce'))
+    mistakes.push('persisted: enforce needs persisted.manifests, or no operation could run')
+  if (persisted.report === undefined && [persisted.mode, ...Object.values(persisted.clients)].includes('report'))
+    mistakes.push('persisted: report mode needs persisted.report, the file in which unknown operations are recorded')
+  if (auth.identity !== undefined && Object.keys(auth.identity).length === 0)
+    mistakes.push('auth.identity is empty: give secret, or privateKey for a gateway and publicKey for a subgraph, or leave it out')
+  return mistakes
+}
+
+const NOT_FORWARDED =
+  /^(host|connection|keep-alive|upgrade|te|trailer|transfer-encoding|content-.*|accept|accept-encoding|expect|proxy-.*|tidemark-identity|x-viewer-.*)$/
+
+const RESERVED_TYPES = new Set<string>([
+  ...['Query', 'Mutation', 'Subscription', 'Subject', 'Progress', 'PageInfo', 'User', 'Viewer', 'Timestamp'],
+  ...['HistoryConnection', 'HistoryEdge', 'HistoryEntry', 'HistorySettings', 'ProgressInput', 'ReportOutcome', 'ReportProgressPayload'],
+  ...['DeleteHistoryPayload', 'ClearHistoryPayload', 'ProgressChange', 'ProgressChangeKind', 'String', 'Int', 'Float', 'Boolean', 'ID'],
+  ...THUMBUP_TYPES,
+  ...EXISTENCE_TYPES,
+])
+
+function repeated<T>(values: readonly T[]): Set<T> {
+  return new Set(values.filter((value, index) => values.indexOf(value) !== index))
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null) {
+    for (const child of Object.values(value)) deepFreeze(child)
+    Object.freeze(value)
+  }
+  return value
+}

@@ -1,0 +1,228 @@
+/**
+ * What is audited: a deployment by its address, the business to try it with, and viewers of the audit's own. Every check
+ * gets a viewer with an empty history, so that checks can run side by side; all of them are cleared at the end.
+ *
+ * Times are the deployment's: its clock is learnt from its answer to a report that names no time, so a machine whose
+ * clock is wrong can still audit.
+ */
+import { randomBytes, randomInt } from 'node:crypto'
+import { setTimeout as wait } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { TidemarkError, isTidemarkError } from '../core/errors.ts'
+import type { ConflictRule } from '../subgraphs/history/model/merge.ts'
+import { readMetrics } from './api-client.ts'
+import { headersOf, type Identity } from './identity.ts'
+import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
+import { MARK_BATCH, type MarkInput } from './operations.ts'
+import { makeViewer, type AuditViewer } from './viewer.ts'
+
+export type AuditOptions = {
+  /** The address of the API. */
+  url: string
+  /** The address of another process of the same deployment. */
+  second: string | undefined
+  /** The address of a process that persists, if `url` does not; for its metrics. */
+  job: string | undefined
+  identity: Identity
+  /** Default: the first of BUSINESSES that is configured. */
+  business: string | undefined
+  /** The rule of the business. */
+  conflict: ConflictRule
+  /** Does the business take a report of position 0 for a glance? */
+  glance: boolean
+  /** Milliseconds to wait for the write-back. 0: leave out what depends on it. */
+  waitMs: number
+  /** Milliseconds an event may take from a change to a subscriber. */
+  eventMaxMs: number
+}
+
+/** Nothing of the write-back is left; something is; or nobody can tell, and the whole time was waited. */
+export type Quiet = { kind: 'drained' } | { kind: 'left'; what: string } | { kind: 'unknown'; why: string }
+
+export type Audit = Awaited<ReturnType<typeof makeAudit>>
+
+/** Tried if none is named; a second one that is there serves the checks that need two. */
+const BUSINESSES = ['video', 'article', 'comic', 'audio']
+/** Greater than what any business would take for a glance. */
+export const REAL_POSITION = 600_000
+const LOOK_EVERY_MS = 250
+const ASK_EVERY_MS = 100
+const UNDONE_AT_ONCE = 500
+
+/** Throws if the deployment cannot be audited at all: it is not there, knows nobody, or has no such business. */
+export async function makeAudit(options: AuditOptions) {
+  const { url, identity } = options
+  const run = randomBytes(5).toString('hex')
+  const viewers: AuditViewer[] = []
+  /** Who set marks, and whose they are. */
+  const marked = new Map<AuditViewer, Map<string, MarkInput>>()
+  let made = 0
+
+  async function makeOne(business: string, entity: string | undefined, scopes: readonly string[] = []): Promise<AuditViewer> {
+    const id = `audit-${run}-${++made}`
+    return makeViewer(url, id, await headersOf(identity, id, scopes), { business, entity })
+  }
+
+  const tried = options.business === undefined ? BUSINESSES : [options.business, ...BUSINESSES]
+  const probes: { business: string; viewer: AuditViewer; serverNow: number }[] = []
+  for (const business of new Set(tried)) {
+    const viewer = await makeOne(business, undefined)
+    viewers.push(viewer)
+    const serverNow = await probe(viewer)
+    if (serverNow !== undefined) probes.push({ business, viewer, serverNow })
+    else if (business === options.business) break
+    if (probes.length === 2) break
+  }
+  const [main, other] = probes
+  if (main === undefined)
+    throw new TidemarkError('BUSINESS_UNKNOWN', `${url} knows none of ${tried.join(', ')}: name one that is configured with --business`)
+  const { business } = main
+  const ahead = main.serverNow - Date.now()
+  const { edges } = await main.viewer.history({ first: 1 })
+  const entity = edges[0]?.node.subject.__typename
+  if (entity === undefined) throw new TidemarkError('INTERNAL', `${url} acknowledged a report and shows an empty history: nothing to audit`)
+  // The one viewer of a token has one set of what he wrote, whoever asks for him.
+  const tokenViewer =
+    identity.kind === 'token'
+      ? makeViewer(url, 'the viewer of the token', main.viewer.headers, { business, entity }, main.viewer.written)
+      : undefined
+
+  return {
+    url,
+    business,
+    entity,
+    conflict: options.conflict,
+    glance: options.glance,
+    eventMaxMs: options.eventMaxMs,
+    identity,
+    /** The clock of the deployment, in ms. */
+    now: () => Date.now() + ahead,
+    newOid: () => String(randomInt(2 ** 40, 2 ** 47)),
+    /** A viewer with an empty history. */
+    async ownViewer(scopes: readonly string[] = []): Promise<AuditViewer> {
+      if (tokenViewer !== undefined)
+        throw new CheckSkipped('needs a viewer with an empty history: give --secret or --private-key instead of --token')
+      const viewer = await makeOne(business, entity, scopes)
+      viewers.push(viewer)
+      return viewer
+    },
+    /** For checks that mind only subjects of their own: any viewer will do. */
+    async anyViewer(): Promise<AuditViewer> {
+      return tokenViewer ?? this.ownViewer()
+    },
+    /** Somebody who says nothing about who he is. */
+    nobody: makeViewer(url, 'nobody', {}, { business, entity }),
+    otherBusiness(): string {
+      if (other !== undefined) return other.business
+      throw new CheckSkipped(`needs a second business beside ${business}; none of ${BUSINESSES.join(', ')} is configured`)
+    },
+    second(): string {
+      if (options.second !== undefined) return options.second
+      throw new CheckSkipped('needs another process of the deployment: give its address with --second')
+    },
+    /** Waits until everything written before this call is in the record store, as far as that can be told. */
+    async quiet(): Promise<Quiet> {
+      if (options.waitMs === 0) throw new CheckSkipped('needs to wait for the write-back, and --wait is 0')
+      return waitUntilQuiet(url, options.job ?? url, options.waitMs)
+    },
+    /** Asks until the answer is this one, for what everybody sees some windows later. Throws CheckFailed if that takes too long. */
+    async settled<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
+      if (options.waitMs === 0) throw new CheckSkipped('needs to wait for what everybody sees, and --wait is 0')
+      for (const until = performance.now() + options.waitMs; ; await wait(ASK_EVERY_MS)) {
+        const isLast = performance.now() >= until
+        const seen = await read()
+        if (isDeepStrictEqual(seen, expected)) return
+        if (isLast) expectEqual(`${what}, for ${options.waitMs / 1_000} s,`, seen, expected)
+      }
+    },
+    /** Milliseconds that `settled` waits. */
+    waitMs: options.waitMs,
+    /** Marks to be undone at the end. */
+    noteMarks(viewer: AuditViewer, inputs: readonly MarkInput[]): void {
+      const noted = marked.get(viewer) ?? new Map<string, MarkInput>()
+      marked.set(viewer, noted)
+      for (const { viewer: of, business: its = business, id } of inputs) {
+        const undo: MarkInput = { ...(of === undefined ? {} : { viewer: of }), business: its, id, mark: 'NONE' }
+        noted.set(JSON.stringify([of, its, id]), undo)
+      }
+    },
+    /** Takes back what the audit wrote. Resolves to how many viewers could not be cleared. */
+    async cleanUp(): Promise<number> {
+      if (tokenViewer !== undefined) return (await isDone(Promise.all(probes.map((each) => deleteWritten(each.viewer))))) ? 0 : 1
+      const clearing = probes.map((each, index) => `b${index}: clearHistory(business: ${JSON.stringify(each.business)}) { clearedAt }`)
+      const text = `mutation AuditCleanUp { ${clearing.join(' ')} resumeHistory { paused } }`
+      const done = await Promise.all([
+        ...viewers.map((viewer) => isDone(viewer.data(text))),
+        ...Array.from(marked, ([viewer, noted]) => isDone(undoMarks(viewer, [...noted.values()]))),
+      ])
+      return done.filter((each) => !each).length
+    },
+  }
+}
+
+/** The time of the deployment; undefined if the business is not configured. */
+async function probe(viewer: AuditViewer): Promise<number | undefined> {
+  try {
+    const { outcome, code, message, progress } = await viewer.report({ oid: String(randomInt(2 ** 47)), position: REAL_POSITION })
+    if (code === 'BUSINESS_UNKNOWN') return undefined
+    if (progress !== null) return progress.viewedAt
+    throw new TidemarkError('BAD_REQUEST', `${viewer.url} answered a report with ${outcome}: ${message ?? 'is the history paused?'}`)
+  } catch (error) {
+    if (isTidemarkError(error) || !(error instanceof CheckFailed)) throw error
+    if (error.seen.startsWith('UNAUTHENTICATED'))
+      throw new TidemarkError(
+        'UNAUTHENTICATED',
+        `${viewer.url} does not take us for a viewer (${error.seen}): give --secret, --private-key or --token`,
+      )
+    throw new TidemarkError(
+      'SUBGRAPH_UNAVAILABLE',
+      `${viewer.url} cannot be audited: expected ${error.expected}, saw ${error.seen}; is this the address of the API?`,
+    )
+  }
+}
+
+async function waitUntilQuiet(url: string, job: string, maxMs: number): Promise<Quiet> {
+  const until = Date.now() + maxMs
+  let reports: number | undefined
+  for (;;) {
+    const metrics = await readMetrics(job).catch(() => undefined)
+    const dirty = metrics?.get('tidemark_dirty_keys')
+    const lag = metrics?.get('tidemark_log_lag_messages')
+    if (dirty === undefined || lag === undefined) {
+      await wait(Math.max(0, until - Date.now()))
+      return {
+        kind: 'unknown',
+        why: `${new URL('/metrics', job).href} does not tell what the write-back has left: give the address of a process of "job history" with --job`,
+      }
+    }
+    if (dirty === 0 && lag === 0) return { kind: 'drained' }
+    if (Date.now() >= until) {
+      const now = await countReports(url)
+      if (now !== reports) return { kind: 'unknown', why: 'others write at the same time, so something is always under way' }
+      return { kind: 'left', what: `${dirty} dirty keys and ${lag} flush messages after ${maxMs / 1_000} s` }
+    }
+    // Counted in the second half only, when the checks that do not wait have come to their end.
+    if (reports === undefined && Date.now() > until - maxMs / 2) reports = await countReports(url)
+    await wait(LOOK_EVERY_MS)
+  }
+}
+
+async function countReports(url: string): Promise<number | undefined> {
+  return (await readMetrics(url).catch(() => undefined))?.get('tidemark_reports_total')
+}
+
+async function deleteWritten(viewer: AuditViewer): Promise<void> {
+  const ids = [...viewer.written]
+  for (let i = 0; i < ids.length; i += 200) await viewer.deleteHistory(ids.slice(i, i + 200))
+}
+
+async function undoMarks(viewer: AuditViewer, undos: readonly MarkInput[]): Promise<void> {
+  for (let i = 0; i < undos.length; i += UNDONE_AT_ONCE) await viewer.data(MARK_BATCH, { inputs: undos.slice(i, i + UNDONE_AT_ONCE) })
+}
+
+function isDone(work: Promise<unknown>): Promise<boolean> {
+  return work.then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,315 @@
+/** Bad input gets a code and a sentence that says what to do, and nothing is half-written. */
+import { askGraphQL, askRaw, codesOf, type Answer } from '../answer.ts'
+import { REAL_POSITION, type Audit } from '../audited.ts'
+import type { Check } from '../check.ts'
+import { expectEqual, expectFields, expectThat } from '../outcome.ts'
+import { BATCH, CLEAR, DELETE, LOOKUP, historyQuery, type ReportInput } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
+
+const HOUR = 3_600_000
+const UNKNOWN_BUSINESS = 'no-such-business'
+
+type BadReport = { id: string; what: string; code: string; input(audit: Audit): Partial<ReportInput> }
+
+const BAD_REPORTS: readonly BadReport[] = [
+  {
+    id: 'business-unknown',
+    what: 'a business that is not configured',
+    code: 'BUSINESS_UNKNOWN',
+    input: () => ({ business: UNKNOWN_BUSINESS }),
+  },
+  { id: 'id-empty', what: 'an empty id', code: 'ID_INVALID', input: () => ({ oid: '' }) },
+  { id: 'id-long', what: 'an id of 65 bytes', code: 'ID_INVALID', input: () => ({ oid: `${'ü'.repeat(32)}x` }) },
+  { id: 'id-broken', what: 'an id with half a surrogate pair', code: 'ID_INVALID', input: () => ({ oid: 'half \ud83d' }) },
+  { id: 'position-negative', what: 'a negative position', code: 'POSITION_INVALID', input: () => ({ position: -1 }) },
+  { id: 'duration-negative', what: 'a negative duration', code: 'POSITION_INVALID', input: () => ({ duration: -1 }) },
+  { id: 'time-negative', what: 'a view before 1970', code: 'VIEWED_AT_INVALID', input: () => ({ viewedAt: -5 }) },
+  { id: 'device-long', what: 'a device of 65 bytes', code: 'DEVICE_INVALID', input: () => ({ device: 'd'.repeat(65) }) },
+]
+
+function badReportCheck({ id, what, code, input }: BadReport): Check {
+  return {
+    id: `report-${id}`,
+    sentence: `A report of ${what} is rejected with ${code} and changes nothing.`,
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await viewer.report({ oid: '1', position: REAL_POSITION, viewedAt: audit.now() - HOUR })
+      const answer = await viewer.report({ oid: '1', position: REAL_POSITION + 1, ...input(audit) })
+      expectFields('the answer', answer, { outcome: 'REJECTED', code, progress: null })
+      expectSentence(answer.message)
+      const stored = (await viewer.history()).edges.map(({ node }) => [node.oid, node.position])
+      expectEqual('the history as ids and positions', stored, [['1', REAL_POSITION]])
+    },
+  }
+}
+
+/** What is wrong, a colon, and what to do. */
+function expectSentence(message: string | null | undefined): void {
+  expectThat(/\S{2,}.*: .*\w{2,}/s.test(message ?? ''), 'a message that says what is wrong, and after a colon what to do', message)
+}
+
+type BadQuery = { id: string; sentence: string; code: string; ask(viewer: AuditViewer, audit: Audit): Promise<Answer<unknown>> }
+
+const HISTORY = historyQuery(undefined)
+const idsOf = (count: number) => Array.from({ length: count }, (_, index) => String(index))
+const parameters = (body: string, viewer: AuditViewer, contentType = 'application/json') =>
+  askRaw(viewer.url, { headers: { ...viewer.headers, 'content-type': contentType }, body })
+
+const BAD_QUERIES: readonly BadQuery[] = [
+  ...[0, 101, -1].map((first) => ({
+    id: `first-${first < 0 ? 'negative' : first}`,
+    sentence: `A page of ${first} is refused.`,
+    code: 'FIRST_INVALID',
+    ask: (viewer: AuditViewer) => viewer.ask(HISTORY, { first }),
+  })),
+  {
+    id: 'cursor-broken',
+    sentence: 'A cursor that nobody made is refused.',
+    code: 'CURSOR_INVALID',
+    ask: (viewer) => viewer.ask(HISTORY, { after: 'nonsense' }),
+  },
+  {
+    id: 'cursor-cut',
+    sentence: 'A cursor that lost its end is refused.',
+    code: 'CURSOR_INVALID',
+    async ask(viewer, audit) {
+      await viewer.report({ oid: audit.newOid(), position: REAL_POSITION })
+      const cursor = (await viewer.history({ first: 1 })).pageInfo.endCursor ?? ''
+      return viewer.ask(HISTORY, { after: cursor.slice(0, -2) })
+    },
+  },
+  {
+    id: 'cursor-of-another-list',
+    sentence: 'A cursor of a list of other businesses is refused.',
+    code: 'CURSOR_INVALID',
+    async ask(viewer, audit) {
+      await viewer.report({ business: audit.otherBusiness(), oid: '1', position: REAL_POSITION })
+      const { pageInfo } = await viewer.history({ businesses: [audit.otherBusiness()] })
+      return viewer.ask(HISTORY, { businesses: [audit.business], after: pageInfo.endCursor })
+    },
+  },
+  {
+    id: 'history-business-unknown',
+    sentence: 'The history of a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    ask: (viewer, audit) => viewer.ask(HISTORY, { businesses: [audit.business, UNKNOWN_BUSINESS] }),
+  },
+  {
+    id: 'lookup-business-unknown',
+    sentence: 'A point lookup in a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    ask: (viewer) => viewer.ask(LOOKUP, { business: UNKNOWN_BUSINESS, ids: ['1'] }),
+  },
+  {
+    id: 'clear-business-unknown',
+    sentence: 'Clearing a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    ask: (viewer) => viewer.ask(CLEAR, { business: UNKNOWN_BUSINESS }),
+  },
+  {
+    id: 'lookup-201-ids',
+    sentence: 'A point lookup of 201 ids is refused.',
+    code: 'IDS_TOO_MANY',
+    ask: (viewer, audit) => viewer.ask(LOOKUP, { business: audit.business, ids: idsOf(201) }),
+  },
+  {
+    id: 'lookup-id-empty',
+    sentence: 'A point lookup of an empty id is refused.',
+    code: 'ID_INVALID',
+    ask: (viewer, audit) => viewer.ask(LOOKUP, { business: audit.business, ids: ['1', ''] }),
+  },
+  {
+    id: 'lookup-id-long',
+    sentence: 'A point lookup of an id of 65 bytes is refused.',
+    code: 'ID_INVALID',
+    ask: (viewer, audit) => viewer.ask(LOOKUP, { business: audit.business, ids: ['x'.repeat(65)] }),
+  },
+  {
+    id: 'json-broken',
+    sentence: 'A body that is not JSON is refused.',
+    code: 'BAD_REQUEST',
+    ask: (viewer) => parameters('{"query": "{ historySettings ', viewer),
+  },
+  {
+    id: 'query-missing',
+    sentence: 'A body without a query is refused.',
+    code: 'BAD_REQUEST',
+    ask: (viewer) => parameters('{"variables": {}}', viewer),
+  },
+  {
+    id: 'body-as-text',
+    sentence: 'A body that a foreign page can send without asking (text/plain) is refused.',
+    code: 'BAD_REQUEST',
+    ask: (viewer) => parameters('{"query": "{ historySettings { paused } }"}', viewer, 'text/plain'),
+  },
+  {
+    id: 'graphql-broken',
+    sentence: 'An operation that is not GraphQL is refused.',
+    code: 'GRAPHQL_PARSE_FAILED',
+    ask: (viewer) => viewer.ask('{ historySettings { paused }'),
+  },
+  {
+    id: 'field-unknown',
+    sentence: 'An operation with a field that does not exist is refused.',
+    code: 'GRAPHQL_VALIDATION_FAILED',
+    ask: (viewer) => viewer.ask('{ historySettings { paused forHowLong } }'),
+  },
+  {
+    id: 'operation-unknown',
+    sentence: 'An operation that the document does not have is refused.',
+    code: 'OPERATION_RESOLUTION_FAILURE',
+    ask: (viewer) => parameters(JSON.stringify({ query: 'query A { historySettings { paused } }', operationName: 'B' }), viewer),
+  },
+  {
+    id: 'variable-missing',
+    sentence: 'An operation without a variable that it needs is refused.',
+    code: 'GRAPHQL_VALIDATION_FAILED',
+    ask: (viewer) => viewer.ask(LOOKUP, { ids: ['1'] }),
+  },
+  {
+    id: 'query-too-deep',
+    sentence: 'A query that is too deep is refused before anything runs.',
+    code: 'OPERATION_TOO_LARGE',
+    ask: (viewer) =>
+      viewer.ask(`{ __type(name: "Query") { ${'ofType { '.repeat(120)} name ${'} '.repeat(120)} } historySettings { paused } }`),
+  },
+]
+
+function badQueryCheck({ id, sentence, code, ask }: BadQuery): Check {
+  return {
+    id,
+    sentence: sentence.replace('refused', `refused with ${code}`),
+    async check(audit) {
+      const answer = await ask(await (id.startsWith('cursor-') ? audit.ownViewer() : audit.anyViewer()), audit)
+      expectEqual('the codes of the errors', [...new Set(codesOf(answer))], [code])
+      expectSentenceOf(answer)
+      expectEqual('data beside the refusal', dataOf(answer), null)
+    },
+  }
+}
+
+/** The libraries that parse and validate GraphQL word their own messages. */
+export function expectSentenceOf(answer: Answer<unknown>): void {
+  const [error] = answer.errors
+  if (error?.extensions?.code?.startsWith('GRAPHQL_') === true) expectThat(error.message.length > 10, 'a message', error.message)
+  else expectSentence(error?.message)
+}
+
+/** Who names no viewer gets UNAUTHENTICATED for each of these. */
+export async function expectNobodyAnswered(
+  { url }: Audit,
+  asked: readonly (readonly [query: string, variables: Record<string, unknown>])[],
+): Promise<void> {
+  const codes = []
+  for (const [query, variables] of asked) codes.push(codesOf(await askGraphQL(url, {}, query, variables)))
+  expectEqual(
+    'the codes of the errors',
+    codes,
+    asked.map(() => ['UNAUTHENTICATED']),
+  )
+}
+
+/** A field that is null is no data. */
+function dataOf({ data }: Answer<unknown>): unknown {
+  return data !== null && Object.values(data as object).every((value) => value === null) ? null : data
+}
+
+export const badInput: readonly Check[] = [
+  ...BAD_REPORTS.map(badReportCheck),
+  {
+    id: 'batch-good-inputs-count',
+    sentence: 'Bad inputs of a batch are rejected one by one, and the good ones count.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const good = ['first', 'middle', 'last'].map((oid, index) => ({ oid, position: REAL_POSITION, viewedAt: audit.now() - HOUR - index }))
+      const bad = BAD_REPORTS.map(({ input }) => ({ oid: 'bad', position: REAL_POSITION, ...input(audit) }))
+      const [first, middle, last] = good as [ReportInput, ReportInput, ReportInput]
+      const answers = await viewer.reportBatch([first, ...bad.slice(0, 4), middle, ...bad.slice(4), last])
+      const codes = BAD_REPORTS.map((each) => each.code)
+      const expected = ['ACCEPTED', ...codes.slice(0, 4), 'ACCEPTED', ...codes.slice(4), 'ACCEPTED']
+      expectEqual(
+        'the outcomes',
+        answers.map((answer) => answer.code ?? answer.outcome),
+        expected,
+      )
+      expectEqual('the history', await viewer.oids(), ['first', 'middle', 'last'])
+    },
+  },
+  {
+    id: 'batch-501',
+    sentence: 'A batch of 501 is refused whole with INPUTS_TOO_MANY.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const inputs = idsOf(501).map((oid) => ({ business: audit.business, oid, position: REAL_POSITION }))
+      const answer = await viewer.ask(BATCH, { inputs })
+      expectEqual('the codes of the errors', codesOf(answer), ['INPUTS_TOO_MANY'])
+      expectSentenceOf(answer)
+      expectEqual('the history', await viewer.oids(), [])
+    },
+  },
+  {
+    id: 'delete-201-ids',
+    sentence: 'A deletion of 201 ids is refused whole with IDS_TOO_MANY.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await viewer.report({ oid: '1', position: REAL_POSITION })
+      const answer = await viewer.ask(DELETE, { business: audit.business, ids: idsOf(201) })
+      expectEqual('the codes of the errors', codesOf(answer), ['IDS_TOO_MANY'])
+      expectSentenceOf(answer)
+      expectEqual('the history', await viewer.oids(), ['1'])
+    },
+  },
+  {
+    id: 'delete-one-bad-id',
+    sentence: 'A deletion with one bad id is refused whole with ID_INVALID.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await viewer.report({ oid: '1', position: REAL_POSITION })
+      const answer = await viewer.ask(DELETE, { business: audit.business, ids: ['1', ''] })
+      expectEqual('the codes of the errors', codesOf(answer), ['ID_INVALID'])
+      expectSentenceOf(answer)
+      expectEqual('the history', await viewer.oids(), ['1'])
+    },
+  },
+  {
+    id: 'input-of-wrong-type',
+    sentence: 'A batch in which one position is no number at all is refused whole with GRAPHQL_VALIDATION_FAILED.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const inputs = [REAL_POSITION, 'far'].map((position, index) => ({ business: audit.business, oid: String(index), position }))
+      const answer = await viewer.ask(BATCH, { inputs })
+      expectEqual('the codes of the errors', codesOf(answer), ['GRAPHQL_VALIDATION_FAILED'])
+      expectEqual('the history', await viewer.oids(), [])
+    },
+  },
+  {
+    id: 'mutation-too-wide',
+    sentence: 'A mutation that asks too much is refused with OPERATION_TOO_LARGE before any of it runs.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const fields = idsOf(150).map((oid) => `a${oid}: reportProgress(input: $input) { outcome }`)
+      const input = { business: audit.business, oid: '1', position: REAL_POSITION }
+      const answer = await viewer.ask(`mutation AuditWide($input: ProgressInput!) { ${fields.join(' ')} }`, { input })
+      expectEqual('the codes of the errors', [...new Set(codesOf(answer))], ['OPERATION_TOO_LARGE'])
+      expectSentenceOf(answer)
+      expectEqual('the history', await viewer.oids(), [])
+    },
+  },
+  {
+    id: 'mutation-by-get',
+    sentence: 'A mutation by GET is refused and does not run.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const url = new URL(viewer.url)
+      url.searchParams.set(
+        'query',
+        `mutation { reportProgress(input: { business: "${audit.business}", oid: "1", position: ${REAL_POSITION} }) { outcome } }`,
+      )
+      const answer = await askRaw(url.href, { method: 'GET', headers: viewer.headers })
+      expectEqual('the codes of the errors', codesOf(answer), ['BAD_REQUEST'])
+      expectSentenceOf(answer)
+      expectEqual('the history', await viewer.oids(), [])
+    },
+  },
+  ...BAD_QUERIES.map(badQueryCheck),
+]

@@ -1,0 +1,158 @@
+/** Bad input to feed existence: a code and a sentence, and nothing is half-recorded. Nobody's data is for anybody else. */
+import { codesOf, type Answer } from '../answer.ts'
+import type { Audit } from '../audited.ts'
+import { expectNobodyAnswered, expectSentenceOf } from './bad-input.ts'
+import type { Check } from '../check.ts'
+import { ids, seenCalls } from './existence.ts'
+import { expectEqual } from '../outcome.ts'
+import { ISSUE, PLAY, SEEN, UNSEEN, WHY_HIDDEN } from '../operations.ts'
+
+const DAY = 86_400_000
+const UNKNOWN_BUSINESS = 'no-such-business'
+
+type Bad = { id: string; sentence: string; code: string; query: string; variables(audit: Audit): Record<string, unknown> }
+
+const READS: readonly Bad[] = [
+  {
+    id: 'unseen-501-candidates',
+    sentence: '501 candidates of a viewer are refused.',
+    code: 'CANDIDATES_TOO_MANY',
+    query: UNSEEN,
+    variables: () => ({ candidates: ids(501) }),
+  },
+  {
+    id: 'unseen-501-to-exclude',
+    sentence: '501 ids to exclude are refused.',
+    code: 'CANDIDATES_TOO_MANY',
+    query: UNSEEN,
+    variables: () => ({ candidates: ['1'], exclude: ids(501) }),
+  },
+  {
+    id: 'unseen-id-empty',
+    sentence: 'An empty id among the candidates is refused.',
+    code: 'ID_INVALID',
+    query: UNSEEN,
+    variables: () => ({ candidates: ['1', ''] }),
+  },
+  {
+    id: 'unseen-id-long',
+    sentence: 'An id of 65 bytes among the candidates is refused.',
+    code: 'ID_INVALID',
+    query: UNSEEN,
+    variables: () => ({ candidates: ['x'.repeat(65)] }),
+  },
+  {
+    id: 'unseen-business-unknown',
+    sentence: 'What is unseen in a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    query: UNSEEN,
+    variables: () => ({ business: UNKNOWN_BUSINESS, candidates: ['1'] }),
+  },
+  { id: 'seen-201-ids', sentence: 'Seen of 201 ids is refused.', code: 'IDS_TOO_MANY', query: SEEN, variables: () => ({ ids: ids(201) }) },
+  {
+    id: 'seen-business-unknown',
+    sentence: 'Seen in a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    query: SEEN,
+    variables: () => ({ business: UNKNOWN_BUSINESS, ids: ['1'] }),
+  },
+]
+
+/** Each has '1' among its ids, if it gets as far as that. */
+const WRITES: readonly Bad[] = [
+  {
+    id: 'played-201-ids',
+    sentence: 'A play of 201 ids is refused whole.',
+    code: 'IDS_TOO_MANY',
+    query: PLAY,
+    variables: () => ({ ids: ids(201) }),
+  },
+  {
+    id: 'played-one-bad-id',
+    sentence: 'A play with one bad id is refused whole.',
+    code: 'ID_INVALID',
+    query: PLAY,
+    variables: () => ({ ids: ['1', ''] }),
+  },
+  {
+    id: 'played-in-the-future',
+    sentence: 'A play of two days ahead is refused.',
+    code: 'PLAYED_AT_INVALID',
+    query: PLAY,
+    variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() + 2 * DAY) }),
+  },
+  {
+    id: 'played-long-ago',
+    sentence: 'A play of two years ago is refused.',
+    code: 'PLAYED_AT_INVALID',
+    query: PLAY,
+    variables: (audit) => ({ ids: ['1'], playedAt: Math.round(audit.now() - 730 * DAY) }),
+  },
+  {
+    id: 'played-business-unknown',
+    sentence: 'A play in a business that is not configured is refused.',
+    code: 'BUSINESS_UNKNOWN',
+    query: PLAY,
+    variables: () => ({ business: UNKNOWN_BUSINESS, ids: ['1'] }),
+  },
+  {
+    id: 'issued-201-ids',
+    sentence: '201 ids that were served are refused whole.',
+    code: 'IDS_TOO_MANY',
+    query: ISSUE,
+    variables: () => ({ ids: ids(201) }),
+  },
+  {
+    id: 'issued-one-bad-id',
+    sentence: 'What was served is refused whole for one bad id.',
+    code: 'ID_INVALID',
+    query: ISSUE,
+    variables: () => ({ ids: ['1', 'x'.repeat(65)] }),
+  },
+]
+
+function refusal({ id, sentence, code, query, variables }: Bad, isWrite: boolean): Check {
+  return {
+    id,
+    sentence,
+    async check(audit) {
+      const { unseen } = seenCalls(audit)
+      const viewer = await audit.ownViewer()
+      // Left out where there is no feed existence.
+      await unseen(viewer, [])
+      const answer: Answer<unknown> = await viewer.ask(query, { business: audit.business, ...variables(audit) })
+      expectEqual('the codes of the errors', codesOf(answer), [code])
+      expectSentenceOf(answer)
+      if (isWrite) expectEqual('what unseen shows afterwards', (await unseen(viewer, ['1'])).ids, ['1'])
+    },
+  }
+}
+
+export const existenceBadInput: readonly Check[] = [
+  ...READS.map((each) => refusal(each, false)),
+  ...WRITES.map((each) => refusal(each, true)),
+  {
+    id: 'why-hidden-forbidden',
+    sentence: 'Without the scope operator nobody is told why something is hidden.',
+    async check(audit) {
+      await seenCalls(audit).unseen(await audit.ownViewer(), [])
+      const viewer = await audit.ownViewer()
+      const answer = await viewer.ask(WHY_HIDDEN, { business: audit.business, id: '1', viewer: viewer.id })
+      expectEqual('the codes of the errors', codesOf(answer), ['UNAUTHORIZED_FIELD_OR_TYPE'])
+    },
+  },
+  {
+    id: 'seen-for-nobody',
+    sentence: 'Who names no viewer has seen nothing, and gets UNAUTHENTICATED.',
+    async check(audit) {
+      await seenCalls(audit).unseen(await audit.ownViewer(), [])
+      const { business } = audit
+      await expectNobodyAnswered(audit, [
+        [UNSEEN, { business, candidates: ['1'] }],
+        [SEEN, { business, ids: ['1'] }],
+        [PLAY, { business, ids: ['1'] }],
+        [ISSUE, { business, ids: ['1'] }],
+      ])
+    },
+  },
+]

@@ -1,0 +1,229 @@
+/**
+ * What everybody sees of marks, some windows after they were set: counts, what an owner's subjects received, and events. How
+ * long a window is nobody tells, so these checks ask until it is so, and wait as long as for the write-back.
+ */
+import { SCOPE_MARKS_WRITE_ANY, SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER } from '../../core/viewer.ts'
+import { openEvents, type Events } from '../changes.ts'
+import type { Audit } from '../audited.ts'
+import type { Check } from '../check.ts'
+import { thumbup, type Thumbup } from '../marks.ts'
+import { CheckFailed, expectEqual, expectFields, expectThat } from '../outcome.ts'
+import { COUNTS_CHANGED, RECONCILE } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
+
+const VIEWERS = 24
+const HELLO_EVERY_MS = 500
+/** What is settled stays so: it is read this many times more. */
+const AGAIN = 5
+
+type CountsChange = { business: string; counts: { id: string; likeCount: number; dislikeCount: number; version: number }[] }
+type Reconciliation = { checked: number; unchecked: string[]; drift: unknown[]; ownerDrift: unknown[] }
+
+/** As many viewers like it. */
+function likeAs({ markAll }: Thumbup, writer: AuditViewer, id: string, count: number, mark = 'LIKE'): Promise<void> {
+  const viewers = Array.from({ length: count }, (_, at) => `${writer.id}-fan-${at}`)
+  return markAll(
+    writer,
+    viewers.map((viewer) => ({ viewer, id, mark })),
+  )
+}
+
+/** Everybody sees these counts, and goes on seeing them. */
+async function expectCounts(audit: Audit, { counts }: Thumbup, viewer: AuditViewer, id: string, expected: number[]): Promise<void> {
+  await audit.settled('the counts for everybody', () => counts(viewer, [id]), [expected])
+  for (let time = 0; time < AGAIN; time++) expectEqual('the counts once more', await counts(viewer, [id]), [expected])
+}
+
+/** Nothing says when a subscription is open: one subject gets likes until an event comes. */
+async function whileFollowing(
+  audit: Audit,
+  { mark }: Thumbup,
+  of: readonly string[],
+  follow: (events: Events<CountsChange>) => Promise<void>,
+) {
+  const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+  const hello = audit.newOid()
+  const variables = { business: audit.business, ids: [hello, ...of] }
+  const listener = await audit.ownViewer()
+  const events = await openEvents<CountsChange>(audit.url, listener.headers, COUNTS_CHANGED, variables, 'countsChanged')
+  try {
+    const until = performance.now() + audit.waitMs
+    for (let said = 1; ; said++) {
+      await mark(writer, hello, 'LIKE', { viewer: `${writer.id}-hello-${said}` })
+      if ((await events.next(HELLO_EVERY_MS)) !== undefined) break
+      if (performance.now() > until) throw new CheckFailed(`an event within ${audit.waitMs / 1_000} s after likes`, 'none')
+    }
+    await follow(events)
+  } finally {
+    events.end()
+  }
+}
+
+export const markSums: readonly Check[] = [
+  {
+    id: 'counts-for-everybody',
+    sentence: 'What one viewer marks, everybody sees in the counts within some windows, and goes on seeing; an undo as well.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const [viewer, other] = [await audit.ownViewer(), await audit.ownViewer()]
+      const id = audit.newOid()
+      await audit.settled('the counts at first', () => calls.counts(other, [id]), [[0, 0]])
+      for (const [mark, likes] of [
+        ['LIKE', 1],
+        ['NONE', 0],
+        ['LIKE', 1],
+      ] as const) {
+        await calls.mark(viewer, id, mark)
+        await expectCounts(audit, calls, other, id, [likes, 0])
+        expectEqual('the counts for nobody', await calls.counts(audit.nobody, [id]), [[likes, 0]])
+        await audit.settled('the counts for him who marked', () => calls.counts(viewer, [id]), [[likes, 0]])
+      }
+    },
+  },
+  {
+    id: 'mark-settles',
+    sentence: 'A mark is PENDING until everybody sees it, and SETTLED from then on.',
+    async check(audit) {
+      const { mark } = await thumbup(audit)
+      const viewer = await audit.ownViewer()
+      const id = audit.newOid()
+      expectFields('the answer', await mark(viewer, id, 'LIKE'), { outcome: 'ACCEPTED', state: 'PENDING' })
+      const again = async () => {
+        const { changed, state, likeCount } = await mark(viewer, id, 'LIKE')
+        return { changed, state, likeCount }
+      }
+      await audit.settled('the answer to the same mark', again, { changed: false, state: 'SETTLED', likeCount: 1 })
+    },
+  },
+  {
+    id: 'counts-add-up',
+    sentence: 'The counts of many viewers who like, dislike, undo and repeat at once are exact.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => audit.ownViewer()))
+      const reader = await audit.ownViewer()
+      const id = audit.newOid()
+      const last = ['LIKE', 'DISLIKE', 'NONE']
+      await Promise.all(
+        viewers.map(async (viewer, at) => {
+          for (const mark of ['LIKE', 'NONE', 'LIKE', last[at % 3] as string, last[at % 3] as string]) await calls.mark(viewer, id, mark)
+        }),
+      )
+      await expectCounts(audit, calls, reader, id, [VIEWERS / 3, VIEWERS / 3])
+    },
+  },
+  {
+    id: 'likes-received',
+    sentence: 'The likes of all subjects of an owner add up to what he received; undone ones do not count.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+      const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
+      const owner = audit.newOid()
+      const [a, b, c] = [audit.newOid(), audit.newOid(), audit.newOid()]
+      const received = () => calls.received(writer, owner)
+      expectEqual('what was received at first', await received(), 0)
+      await calls.register(registrar, [a, b, c], owner)
+      await likeAs(calls, writer, a, 4)
+      await likeAs(calls, writer, b, 3)
+      await audit.settled('what was received', received, 7)
+      await likeAs(calls, writer, a, 2, 'NONE')
+      await likeAs(calls, writer, b, 3)
+      await audit.settled('what was received after two undos, and repetitions', received, 5)
+    },
+  },
+  {
+    id: 'likes-received-late',
+    sentence: 'What a subject received before it was registered counts for its owner.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+      const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
+      const owner = audit.newOid()
+      const id = audit.newOid()
+      await likeAs(calls, writer, id, 3)
+      await audit.settled('the counts for everybody', () => calls.counts(registrar, [id]), [[3, 0]])
+      await calls.register(registrar, [id], owner)
+      await audit.settled('what was received', () => calls.received(writer, owner), 3)
+    },
+  },
+  {
+    id: 'likes-received-move',
+    sentence: 'A subject that changes its owner takes its likes along, and no subject is counted for two.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+      const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
+      const owners = [audit.newOid(), audit.newOid()] as [string, string]
+      const [stays, moves] = [audit.newOid(), audit.newOid()]
+      const received = async () => [await calls.received(writer, owners[0]), await calls.received(writer, owners[1])]
+      await calls.register(registrar, [stays, moves], owners[0])
+      await likeAs(calls, writer, stays, 2)
+      await likeAs(calls, writer, moves, 3)
+      await audit.settled('what both received at first', received, [5, 0])
+      await calls.register(registrar, [moves], owners[1])
+      await audit.settled('what both received after the change', received, [2, 3])
+      await likeAs(calls, writer, moves, 1, 'NONE')
+      await audit.settled('what both received after an undo', received, [2, 2])
+    },
+  },
+  {
+    id: 'reconcile-no-drift',
+    sentence: 'An operator who has marks counted again finds no drift, neither of subjects nor of owners.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+      const registrar = await audit.ownViewer([SCOPE_SUBJECTS_REGISTER])
+      const operator = await audit.ownViewer([SCOPE_OPERATOR])
+      const ids = [audit.newOid(), audit.newOid(), audit.newOid()]
+      await calls.register(registrar, ids.slice(1), audit.newOid())
+      for (const [at, id] of ids.entries()) await likeAs(calls, writer, id, at + 1)
+      await audit.settled('the counts for everybody', () => calls.counts(operator, ids), [
+        [1, 0],
+        [2, 0],
+        [3, 0],
+      ])
+      // What could not be counted is asked for again.
+      let found: Reconciliation | undefined
+      const unchecked = async () => {
+        found = (await operator.data<{ reconcile: Reconciliation }>(RECONCILE, { business: calls.business, ids })).reconcile
+        return found.unchecked
+      }
+      await audit.settled('what could not be counted', unchecked, [])
+      expectFields('what was found', found, { checked: 3, drift: [], ownerDrift: [] })
+    },
+  },
+  {
+    id: 'counts-changed-tells',
+    sentence: 'Who follows the counts of subjects hears what they come to, each newer than before, and of no others.',
+    async check(audit) {
+      const calls = await thumbup(audit)
+      const writer = await audit.ownViewer([SCOPE_MARKS_WRITE_ANY])
+      const [a, b, other] = [audit.newOid(), audit.newOid(), audit.newOid()]
+      await audit.settled('the counts at first', () => calls.counts(writer, [a, b]), [
+        [0, 0],
+        [0, 0],
+      ])
+      await whileFollowing(audit, calls, [a, b], async (events) => {
+        await likeAs(calls, writer, other, 2)
+        await likeAs(calls, writer, a, 3)
+        await likeAs(calls, writer, b, 1)
+        const heard = new Map<string, number>()
+        const versions = new Map<string, number>()
+        const until = performance.now() + audit.waitMs
+        while (heard.get(a) !== 3 || heard.get(b) !== 1) {
+          const event = await events.next(Math.max(0, until - performance.now()))
+          const seen = `likes of the two: ${heard.get(a) ?? 'nothing'} and ${heard.get(b) ?? 'nothing'}`
+          if (event === undefined) throw new CheckFailed(`events that come to 3 likes and to 1 within ${audit.waitMs / 1_000} s`, seen)
+          expectEqual('the business of an event', event.business, calls.business)
+          for (const { id, likeCount, version } of event.counts) {
+            expectThat(id !== other, 'no event of a subject that is not followed', id)
+            expectThat(version > (versions.get(id) ?? 0), 'versions that grow', [versions.get(id) ?? 0, version])
+            versions.set(id, version)
+            heard.set(id, likeCount)
+          }
+        }
+      })
+    },
+  },
+]

@@ -1,0 +1,233 @@
+/** Which report wins: by `viewedAt`, in whatever order, how often and through whichever process reports arrive. */
+import { REAL_POSITION, type Audit } from '../audited.ts'
+import type { Check } from '../check.ts'
+import { CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
+import type { Progress } from '../operations.ts'
+
+const HOUR = 3_600_000
+const ORDERS = 12
+
+type Timed = { oid: string; position: number; viewedAt: number }
+
+/** What must be stored after these arrived, one after the other. Plain on purpose: it shares nothing with the service. */
+function winnerOf(audit: Audit, reports: readonly Timed[]): { position: number; viewedAt: number } {
+  let position = -1
+  let viewedAt = -1
+  for (const report of reports) {
+    const wins = audit.conflict === 'furthest' ? report.position >= position : report.viewedAt >= viewedAt
+    if (wins) position = report.position
+    viewedAt = Math.max(viewedAt, report.viewedAt)
+  }
+  return { position, viewedAt }
+}
+
+/** Six reports of one subject; what is newer is not what is further. */
+function sixReports(audit: Audit, oid: string): Timed[] {
+  const begin = audit.now() - HOUR
+  return [3, 0, 5, 1, 4, 2].map((step, index) => ({ oid, position: REAL_POSITION + step * 1_000, viewedAt: begin + index * 1_000 }))
+}
+
+function shuffled<T>(values: readonly T[]): T[] {
+  return values
+    .map((value) => ({ value, at: Math.random() }))
+    .sort((a, b) => a.at - b.at)
+    .map((each) => each.value)
+}
+
+/** The orders that differ most, and some between them. */
+function ordersOf(reports: readonly Timed[]): Timed[][] {
+  return [[...reports], [...reports].reverse(), ...Array.from({ length: ORDERS - 2 }, () => shuffled(reports))]
+}
+
+function placeAndTime(progress: Progress | null): { position: number; viewedAt: number } | null {
+  return progress && { position: progress.position, viewedAt: progress.viewedAt }
+}
+
+function arrivals(reports: readonly Timed[]): string {
+  return reports.map((report) => `${report.position}@${report.viewedAt % HOUR}`).join(', ')
+}
+
+export const order: readonly Check[] = [
+  {
+    id: 'last-write-wins',
+    sentence: 'The last report by viewedAt wins, in whatever order reports arrive.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      for (const reports of ordersOf(sixReports(audit, ''))) {
+        const oid = audit.newOid()
+        for (const report of reports) await viewer.report({ ...report, oid })
+        expectEqual(`what is stored after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+      }
+    },
+  },
+  {
+    id: 'last-write-wins-in-batch',
+    sentence: 'The last report by viewedAt wins within one batch too.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const orders = ordersOf(sixReports(audit, '')).map((reports) => {
+        const oid = audit.newOid()
+        return reports.map((report) => ({ ...report, oid }))
+      })
+      // Taken in turn, so that the reports of a subject do not stand side by side.
+      const inputs = Array.from({ length: 6 }, (_, index) => orders.map((reports) => reports[index] as Timed)).flat()
+      await viewer.reportBatch(inputs)
+      const stored = await viewer.lookUpMany(orders.map(([first]) => (first as Timed).oid))
+      orders.forEach((reports, index) => {
+        expectEqual(`what is stored after ${arrivals(reports)}`, placeAndTime(stored[index] ?? null), winnerOf(audit, reports))
+      })
+    },
+  },
+  {
+    id: 'last-write-wins-at-once',
+    sentence: 'Of reports that arrive at once the last by viewedAt wins.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const oid = audit.newOid()
+      const begin = audit.now() - HOUR
+      const reports = shuffled(
+        Array.from({ length: 40 }, (_, index) => ({ oid, position: REAL_POSITION + index, viewedAt: begin + index })),
+      )
+      await Promise.all(reports.map((report) => viewer.report(report)))
+      expectEqual('what is stored after 40 reports at once', placeAndTime(await viewer.lookUp(oid)), winnerOf(audit, reports))
+    },
+  },
+  {
+    id: 'last-write-wins-across-processes',
+    sentence: 'The last report by viewedAt wins through whichever process each arrives.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const elsewhere = viewer.at(audit.second())
+      for (const reports of ordersOf(sixReports(audit, ''))) {
+        const oid = audit.newOid()
+        for (const [index, report] of reports.entries()) await (index % 2 === 0 ? viewer : elsewhere).report({ ...report, oid })
+        const expected = winnerOf(audit, reports)
+        expectEqual(`what the first process has after ${arrivals(reports)}`, placeAndTime(await viewer.lookUp(oid)), expected)
+        expectEqual(`what the second process has after ${arrivals(reports)}`, placeAndTime(await elsewhere.lookUp(oid)), expected)
+      }
+    },
+  },
+  {
+    id: 'repeats-change-nothing',
+    sentence: 'Sending everything again, in any order, changes nothing.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const reports = ['1', '2', '3'].flatMap((oid, index) =>
+        sixReports(audit, oid).map((report) => ({ ...report, viewedAt: report.viewedAt + index })),
+      )
+      for (const report of reports) await viewer.report(report)
+      const before = await viewer.history()
+      await viewer.reportBatch(reports)
+      await viewer.reportBatch(shuffled(reports))
+      expectEqual('the history after two repetitions', await viewer.history(), before)
+    },
+  },
+  {
+    id: 'equal-times-later-arrival',
+    sentence: 'Of reports with equal viewedAt the later arrival wins, and is accepted.',
+    async check(audit) {
+      if (audit.conflict === 'furthest') throw new CheckSkipped('the rule of the business is "furthest"')
+      const viewer = await audit.anyViewer()
+      const viewedAt = audit.now() - HOUR
+      const oid = audit.newOid()
+      for (const position of [REAL_POSITION + 2, REAL_POSITION + 1, REAL_POSITION + 3]) {
+        const answer = await viewer.report({ oid, position, viewedAt })
+        expectFields('the answer', { outcome: answer.outcome, position: answer.progress?.position }, { outcome: 'ACCEPTED', position })
+        expectFields('what is stored', await viewer.lookUp(oid), { position, viewedAt })
+      }
+    },
+  },
+  {
+    id: 'ahead-counts-as-now',
+    sentence: 'A report of a clock that is ahead counts as now: neither it nor a clearing after it costs a later report.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ahead = await viewer.report({ oid: '1', position: REAL_POSITION + 1, viewedAt: audit.now() + 48 * HOUR })
+      expectEqual('the outcome of the report of a clock that is ahead', ahead.outcome, 'ACCEPTED')
+      expectThat((ahead.progress?.viewedAt ?? Infinity) < audit.now() + HOUR, 'viewedAt of about now', ahead.progress?.viewedAt)
+      for (const position of [REAL_POSITION + 2, REAL_POSITION + 3]) {
+        expectEqual('the outcome of a report after it', (await viewer.report({ oid: '1', position })).outcome, 'ACCEPTED')
+        expectFields('what is stored', await viewer.lookUp('1'), { position })
+        await viewer.clearHistory()
+        expectEqual('what is stored after a clearing', await viewer.lookUp('1'), null)
+      }
+    },
+  },
+  {
+    id: 'stale-says-what-is-stored',
+    sentence: 'A report that comes too late is STALE, changes nothing, and is told what is stored.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const oid = audit.newOid()
+      const viewedAt = audit.now() - HOUR
+      const kept = { oid, position: REAL_POSITION + 5_000, duration: 3 * REAL_POSITION, viewedAt, device: 'tv' }
+      await viewer.report(kept)
+      const late = await viewer.report({ ...kept, position: REAL_POSITION, viewedAt: viewedAt - 1, device: 'phone' })
+      expectEqual('the outcome of the late report', late.outcome, 'STALE')
+      expectFields('progress of its answer', late.progress, kept)
+      expectFields('what is stored', await viewer.lookUp(oid), kept)
+    },
+  },
+  {
+    id: 'glance-keeps-resume-point',
+    sentence: 'A glance moves a subject up the history and keeps its resume point.',
+    async check(audit) {
+      if (!audit.glance) throw new CheckSkipped('the business takes no report for a glance (--no-glance)')
+      const viewer = await audit.ownViewer()
+      const begin = audit.now() - HOUR
+      await viewer.report({ oid: '1', position: REAL_POSITION, viewedAt: begin, device: 'tv' })
+      await viewer.report({ oid: '2', position: REAL_POSITION, viewedAt: begin + 1 })
+      await viewer.report({ oid: '1', position: 0, viewedAt: begin + 2, device: 'phone' })
+      expectFields('what is stored after a glance', await viewer.lookUp('1'), {
+        position: REAL_POSITION,
+        viewedAt: begin + 2,
+        device: 'tv',
+      })
+      expectEqual('the history', await viewer.oids(), ['1', '2'])
+      await viewer.report({ oid: '3', position: 0, viewedAt: begin + 4 })
+      await viewer.report({ oid: '3', position: REAL_POSITION, viewedAt: begin + 3 })
+      const expected = { position: REAL_POSITION, viewedAt: begin + 4 }
+      expectFields('what is stored where the glance came first', await viewer.lookUp('3'), expected)
+    },
+  },
+  {
+    id: 'finished-stays',
+    sentence: 'Finished is never undone by an older partial view.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const oid = audit.newOid()
+      const duration = 2 * REAL_POSITION
+      const viewedAt = audit.now() - HOUR
+      await viewer.report({ oid, position: duration, duration, viewedAt })
+      const late = await viewer.report({ oid, position: REAL_POSITION, duration, viewedAt: viewedAt - 1 })
+      expectFields('the answer to the older view', late.progress, { finished: true, position: duration })
+      expectFields('what is stored', await viewer.lookUp(oid), { finished: true, position: duration })
+    },
+  },
+  {
+    id: 'newest-first',
+    sentence: 'The history lists each subject once, by its newest view, newest first.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const begin = audit.now() - HOUR
+      const reports = Array.from({ length: 90 }, (_, index) => ({
+        oid: String(index % 30),
+        position: REAL_POSITION + index,
+        viewedAt: begin + ((index * 37) % 90) * 1_000,
+      }))
+      await viewer.reportBatch(reports.slice(0, 60))
+      for (const report of reports.slice(60, 70)) await viewer.report(report)
+      await viewer.reportBatch(reports.slice(70))
+      const newest = new Map<string, number>()
+      for (const { oid, viewedAt } of reports) newest.set(oid, Math.max(newest.get(oid) ?? 0, viewedAt))
+      const expected = [...newest].sort((a, b) => b[1] - a[1]).map(([oid]) => oid)
+      expectEqual('the history', await viewer.oids(), expected)
+      const times = (await viewer.history({ first: 100 })).edges.map((edge) => edge.node.viewedAt)
+      expectThat(
+        times.every((time, index) => index === 0 || time <= (times[index - 1] as number)),
+        'viewedAt to fall',
+        times,
+      )
+    },
+  },
+]

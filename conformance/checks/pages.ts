@@ -1,0 +1,187 @@
+/** Reading: pages without a seam, point lookups in order, and both saying the same. */
+import { REAL_POSITION, type Audit } from '../audited.ts'
+import type { Check } from '../check.ts'
+import { expectEqual, expectFields, expectThat } from '../outcome.ts'
+import { progressOf, type Connection } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
+
+const HOUR = 3_600_000
+/** The most ids of a lookup. */
+const IDS_MAX = 200
+
+/** `count` subjects, "0" the newest. Resolves to their ids, newest first. */
+async function fill(audit: Audit, viewer: AuditViewer, count: number, apartMs = 1_000): Promise<string[]> {
+  const newest = audit.now() - HOUR
+  const ids = Array.from({ length: count }, (_, index) => String(index))
+  await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: newest - index * apartMs })))
+  return ids
+}
+
+function oidsOf(pages: readonly Connection[]): string[] {
+  return pages.flatMap((page) => page.edges.map((edge) => edge.node.oid))
+}
+
+export const pages: readonly Check[] = [
+  {
+    id: 'history-of-nobody-new',
+    sentence: 'A viewer who watched nothing has an empty history that says so.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const pageInfo = { hasNextPage: false, hasPreviousPage: false, startCursor: null, endCursor: null }
+      expectEqual('the history', await viewer.history(), { edges: [], pageInfo })
+      expectEqual('the point lookup', await viewer.lookUp('1'), null)
+    },
+  },
+  {
+    id: 'pages-without-seam',
+    sentence: 'Pages of any size follow each other without skipping or repeating.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 60)
+      for (const first of [1, 7, 20, 60, 100]) expectEqual(`all pages of ${first}`, oidsOf(await viewer.walk(first)), ids)
+    },
+  },
+  {
+    id: 'pages-of-one-moment',
+    sentence: 'Entries of one moment are all listed, each once, whatever the page size.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 30, 0)
+      for (const first of [4, 30]) {
+        const seen = oidsOf(await viewer.walk(first))
+        expectEqual(`how many entries pages of ${first} have`, seen.length, ids.length)
+        expectEqual(`how many subjects pages of ${first} have`, new Set(seen).size, ids.length)
+      }
+    },
+  },
+  {
+    id: 'pages-while-writing',
+    sentence: 'While writes go on pages repeat no subject and skip none that stays where it is.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 100)
+      // Watched again while the pages are read: a subject before the cursor, one after it, and a new one, after each page.
+      const moved = new Set<string>()
+      let round = 0
+      const seen = oidsOf(
+        await viewer.walk(9, async () => {
+          round++
+          const again = [String(round), String(99 - round)]
+          for (const oid of again) moved.add(oid)
+          const viewedAt = audit.now() - HOUR / 2 + round
+          await viewer.reportBatch([...again, `new ${round}`].map((oid) => ({ oid, position: REAL_POSITION + 500, viewedAt })))
+        }),
+      )
+      expectEqual('how often a subject repeats', seen.length - new Set(seen).size, 0)
+      expectEqual(
+        'the subjects that stayed',
+        seen.filter((oid) => !moved.has(oid)),
+        ids.filter((oid) => !moved.has(oid)),
+      )
+    },
+  },
+  {
+    id: 'pages-while-deleting',
+    sentence: 'A cursor stays good when its own entry is deleted; what else stays is neither skipped nor repeated.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 40)
+      const deleted = new Set<string>()
+      const walked = await viewer.walk(8, async (page) => {
+        const last = page.edges[page.edges.length - 1]?.node.oid ?? ''
+        const victims = [last, String(Number(last) + 3)]
+        for (const oid of victims) deleted.add(oid)
+        await viewer.deleteHistory(victims)
+      })
+      const stayed = (oid: string) => !deleted.has(oid)
+      expectEqual('the subjects that stayed', oidsOf(walked).filter(stayed), ids.filter(stayed))
+      expectEqual('how often a subject repeats', oidsOf(walked).length - new Set(oidsOf(walked)).size, 0)
+    },
+  },
+  {
+    id: 'page-info',
+    sentence: 'pageInfo says what its page is, and every cursor leads on from its entry.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 10)
+      const [first, last] = (await viewer.walk(6)) as [Connection, Connection | undefined]
+      const cursors = first.edges.map((edge) => edge.cursor)
+      const expected = { hasNextPage: true, hasPreviousPage: false, startCursor: cursors[0], endCursor: cursors[5] }
+      expectEqual('pageInfo of the first of two pages', first.pageInfo, expected)
+      expectFields('pageInfo of the last of two pages', last?.pageInfo, { hasNextPage: false, hasPreviousPage: true })
+      for (const [index, after] of cursors.entries()) {
+        expectEqual(`what follows cursor ${index}`, oidsOf([await viewer.history({ after })]), ids.slice(index + 1))
+      }
+    },
+  },
+  {
+    id: 'first-1-to-100',
+    sentence: 'first is honoured from 1 to 100; without it a page has 20.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await fill(audit, viewer, 120)
+      const sizes = []
+      for (const variables of [{ first: 1 }, { first: 100 }, {}]) sizes.push((await viewer.history(variables)).edges.length)
+      expectEqual('the sizes of pages of 1, of 100 and of no size', sizes, [1, 100, 20])
+    },
+  },
+  {
+    id: 'businesses-narrow',
+    sentence: 'businesses narrows the history to those named, and none named is none listed.',
+    async check(audit) {
+      const other = audit.otherBusiness()
+      const viewer = await audit.ownViewer()
+      await fill(audit, viewer, 5)
+      await viewer.report({ business: other, oid: 'other', position: REAL_POSITION })
+      const list = async (businesses: string[]) => (await viewer.history({ businesses })).edges.map((edge) => edge.node.oid)
+      expectEqual(`the history of ${audit.business}`, await list([audit.business]), ['0', '1', '2', '3', '4'])
+      expectEqual(`the history of ${other}`, await list([other]), ['other'])
+      expectEqual('the history of both', await list([audit.business, other]), ['other', '0', '1', '2', '3', '4'])
+      expectEqual('the history of none', await list([]), [])
+    },
+  },
+  {
+    id: 'lookup-in-order',
+    sentence: 'A point lookup of up to 200 ids answers in their order, null where there is nothing.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await fill(audit, viewer, 100)
+      const ids = Array.from({ length: IDS_MAX }, (_, index) => (index % 2 === 0 ? String((index * 7) % 100) : `never ${index}`))
+      const seen = (await viewer.lookUpMany(ids)).map((progress) => progress?.oid ?? null)
+      expectEqual(
+        'the ids of the answers',
+        seen,
+        ids.map((oid) => (oid.startsWith('never') ? null : oid)),
+      )
+      const repeated = (await viewer.lookUpMany(['3', '3', 'never', '3'])).map((progress) => progress?.oid ?? null)
+      expectEqual('the answers to a repeated id', repeated, ['3', '3', null, '3'])
+      expectEqual('the answer to no ids', await viewer.lookUpMany([]), [])
+    },
+  },
+  {
+    id: 'reads-agree',
+    sentence: 'A page, the point lookup and viewerProgress of the subject say the same of a subject.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = await fill(audit, viewer, 25)
+      const { edges } = await viewer.history({ first: 100 })
+      const listed = edges.map((edge) => progressOf(edge.node))
+      expectEqual('the point lookup', await viewer.lookUpMany(ids), listed)
+      expectEqual(
+        'viewerProgress',
+        edges.map((edge) => edge.node.subject.viewerProgress),
+        listed,
+      )
+      expectEqual(
+        'the ids of the subjects',
+        edges.map((edge) => edge.node.subject.id),
+        ids,
+      )
+      expectThat(
+        edges.every((edge) => edge.node.subject.__typename === audit.entity),
+        `subjects of type ${audit.entity}`,
+        edges[0]?.node.subject,
+      )
+    },
+  },
+]

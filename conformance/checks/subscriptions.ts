@@ -1,0 +1,167 @@
+/** A viewer's other devices hear what changes, once it is readable. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { REAL_POSITION, type Audit } from '../audited.ts'
+import type { Changes } from '../changes.ts'
+import type { Check } from '../check.ts'
+import { CheckFailed, expectEqual, expectFields } from '../outcome.ts'
+import type { Change } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
+
+const MINUTE = 60_000
+/** How long nothing must come where nothing may. */
+const SILENCE_MS = 700
+const HELLO = 'hello'
+const HELLO_EVERY_MS = 200
+
+/** Nothing says when a subscription is open, so a subject is reported until it is heard. `follow` gets what comes after. */
+async function whileFollowing(
+  audit: Audit,
+  listener: AuditViewer,
+  writer: AuditViewer,
+  follow: (next: () => Promise<Change>) => Promise<void>,
+) {
+  const changes = await listener.openChanges()
+  try {
+    await sayHello(audit, writer, changes)
+    await follow(() => nextOf(audit, changes))
+  } finally {
+    changes.end()
+  }
+}
+
+async function sayHello(audit: Audit, writer: AuditViewer, changes: Changes): Promise<void> {
+  for (const until = Date.now() + audit.eventMaxMs; Date.now() < until;) {
+    await writer.report({ oid: HELLO, position: REAL_POSITION, viewedAt: audit.now() - MINUTE })
+    if ((await changes.next(HELLO_EVERY_MS)) !== undefined) return
+  }
+  throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after reports`, 'none')
+}
+
+/** Repeated hellos may come late; they are not what is waited for. */
+async function nextOf(audit: Audit, changes: Changes): Promise<Change> {
+  for (;;) {
+    const change = await changes.next(audit.eventMaxMs)
+    if (change === undefined) throw new CheckFailed(`an event within ${audit.eventMaxMs / 1_000} s after a change`, 'none')
+    if (change.oid !== HELLO) return change
+  }
+}
+
+async function expectHeard(audit: Audit, listener: AuditViewer, writer: AuditViewer): Promise<void> {
+  await whileFollowing(audit, listener, writer, async (next) => {
+    for (let round = 0; round < 5; round++) {
+      const progress = (
+        await writer.report({ oid: String(round), position: REAL_POSITION + round, duration: 2 * REAL_POSITION, device: 'tv' })
+      ).progress
+      const { kind, business, oid, progress: heard } = await next()
+      const expected = { kind: 'REPORTED', business: audit.business, oid: String(round), progress }
+      expectEqual(`the event of report ${round + 1}`, { kind, business, oid, progress: heard }, expected)
+    }
+  })
+}
+
+export const subscriptions: readonly Check[] = [
+  {
+    id: 'hears-reports',
+    sentence: "A viewer's other devices hear each report as it is stored.",
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await expectHeard(audit, viewer, viewer)
+    },
+  },
+  {
+    id: 'hears-across-processes',
+    sentence: 'Devices hear what was reported through another process, both ways.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const elsewhere = viewer.at(audit.second())
+      await expectHeard(audit, viewer, elsewhere)
+      await expectHeard(audit, elsewhere, viewer)
+    },
+  },
+  {
+    id: 'heard-is-readable',
+    sentence: 'What is heard is readable already.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await whileFollowing(audit, viewer, viewer, async (next) => {
+        for (let round = 0; round < 10; round++) {
+          const reported = viewer.report({ oid: '1', position: REAL_POSITION + round })
+          const { progress } = await next()
+          expectEqual('the point lookup after the event', await viewer.lookUp('1'), progress)
+          await reported
+        }
+      })
+    },
+  },
+  {
+    id: 'hears-deletions',
+    sentence: 'Devices hear what is deleted and cleared.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await whileFollowing(audit, viewer, viewer, async (next) => {
+        await viewer.report({ oid: '1', position: REAL_POSITION })
+        await next()
+        await viewer.deleteHistory(['1'])
+        expectFields('the event of the deletion', await next(), { kind: 'DELETED', business: audit.business, oid: '1', progress: null })
+        await viewer.clearHistory()
+        expectFields('the event of the clearing', await next(), { kind: 'CLEARED', business: audit.business, oid: null, progress: null })
+      })
+    },
+  },
+  {
+    id: 'hears-what-was-missed',
+    sentence: 'A device that comes back with the token of the last event it heard first hears what it missed.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      let token = ''
+      await whileFollowing(audit, viewer, viewer, async (next) => {
+        await viewer.report({ oid: 'heard', position: REAL_POSITION })
+        token = (await next()).token
+      })
+      for (const oid of ['1', '2', '3']) await viewer.report({ oid, position: REAL_POSITION })
+      const changes = await viewer.openChanges(token)
+      try {
+        const missed = [await nextOf(audit, changes), await nextOf(audit, changes), await nextOf(audit, changes)]
+        expectEqual(
+          'the events after coming back',
+          missed.map((change) => change.oid),
+          ['1', '2', '3'],
+        )
+      } finally {
+        changes.end()
+      }
+    },
+  },
+  {
+    id: 'hears-nobody-else',
+    sentence: 'A device hears nothing of other viewers.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const other = await audit.ownViewer()
+      const changes = await viewer.openChanges()
+      try {
+        await sayHello(audit, viewer, changes)
+        for (let round = 0; round < 3; round++) await other.report({ oid: `other ${round}`, position: REAL_POSITION })
+        await other.deleteHistory(['other 1'])
+        await wait(SILENCE_MS)
+        for (let change = await changes.next(0); change !== undefined; change = await changes.next(0)) {
+          expectEqual('the subject of an event', change.oid, HELLO)
+        }
+      } finally {
+        changes.end()
+      }
+    },
+  },
+  {
+    id: 'token-of-no-event',
+    sentence: 'A since that no event had is refused with CURSOR_INVALID.',
+    async check(audit) {
+      const changes = await (await audit.anyViewer()).openChanges('No such token!')
+      try {
+        expectEqual('the codes of the errors', await changes.errorCodes(audit.eventMaxMs), ['CURSOR_INVALID'])
+      } finally {
+        changes.end()
+      }
+    },
+  },
+]

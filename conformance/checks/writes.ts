@@ -1,0 +1,227 @@
+/** What is acknowledged is readable at once, wherever and however it is read. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { REAL_POSITION, type Audit } from '../audited.ts'
+import type { Check } from '../check.ts'
+import { CheckSkipped, expectEqual, expectFields, expectThat } from '../outcome.ts'
+import { progressOf, type Progress, type ReportInput } from '../operations.ts'
+import type { AuditViewer } from '../viewer.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+/** Often enough that a promise kept most of the time shows. */
+const ROUNDS = 15
+/** Between the machine's clock and the answer to the probe there is a request. */
+const CLOCK_DOUBT_MS = 30_000
+/** The most inputs of a batch. */
+const INPUTS_MAX = 500
+
+/** A report that names everything, and what is then stored. */
+function fullReport(audit: Audit, oid: string, round: number): { input: ReportInput; stored: Progress } {
+  const named = {
+    oid,
+    position: REAL_POSITION + round,
+    duration: 3 * REAL_POSITION,
+    viewedAt: audit.now() - HOUR + round,
+    device: `device ${round}`,
+  }
+  return { input: named, stored: { ...named, business: audit.business, finished: false } }
+}
+
+async function reportAndRead(audit: Audit, writer: AuditViewer, read: (oid: string) => Promise<unknown>, what: string): Promise<void> {
+  const oid = audit.newOid()
+  for (let round = 0; round < ROUNDS; round++) {
+    const { input, stored } = fullReport(audit, oid, round)
+    expectFields(`the answer to report ${round + 1}`, await writer.report(input), { outcome: 'ACCEPTED', code: null })
+    expectEqual(`${what} right after report ${round + 1} was acknowledged`, await read(oid), stored)
+  }
+}
+
+async function firstEntry(viewer: AuditViewer): Promise<Progress | null> {
+  const [edge] = (await viewer.history({ first: 1 })).edges
+  return edge === undefined ? null : progressOf(edge.node)
+}
+
+export const writes: readonly Check[] = [
+  {
+    id: 'write-then-lookup',
+    sentence: 'An acknowledged report is what the point lookup says at once.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      await reportAndRead(audit, viewer, (oid) => viewer.lookUp(oid), 'the point lookup')
+    },
+  },
+  {
+    id: 'write-then-page',
+    sentence: 'An acknowledged report is at the top of the history at once.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      await reportAndRead(audit, viewer, () => firstEntry(viewer), 'the first entry of the history')
+    },
+  },
+  {
+    id: 'write-then-entity',
+    sentence: "An acknowledged report is what the subject's viewerProgress says at once.",
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const read = async () => (await viewer.history({ first: 1 })).edges[0]?.node.subject.viewerProgress
+      await reportAndRead(audit, viewer, read, 'viewerProgress of the subject')
+    },
+  },
+  {
+    id: 'write-then-second-lookup',
+    sentence: 'What one process acknowledged, another looks up at once, both ways.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const elsewhere = viewer.at(audit.second())
+      await reportAndRead(audit, viewer, (oid) => elsewhere.lookUp(oid), 'the point lookup of the second process')
+      await reportAndRead(audit, elsewhere, (oid) => viewer.lookUp(oid), 'the point lookup of the first process')
+    },
+  },
+  {
+    id: 'write-then-second-page',
+    sentence: 'What one process acknowledged is at the top of the history in another at once, both ways.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const elsewhere = viewer.at(audit.second())
+      await reportAndRead(audit, viewer, () => firstEntry(elsewhere), 'the first entry of the second process')
+      // Newer than all before, so that it is on top again.
+      const { input, stored } = fullReport(audit, audit.newOid(), ROUNDS)
+      await elsewhere.report({ ...input, viewedAt: audit.now() })
+      expectFields('the first entry of the first process', await firstEntry(viewer), {
+        oid: stored.oid,
+        position: stored.position,
+      })
+    },
+  },
+  {
+    id: 'answer-is-stored',
+    sentence: 'The answer to a report is what is stored then.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const { input, stored } = fullReport(audit, audit.newOid(), 1)
+      expectEqual('progress of the answer', (await viewer.report(input)).progress, stored)
+    },
+  },
+  {
+    id: 'report-defaults',
+    sentence: 'A report that names no time, duration or device is of now, of unknown length and of no device.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const oid = audit.newOid()
+      await viewer.report({ oid, position: REAL_POSITION })
+      const progress = await viewer.lookUp(oid)
+      expectFields('what is stored', progress, { position: REAL_POSITION, duration: 0, device: null, finished: false })
+      const off = (progress?.viewedAt ?? 0) - audit.now()
+      expectThat(Math.abs(off) < CLOCK_DOUBT_MS, 'viewedAt to be now', `${off} ms from now`)
+    },
+  },
+  {
+    id: 'batch-in-order',
+    sentence: 'A batch answers each input, in order, and each is readable at once.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const reports = Array.from({ length: 50 }, (_, index) => fullReport(audit, audit.newOid(), index))
+      const answers = await viewer.reportBatch(reports.map((each) => each.input))
+      const stored = reports.map((each) => each.stored)
+      expectEqual(
+        'the progress of the answers',
+        answers.map((answer) => answer.progress),
+        stored,
+      )
+      expectEqual('the point lookup', await viewer.lookUpMany(stored.map((each) => each.oid)), stored)
+    },
+  },
+  {
+    id: 'batch-500',
+    sentence: 'A batch of 500 is taken.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const inputs = Array.from({ length: INPUTS_MAX }, (_, index) => ({ oid: String(index), position: REAL_POSITION }))
+      const accepted = (await viewer.reportBatch(inputs)).filter((answer) => answer.outcome === 'ACCEPTED').length
+      expectEqual('how many of 500 inputs are accepted', accepted, INPUTS_MAX)
+    },
+  },
+  {
+    id: 'ids-as-sent',
+    sentence: 'Ids come back as they were sent, and no two of them are one subject.',
+    async check(audit) {
+      const viewer = await audit.ownViewer()
+      const ids = ['7', '007', '-7', 'seven', 'ü'.repeat(32), 'x'.repeat(64), '9223372036854775807', '9223372036854775808', '0', ' ', '💫']
+      const viewedAt = audit.now() - HOUR
+      await viewer.reportBatch(ids.map((oid, index) => ({ oid, position: REAL_POSITION + index, viewedAt: viewedAt - index })))
+      expectEqual('the history', await viewer.oids(), ids)
+      const positions = (await viewer.lookUpMany(ids)).map((progress) => progress?.position)
+      expectEqual(
+        'the positions',
+        positions,
+        ids.map((_, index) => REAL_POSITION + index),
+      )
+    },
+  },
+  {
+    id: 'ids-of-two-businesses',
+    sentence: 'Equal ids of two businesses are two subjects.',
+    async check(audit) {
+      const other = audit.otherBusiness()
+      const viewer = await audit.ownViewer()
+      const viewedAt = audit.now() - HOUR
+      await viewer.reportBatch([
+        { oid: '1', position: REAL_POSITION, viewedAt },
+        { business: other, oid: '1', position: REAL_POSITION + 1, viewedAt: viewedAt + 1 },
+      ])
+      expectFields(`1 of ${audit.business}`, await viewer.lookUp('1'), { business: audit.business, position: REAL_POSITION })
+      expectFields(`1 of ${other}`, await viewer.lookUp('1', other), { business: other, position: REAL_POSITION + 1 })
+      expectEqual(
+        'the businesses of the history',
+        (await viewer.history()).edges.map((edge) => edge.node.business),
+        [other, audit.business],
+      )
+    },
+  },
+  {
+    id: 'finished-at-the-end',
+    sentence: 'A subject is finished when a report says so or reaches its end, and not before.',
+    async check(audit) {
+      const viewer = await audit.anyViewer()
+      const duration = 2 * REAL_POSITION
+      const answers = await viewer.reportBatch([
+        { oid: audit.newOid(), position: duration, duration },
+        { oid: audit.newOid(), position: REAL_POSITION / 2, duration, finished: true },
+        { oid: audit.newOid(), position: REAL_POSITION / 2, duration },
+        { oid: audit.newOid(), position: duration, duration, finished: false },
+        { oid: audit.newOid(), position: duration },
+      ])
+      const finished = answers.map((answer) => answer.progress?.finished)
+      expectEqual('finished of: the end, said, a quarter, denied, of unknown length', finished, [true, true, false, false, false])
+    },
+  },
+  {
+    id: 'first-of-day-once',
+    sentence: "A viewer's first view of the day in a business is told once, and its token spares the check.",
+    async check(audit) {
+      const day = Math.floor(audit.now() / DAY)
+      const viewer = await audit.ownViewer()
+      const report = (of: AuditViewer, dayToken?: string) =>
+        of.report({ oid: audit.newOid(), position: REAL_POSITION, ...(dayToken === undefined ? {} : { dayToken }) })
+      const first = await report(viewer)
+      const token = first.dayToken ?? undefined
+      const later = await Promise.all([report(viewer), report(viewer), report(viewer, token)])
+      const another = await report(await audit.ownViewer(), token)
+      const spared = await report(await audit.ownViewer())
+      await wait(0)
+      if (Math.floor(audit.now() / DAY) !== day) throw new CheckSkipped('midnight (UTC) came in between: audit again')
+      expectThat(token !== undefined, 'a dayToken in the answer', null)
+      expectEqual('firstOfDay of the first report', first.firstOfDay, true)
+      expectEqual(
+        'firstOfDay of three later ones',
+        later.map((each) => each.firstOfDay),
+        [false, false, false],
+      )
+      expectEqual(
+        "firstOfDay of another viewer with the first's token, and of a third without",
+        [another.firstOfDay, spared.firstOfDay],
+        [true, true],
+      )
+    },
+  },
+]

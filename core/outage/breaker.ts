@@ -1,0 +1,107 @@
+/**
+ * A breaker keeps callers from waiting for a store that is down. The first call that ends with the store's "unavailable"
+ * opens it; from then on calls are refused at once, and the store is asked now and then whether it answers again. The
+ * asking is done here and not with the next caller's request, who would have to wait for a store that is still down.
+ *
+ * One failure is enough, because adapters try again for seconds before they give up. A call that began before the breaker
+ * opened and fails after it closed says nothing about the store as it is now, and does not open it again.
+ */
+import type { Clock, Timer } from '../clock.ts'
+import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'
+import { TidemarkError } from '../errors.ts'
+
+export type BreakerOptions = {
+  /** Milliseconds between two questions whether the store is back. Minimum 1. */
+  checkEveryMs: number
+  /**
+   * Milliseconds a call may take before the store counts as down; its answer is then nobody's. For adapters that wait
+   * longer than a viewer would; absent: the adapter's own bound is good enough.
+   */
+  patienceMs?: number
+}
+
+export type Breaker = {
+  /** Runs the task; rejects at once, with the store's code, while the store is down. */
+  run<T>(task: () => Promise<T>): Promise<T>
+  isOpen(): boolean
+  /** Calls `listener` each time the store is back. */
+  onClose(listener: () => void): void
+  /** How often it opened. */
+  opened(): number
+  /** Asks no more. */
+  stop(): void
+}
+
+export function makeBreaker(
+  clock: Clock,
+  store: AnyStoreName,
+  check: () => Promise<void>,
+  options: BreakerOptions,
+  onOpen: (error: unknown) => void,
+): Breaker {
+  const { checkEveryMs, patienceMs } = options
+  const listeners: (() => void)[] = []
+  let failure: unknown
+  let opened = 0
+  let timer: Timer | undefined
+  let stopped = false
+
+  async function run<T>(task: () => Promise<T>): Promise<T> {
+    if (failure !== undefined) {
+      throw new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} is down and is asked every ${checkEveryMs} ms: try again`, {
+        cause: failure,
+      })
+    }
+    const openedBefore = opened
+    try {
+      return await bounded(task)
+    } catch (error) {
+      if (opened === openedBefore && saysDown(error, store)) open(error)
+      throw error
+    }
+  }
+
+  function bounded<T>(task: () => Promise<T>): Promise<T> {
+    if (patienceMs === undefined) return task()
+    return new Promise((resolve, reject) => {
+      const late = clock.after(patienceMs, () =>
+        reject(new TidemarkError(UNAVAILABLE[store], `the ${WORDS[store]} did not answer in ${patienceMs} ms: see whether it runs`)),
+      )
+      task()
+        .finally(() => late.cancel())
+        .then(resolve, reject)
+    })
+  }
+
+  function open(error: unknown): void {
+    failure = error
+    opened++
+    onOpen(error)
+    planCheck()
+  }
+
+  function planCheck(): void {
+    if (stopped) return
+    timer = clock.after(checkEveryMs, () => {
+      bounded(check).then(close, planCheck)
+    })
+  }
+
+  function close(): void {
+    failure = undefined
+    for (const listener of listeners) listener()
+  }
+
+  return {
+    run,
+    isOpen: () => failure !== undefined,
+    onClose: (listener) => void listeners.push(listener),
+    opened: () => opened,
+    stop() {
+      stopped = true
+      timer?.cancel()
+    },
+  }
+}
+
+const WORDS: Record<AnyStoreName, string> = { hotStore: 'hot store', log: 'log', recordStore: 'record store', legacyStore: 'legacy store' }

@@ -1,0 +1,90 @@
+/**
+ * The breaker of the hot store: one per part (`partOf` of the port), so that a region that is out of reach on a Cluster is
+ * refused at once and asked for by itself, while all others go on. A store without parts has one.
+ *
+ * A call for several viewers counts for each of their parts. It is refused if one of these is out, with an error that
+ * says whom it concerns (`part-outage.ts`): who has others in his call does them apart.
+ */
+import { makeBreaker, type Breaker, type BreakerOptions } from './breaker.ts'
+import type { Clock } from '../clock.ts'
+import type { ViewerId } from '../domain.ts'
+import { TidemarkError } from '../errors.ts'
+import { PartOutage } from './part-outage.ts'
+
+export type PartBreaker = Omit<Breaker, 'run' | 'isOpen' | 'onClose'> & {
+  /** Calls `listener` each time a part is back; a store without parts is part 0. */
+  onClose(listener: (part: number) => void): void
+  /** Runs the task, which is for these viewers; rejects at once while one of them has no store. */
+  run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T>
+  /** Is it down for this viewer? */
+  isOpenFor(viewer: ViewerId): boolean
+  /** Is it down for anybody? */
+  isOpen(): boolean
+  /** Is it down, and nobody's part of it can be up? */
+  isOpenForAll(): boolean
+}
+
+type PartedStore = { partOf?(viewer: ViewerId): number; check(part?: number): Promise<void> }
+
+export function makePartBreaker(clock: Clock, store: PartedStore, options: BreakerOptions, onOpen: (error: unknown) => void): PartBreaker {
+  const breakers = new Map<number, Breaker>()
+  const listeners: ((part: number) => void)[] = []
+  const partOf = (viewer: ViewerId): number => store.partOf?.(viewer) ?? 0
+  let opened = 0
+  let stopped = false
+
+  const isOpen = (): boolean => countOpen() > 0
+  const countOpen = (): number => [...breakers.values()].filter((breaker) => breaker.isOpen()).length
+
+  function breakerOf(part: number): Breaker {
+    const existing = breakers.get(part)
+    if (existing !== undefined) return existing
+    const check = () => (store.partOf === undefined ? store.check() : store.check(part))
+    const breaker = makeBreaker(clock, 'hotStore', check, options, (error) => {
+      // Parts that fail one after the other are one outage.
+      if (countOpen() === 1) opened++
+      onOpen(error)
+    })
+    breaker.onClose(() => listeners.forEach((listener) => listener(part)))
+    if (stopped) breaker.stop()
+    breakers.set(part, breaker)
+    return breaker
+  }
+
+  async function run<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T> {
+    const parts = [...new Set(viewers.map(partOf))]
+    if (parts.length <= 1) return breakerOf(parts[0] ?? 0).run(task)
+    const out = new Set(parts.filter((part) => breakerOf(part).isOpen()))
+    if (out.size > 0) {
+      const refusal = new TidemarkError('HOT_STORE_UNAVAILABLE', `${out.size} parts of the hot store are down: try again`)
+      throw new PartOutage(refusal, (viewer) => out.has(partOf(viewer)))
+    }
+    const call = task()
+    // Each part's breaker sees the call as its own, and that it failed only if it failed there.
+    const shares = parts.map((part) =>
+      breakerOf(part).run(() =>
+        call.then(
+          () => undefined,
+          (error: unknown) => {
+            if (!(error instanceof PartOutage) || viewers.some((viewer) => partOf(viewer) === part && error.concerns(viewer))) throw error
+          },
+        ),
+      ),
+    )
+    await Promise.allSettled(shares)
+    return call
+  }
+
+  return {
+    run,
+    isOpenFor: (viewer) => breakers.get(partOf(viewer))?.isOpen() === true,
+    isOpen,
+    isOpenForAll: () => store.partOf === undefined && isOpen(),
+    onClose: (listener) => void listeners.push(listener),
+    opened: () => opened,
+    stop() {
+      stopped = true
+      for (const breaker of breakers.values()) breaker.stop()
+    },
+  }
+}

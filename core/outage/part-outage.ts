@@ -1,0 +1,58 @@
+/**
+ * A store in parts: on a Redis Cluster some regions may be out of reach while all others answer, because a master is
+ * lost, or a slot is on its way from one to another. An error then says whom it concerns, so that nobody else does without.
+ * A leaf.
+ */
+import type { ViewerId } from '../domain.ts'
+import { TidemarkError, isTidemarkError } from '../errors.ts'
+
+/** The store does not answer for these viewers. It says nothing about others, of whom the same call may have been. */
+export class PartOutage extends TidemarkError {
+  readonly concerns: (viewer: ViewerId) => boolean
+  constructor(error: unknown, concerns: (viewer: ViewerId) => boolean) {
+    super('HOT_STORE_UNAVAILABLE', error instanceof Error ? error.message : String(error), { cause: error })
+    this.concerns = concerns
+  }
+}
+
+type OfViewer = { viewer: ViewerId }
+
+/** True if this failure of a call for these concerns some of them and not the others: they are to be done apart. */
+export function concernsSomeOnly(error: unknown, items: readonly OfViewer[]): error is PartOutage {
+  if (!isTidemarkError(error) || !(error instanceof PartOutage)) return false
+  const count = items.filter(({ viewer }) => error.concerns(viewer)).length
+  return count > 0 && count < items.length
+}
+
+/**
+ * Runs the task for all items; if that fails for some of them only, for those and for the others by themselves. Answers
+ * in the order of the items. The task must be one that may be repeated. The first run may have done its work for the others:
+ * `asRepeated` makes the answer of a second run.
+ */
+export async function apartIfPartIsOut<K extends OfViewer, V>(
+  items: readonly K[],
+  task: (items: readonly K[]) => Promise<readonly V[]>,
+  asRepeated: (answer: V) => V = (answer) => answer,
+): Promise<V[]> {
+  const again = async (some: readonly K[]) => (await apartIfPartIsOut(some, task, asRepeated)).map(asRepeated)
+  try {
+    return [...(await task(items))]
+  } catch (error) {
+    if (!concernsSomeOnly(error, items)) throw error
+    return inTwo(items, ({ viewer }) => error.concerns(viewer), again, again)
+  }
+}
+
+/** Those for which `isOne` is true go to `one`, the rest to `other`, side by side; answers in the order of the items. */
+export async function inTwo<K, V>(
+  items: readonly K[],
+  isOne: (item: K) => boolean,
+  one: (items: readonly K[]) => Promise<readonly V[]>,
+  other: (items: readonly K[]) => Promise<readonly V[]>,
+): Promise<V[]> {
+  const sides = items.map(isOne)
+  const [ones, others] = await Promise.all([one(items.filter((_, at) => sides[at])), other(items.filter((_, at) => !sides[at]))])
+  let nextOne = 0
+  let nextOther = 0
+  return sides.map((side) => (side ? ones[nextOne++] : others[nextOther++]) as V)
+}

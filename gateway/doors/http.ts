@@ -1,0 +1,278 @@
+/**
+ * GraphQL over HTTP: one request in, one answer out. `graphql-http` reads the request: media types, parameters, and
+ * everything that can be wrong with either; what it hands over is answered by `answer` below.
+ *
+ * The main case, a POST of plain JSON in which every parameter has the right type, is read right here instead: it
+ * spares one of the five microseconds that the front costs. Whatever is unusual in any way goes to `graphql-http`, so
+ * there is one place that says what is wrong, and both ways end in the same `answer`.
+ *
+ * Cross-site request forgery needs no extra header, whoever configures CORS. What a foreign page can send without a
+ * preflight ("simple" requests) changes nothing: a POST must be declared `application/json`, also one without a body and
+ * also at /graphql/p/:id, and forms and plain text are refused; GET and event streams by GET run no mutation. All it can
+ * leave behind is an operation registered or recorded, which are bounded and hold nothing but a text. It cannot read
+ * answers without CORS headers; and where a list of origins allows some, those alone are trusted. The viewer is named by
+ * a header that no browser adds by itself; there are no cookies. Asking GET requests for a header on top would break
+ * links, CDNs and the protocol's audits for nothing.
+ */
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
+import type { GraphQLError } from 'graphql'
+import { createHandler, type Response } from 'graphql-http'
+import { cacheHeaders } from '../cache/headers.ts'
+import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
+import { callerKey, type Caller } from '../request/caller.ts'
+import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
+import { subscriptionRefused, type Front, type OperationRequest } from '../request/front.ts'
+import { releaseBody } from '../limits/held-bytes.ts'
+import { LARGE_BODY } from '../limits/message-intake.ts'
+import { isPromise } from '../execution/run.ts'
+import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
+
+export type Answer = {
+  readonly status: number
+  readonly contentType: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string | Buffer
+  /** The operation is a subscription, which only a stream can answer. The answer is for clients that cannot read one. */
+  readonly subscription?: Subscription
+}
+
+/** A request that was let in and parsed. */
+export type Subscription = { readonly caller: Caller; readonly operation: OperationRequest }
+
+export type HttpOptions = {
+  /** Read plain POSTs without graphql-http. Default true; off only to compare the two. */
+  readonly direct?: boolean
+}
+
+/** What travels through graphql-http beside what it knows. */
+type Context = { readonly caller: Caller; subscription?: Subscription; documentId?: string }
+
+export function makeHttp(front: Front, options: HttpOptions = {}): (request: HttpRequest, response: ServerResponse) => Promise<Answer> {
+  const { direct = true } = options
+  const handle = createHandler<HttpRequest, Context>({
+    async parseRequestParams(request) {
+      const params = await readParameters(request.raw)
+      if ('query' in params && params.documentId !== undefined) request.context.documentId = params.documentId
+      return params
+    },
+    formatError: (error) =>
+      isTidemarkError(error) ? graphqlErrorOf(error) : graphqlErrorOf(new TidemarkError('BAD_REQUEST', sentenceOf(error.message))),
+    async onSubscribe(request, params) {
+      const { headers } = request.raw
+      const contentType = negotiate(headers.accept).contentType ?? JSON_TYPE
+      const operation = operationOf({ ...params, documentId: request.context.documentId })
+      const given = await answer(front, request.raw, operation, contentType, request.context.caller)
+      if (given.subscription) request.context.subscription = given.subscription
+      return [
+        given.body.toString(),
+        { status: given.status, statusText: '', headers: { ...given.headers, 'content-type': given.contentType } },
+      ]
+    },
+  })
+
+  return async function http(request, response) {
+    const given = await answerTo(request, response)
+    // What is not said to be kept must not be: caches keep a 200 or a 405 without a word for as long as they like.
+    return request.method === 'GET' && given.headers?.['cache-control'] === undefined
+      ? { ...given, headers: { ...given.headers, 'cache-control': 'no-store' } }
+      : given
+  }
+
+  async function answerTo(request: HttpRequest, to: ServerResponse): Promise<Answer> {
+    const { contentType } = negotiate(request.headers.accept)
+    if (contentType === undefined) return answerOf([null, { status: 406, statusText: '' }])
+    const caller = await letIn(front, request, to, contentType)
+    if ('status' in caller) return caller
+    if (direct && request.pathId === undefined && request.method === 'POST' && isPlainJson(request.headers['content-type'])) {
+      const operation = plainOperation(request.body)
+      if (operation !== undefined) return answer(front, request, operation, contentType, caller)
+    }
+    const context: Context = { caller }
+    const response = await handle({
+      method: request.method,
+      url: request.url,
+      // The content type was negotiated above: graphql-http ignores weights.
+      headers: { ...request.headers, accept: contentType },
+      body: request.body,
+      raw: request,
+      context,
+    })
+    return context.subscription === undefined ? answerOf(response) : { ...answerOf(response), subscription: context.subscription }
+  }
+}
+
+/** The answer to a client that has left. */
+const LEFT: Answer = { status: 408, contentType: JSON_TYPE, body: '' }
+
+/** Such a request goes through `refuseUnread` before its body is read. A body that is too large is refused unread anyway. */
+export function isLargeOrUnknown(headers: IncomingHttpHeaders, bodyBytesMax: number): boolean {
+  const bytes = declaredBytes(headers) ?? bodyBytesMax
+  return bytes > LARGE_BODY && bytes <= bodyBytesMax
+}
+
+/**
+ * Charges a large body of declared length before it is read. Returns the answer to a caller that must wait: reading and checking a megabyte
+ * takes milliseconds, and a refused caller could repeat the request.
+ */
+export async function refuseUnread(front: Front, { headers, socket }: IncomingMessage): Promise<Answer | undefined> {
+  const { contentType = JSON_TYPE } = negotiate(headers.accept)
+  try {
+    const caller = await front.callerOf(headers, socket.remoteAddress)
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    const bytes = declaredBytes(headers)
+    const refused = front.waiting(caller) ?? (bytes === undefined ? undefined : await front.chargeBody(caller, bytes))
+    return refused && requestErrors(refused.errors, contentType)
+  } catch (error) {
+    return refusal(error, contentType)
+  }
+}
+
+/** Undefined for a body in chunks. */
+function declaredBytes(headers: IncomingHttpHeaders): number | undefined {
+  return headers['transfer-encoding'] === undefined ? Number(headers['content-length'] ?? 0) : undefined
+}
+
+/**
+ * Finds the caller before the body is parsed. A large body waits for its turn of the event loop, so that other requests are answered in
+ * between. Callers take turns. A body in chunks is charged here, when its length is known.
+ */
+export async function letIn(
+  front: Front,
+  { headers, address, body }: HttpRequest,
+  response: ServerResponse,
+  contentType: string,
+): Promise<Caller | Answer> {
+  try {
+    const caller = await front.callerOf(headers, address)
+    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    if (body.length <= LARGE_BODY) {
+      const refused = front.waiting(caller)
+      return refused === undefined ? caller : requestErrors(refused.errors, contentType)
+    }
+    await front.bodyTurns(callerKey(caller), response)
+    // The response to a pipelined request has no socket yet and reports no close.
+    if (response.destroyed || response.req.socket.destroyed) return LEFT
+    const refused = declaredBytes(headers) === undefined ? await front.chargeBody(caller, body.length) : undefined
+    return refused === undefined ? caller : requestErrors(refused.errors, contentType)
+  } catch (error) {
+    return refusal(error, contentType)
+  } finally {
+    releaseBody(response)
+  }
+}
+
+async function answer(
+  front: Front,
+  request: HttpRequest,
+  operation: OperationRequest,
+  contentType: ContentType,
+  caller: Caller,
+): Promise<Answer> {
+  const known = front.prepare(operation, caller)
+  const prepared = isPromise(known) ? await known : known
+  if ('errors' in prepared) return requestErrors(prepared.errors, contentType)
+  if (prepared.kind === 'subscription')
+    return { ...requestErrors([subscriptionRefused()], contentType), subscription: { caller, operation } }
+  if (prepared.kind === 'mutation' && request.method === 'GET') return mutationByGet(contentType)
+  const admission = front.admit(prepared, operation, caller)
+  const refused = admission === undefined ? undefined : await admission
+  if (refused !== undefined) return requestErrors(refused.errors, contentType)
+  const { json, executed, status, complete, refused: refusedLate } = await front.executeToJson(prepared, operation, caller)
+  if (refusedLate !== undefined) return requestErrors(refusedLate, contentType)
+  const given = { status: executed ? 200 : statusFor(contentType, status), contentType, body: json }
+  if (request.method !== 'GET') return given
+  return { ...given, headers: cacheHeaders(complete ? prepared.cache : undefined, request.headers, caller, front.varyOnClient()) }
+}
+
+/** Limits of open connections and subscriptions. */
+const LIMITS = ['CONNECTIONS_TOO_MANY', 'SUBSCRIPTIONS_TOO_MANY', 'CAPACITY_REACHED'] as const
+/** Seconds for Retry-After after a refusal for open connections: connections last for minutes. */
+export const RETRY_AFTER_SECONDS = 10
+
+/** Nothing was executed. The status follows the media type, as the protocol asks. */
+export function requestErrors(errors: readonly GraphQLError[], contentType: string): Answer {
+  const retryAfterMs = errors[0]?.extensions['code'] === 'RATE_LIMITED' ? errors[0].extensions['retryAfterMs'] : undefined
+  const limit = LIMITS.find((code) => errors[0]?.extensions['code'] === code)
+  if (limit !== undefined) {
+    const headers = { 'retry-after': String(RETRY_AFTER_SECONDS) }
+    return { status: ERRORS[limit].status, contentType, headers, body: JSON.stringify({ errors }) }
+  }
+  if (typeof retryAfterMs === 'number') {
+    // What proxies and clients must see is the status, whatever the media type.
+    const headers = { 'retry-after': String(Math.ceil(retryAfterMs / 1_000)) }
+    return { status: ERRORS.RATE_LIMITED.status, contentType, headers, body: JSON.stringify({ errors }) }
+  }
+  return { status: statusFor(contentType, statusOf(errors)), contentType, body: JSON.stringify({ errors }) }
+}
+
+/** Clients of `application/json` take another status than 200 for a broken server; the newer media type says it better. */
+function statusFor(contentType: string, status: number): number {
+  return contentType === JSON_TYPE ? 200 : status
+}
+
+/** The request is refused before it is looked at as GraphQL. Rethrows what is not one of our errors. */
+export function refusal(error: unknown, contentType: string): Answer {
+  if (!isTidemarkError(error)) throw error
+  const { status } = ERRORS[error.code]
+  const body = JSON.stringify({ errors: [graphqlErrorOf(error)] })
+  return status === 401 ? { status, contentType, body, headers: { 'www-authenticate': 'Bearer' } } : { status, contentType, body }
+}
+
+export function mutationByGet(contentType: string): Answer {
+  const error = graphqlErrorOf(new TidemarkError('BAD_REQUEST', 'a GET request must not change anything: send mutations by POST'))
+  return { status: 405, contentType, headers: { allow: 'POST' }, body: JSON.stringify({ errors: [error] }) }
+}
+
+/** An answer for what graphql-http made. Where it has no body, the client gets a sentence all the same. */
+export function answerOf([body, init]: Response): Answer {
+  const { 'content-type': contentType = JSON_TYPE, ...headers } = init.headers ?? {}
+  const text =
+    body ??
+    JSON.stringify({
+      errors: [graphqlErrorOf(new TidemarkError('BAD_REQUEST', STATUS_SENTENCES[init.status] ?? 'the request is not GraphQL over HTTP'))],
+    })
+  return { status: init.status, contentType, headers, body: text }
+}
+
+const STATUS_SENTENCES: Readonly<Record<number, string>> = {
+  405: 'this method is not GraphQL over HTTP: use POST, or GET for queries',
+  406: 'no media type of the accept header can be served: accept application/graphql-response+json or application/json',
+  415: 'the body is not JSON in UTF-8: send content-type: application/json',
+}
+
+const SENTENCES: Readonly<Record<string, string>> = {
+  'Missing body': 'the body is empty: send a JSON object with "query"',
+  'Unparsable JSON body': 'the body is not valid JSON: send a JSON object with "query"',
+  'JSON body must be an object': 'the body is not a JSON object: send {"query": "…", "variables": {…}}',
+  'Unparsable URL': '"variables" or "extensions" of the URL is not valid JSON: send JSON objects, percent-encoded',
+  'Missing query': '"query" is missing: send the text of the operation, or its id as "documentId"',
+  'Invalid query': '"query" is not a string: send the text of the operation',
+  'Invalid variables': '"variables" is not an object: send a JSON object, or leave it out',
+  'Invalid operationName': '"operationName" is not a string: send the name of an operation of the document, or leave it out',
+  'Invalid extensions': '"extensions" is not an object: send a JSON object, or leave it out',
+}
+
+/** What graphql-http read, in our words. */
+export function operationOf({ query, operationName, variables, extensions, documentId }: Parameters): OperationRequest {
+  return {
+    query,
+    operationName: operationName ?? undefined,
+    variables: variables ?? undefined,
+    extensions: extensions ?? undefined,
+    documentId,
+  }
+}
+
+/** What graphql-http says about parameters, with what to do about it. */
+export function sentenceOf(message: string): string {
+  return SENTENCES[message] ?? `the request is not GraphQL over HTTP: ${message}`
+}
+
+function isPlainJson(contentType: string | undefined): boolean {
+  return (
+    contentType === 'application/json' ||
+    contentType === 'application/json; charset=utf-8' ||
+    contentType === 'application/json;charset=UTF-8'
+  )
+}

@@ -1,0 +1,176 @@
+/**
+ * The parameters of a request over HTTP. `graphql-http` knows all that can be wrong with them, but not that an operation
+ * may be called by an id instead of a text: `documentId` (the draft of GraphQL over HTTP), `doc_id` (Relay), the path
+ * /graphql/p/:id, `extensions.persistedQuery` (Apollo). So ids are looked for first, and where there is one the library is
+ * shown an empty text. What the id stands for is found later, for all doors in one place.
+ *
+ * The main case, a POST of plain JSON in which every parameter has the right type, is read right here instead.
+ */
+import type { IncomingHttpHeaders } from 'node:http'
+import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
+import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
+import { plainContentType } from './accept.ts'
+import type { OperationRequest } from '../request/front.ts'
+
+/** Where operations of manifests have addresses of their own, which a CDN can tell apart. */
+export const OPERATION_PATH = '/graphql/p/'
+
+export type HttpRequest = {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  /** The body as text; empty if there is none. */
+  readonly body: string
+  /** The address of the other end. */
+  readonly address: string | undefined
+  /** The id of the path /graphql/p/:id. The body of a POST is the variables then. */
+  readonly pathId?: string | undefined
+}
+
+export type Parameters = RequestParams & { readonly documentId?: string | undefined }
+
+/** Throws BAD_REQUEST, and what graphql-http throws; a Response if the request is not GraphQL over HTTP at all. */
+export async function readParameters(request: HttpRequest): Promise<Parameters | Response> {
+  if (request.pathId === undefined) refuseBatch(request.body)
+  const id = request.method === 'GET' ? idOfUrl(request) : request.method === 'POST' ? idOfBody(request) : undefined
+  const params = await parseRequestParams({
+    method: request.method,
+    url: id?.url ?? request.url,
+    headers: { ...request.headers, 'content-type': plainContentType(request.headers['content-type']) },
+    body: id?.body ?? request.body,
+    raw: request,
+    context: undefined,
+  })
+  return 'query' in params ? { ...params, documentId: id?.documentId } : params
+}
+
+/** Looked for before anything is parsed: most bodies and messages that come here have no id. */
+const ID_KEYS = /"(?:documentId|doc_id|persistedQuery)"/
+
+/** `documentId` may be undefined where the id stands in the extensions. */
+type Called = { readonly documentId: string | undefined; readonly url?: string; readonly body?: () => Promise<Record<string, unknown>> }
+
+function idOfUrl({ url, pathId }: HttpRequest): Called | undefined {
+  const [, search = ''] = url.split('?')
+  refuseMalformed(search)
+  const params = new URLSearchParams(search)
+  const documentId = pathId ?? idOf(params.get('documentId') ?? undefined, params.get('doc_id') ?? undefined)
+  if (documentId === undefined && !(params.get('extensions') ?? '').includes('persistedQuery')) return undefined
+  if (pathId !== undefined && params.has('query')) throw bad('the path names the operation: leave "query" out')
+  return { documentId, url: params.has('query') ? url : `${url}${url.includes('?') ? '&' : '?'}query=` }
+}
+
+/** Whatever is no JSON object is left to graphql-http, which says so. */
+function idOfBody({ body, url, pathId }: HttpRequest): Called | undefined {
+  if (pathId !== undefined) {
+    const [, search = ''] = url.split('?')
+    refuseMalformed(search)
+    const variables = body.trim() === '' ? undefined : parseMap(body)
+    if (body.trim() !== '' && variables === undefined) throw bad('the body is not a JSON object: send the variables, or nothing')
+    const operationName = new URLSearchParams(search).get('operationName') ?? undefined
+    return { documentId: pathId, body: async () => ({ query: '', operationName, variables }) }
+  }
+  const data = ID_KEYS.test(body) ? parseMap(body) : undefined
+  if (data === undefined || !hasId(data)) return undefined
+  const { query, documentId, doc_id: relayId } = data
+  return { documentId: idOf(documentId, relayId), body: async () => ({ ...data, query: query ?? '' }) }
+}
+
+/** The parameters of a body in which nothing is unusual; otherwise undefined, and graphql-http says what is wrong. */
+export function plainOperation(body: string): OperationRequest | undefined {
+  const data = parseMap(body)
+  return data === undefined ? undefined : plainParameters(data)
+}
+
+function plainParameters(data: Record<string, unknown>): OperationRequest | undefined {
+  const { query, operationName, variables, extensions, documentId, doc_id: relayId } = data
+  const called = documentId !== undefined || relayId !== undefined
+  if (typeof query !== 'string' && !((query === undefined || query === null) && hasId(data))) return undefined
+  if (operationName !== undefined && operationName !== null && typeof operationName !== 'string') return undefined
+  if (variables !== undefined && variables !== null && !isMap(variables)) return undefined
+  if (extensions !== undefined && extensions !== null && !isMap(extensions)) return undefined
+  if (called && !isPlainId(documentId, relayId)) return undefined
+  return {
+    query: typeof query === 'string' ? query : undefined,
+    operationName: operationName ?? undefined,
+    variables: variables ?? undefined,
+    extensions: extensions ?? undefined,
+    documentId: called ? idOf(documentId, relayId) : undefined,
+  }
+}
+
+/**
+ * The parameters of a message over WebSocket, whose types `graphql-ws` has checked but for the ids, which it does not
+ * know: BAD_REQUEST comes back where one is wrong.
+ */
+export function operationOfMessage(payload: object): OperationRequest | TidemarkError {
+  const { query, operationName, variables, extensions, documentId, doc_id: relayId } = payload as Record<string, unknown>
+  try {
+    return {
+      query: typeof query === 'string' ? query : undefined,
+      operationName: typeof operationName === 'string' ? operationName : undefined,
+      variables: isMap(variables) ? variables : undefined,
+      extensions: isMap(extensions) ? extensions : undefined,
+      documentId: idOf(documentId, relayId),
+    }
+  } catch (error) {
+    if (isTidemarkError(error)) return error
+    throw error
+  }
+}
+
+/** The message with an empty text where it has an id instead: `graphql-ws` closes the socket on messages without one. */
+export function withText(message: string): string {
+  if (!ID_KEYS.test(message)) return message
+  const data = parseMap(message)
+  const payload = data?.['payload']
+  if (!isMap(payload) || data?.['type'] !== 'subscribe' || (payload['query'] ?? undefined) !== undefined || !hasId(payload)) return message
+  return JSON.stringify({ ...data, payload: { ...payload, query: '' } })
+}
+
+function hasId({ documentId, doc_id: relayId, extensions }: Record<string, unknown>): boolean {
+  if ((documentId ?? relayId ?? undefined) !== undefined) return true
+  return isMap(extensions) && (extensions['persistedQuery'] ?? undefined) !== undefined
+}
+
+function isPlainId(documentId: unknown, relayId: unknown): boolean {
+  return (relayId === undefined && typeof documentId === 'string') || (documentId === undefined && typeof relayId === 'string')
+}
+
+function idOf(documentId: unknown, relayId: unknown): string | undefined {
+  const id = documentId ?? relayId ?? undefined
+  if (id === undefined) return undefined
+  if (typeof id !== 'string') throw bad('"documentId" is not a string: send the id of an operation')
+  if ((relayId ?? id) !== id) throw bad('"documentId" and "doc_id" differ: send one of them')
+  return id
+}
+
+function refuseBatch(body: string): void {
+  if (/^\s*\[/.test(body)) throw bad('the body is an array of operations: send one operation per request')
+}
+
+/** URLSearchParams would put replacement characters where bytes are no UTF-8. */
+function refuseMalformed(search: string): void {
+  try {
+    decodeURIComponent(search)
+  } catch {
+    throw bad('the URL is not percent-encoded UTF-8: encode its parameters by encodeURIComponent')
+  }
+}
+
+function parseMap(text: string): Record<string, unknown> | undefined {
+  try {
+    const data: unknown = JSON.parse(text)
+    return isMap(data) ? data : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function bad(message: string): TidemarkError {
+  return new TidemarkError('BAD_REQUEST', message)
+}

@@ -1,0 +1,322 @@
+/**
+ * The executor turns a plan into functions, once per operation, and runs them per request. A node of the plan becomes a
+ * step: a function of the run that returns a promise only if something is awaited, so that fetches that wait for nothing
+ * cost no turn of the event loop, and all resolvers of a wave call their loaders in the same turn.
+ *
+ * A step never throws: what fails is noted in the run with its path, and the other steps go on with what there is. A later
+ * fetch that needs what is missing finds no objects or no representations, and is not sent.
+ */
+import type { BatchFetchNode, FetchNode, FlattenNode, PlanNode, SubscriptionNode } from '@graphql-hive/router-query-planner'
+import { Kind, parse } from 'graphql'
+import type { DocumentNode } from 'graphql'
+import type { Batch, EntityList } from './entities.ts'
+import { compileEntityList, failLists, takeAnswer } from './entities.ts'
+import { compileFlatten, sharedStart } from './flatten.ts'
+import { countNodes, type PlanSize } from '../memory/estimates.ts'
+import { mergeObjects } from './merge.ts'
+import type { PossibleTypes } from '../operation/planner.ts'
+import { compileRewrites, renamedKeys } from './rewrites.ts'
+import { callAgain, callNoted } from './replay.ts'
+import type { DataPath, Run } from './run.ts'
+import { isPromise, loseTargets } from './run.ts'
+import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
+import type { CompiledFetch, FetchResult, FetchVariables, Transport } from '../transports/transport.ts'
+
+export type Step = (run: Run) => void | Promise<void>
+
+export type Source = {
+  /** Opens the subscription of a plan in its subgraph. */
+  open(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
+  /** Takes one event into a run, as a root fetch takes its result. */
+  take(run: Run, event: FetchResult): void
+  readonly subgraph: string
+}
+
+export type CompiledPlan = {
+  readonly step: Step
+  readonly source: Source | undefined
+  /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see replay.ts. */
+  readonly replayable: boolean
+  /** The size of the texts of its fetches. */
+  readonly size: PlanSize
+}
+
+type Surroundings = {
+  readonly transports: ReadonlyMap<string, Transport>
+  readonly possible: PossibleTypes
+  /** All fetches compiled so far. */
+  readonly fetches: Fetch[]
+}
+
+export function compilePlan(plan: PlanNode | undefined, transports: ReadonlyMap<string, Transport>, possible: PossibleTypes): CompiledPlan {
+  const fetches: Fetch[] = []
+  const around = { transports, possible, fetches }
+  return { ...compileSteps(plan, around), size: sizeOf(fetches) }
+}
+
+function compileSteps(plan: PlanNode | undefined, around: Surroundings): Omit<CompiledPlan, 'size'> {
+  if (plan === undefined) return { step: () => {}, source: undefined, replayable: false }
+  if (plan.kind === 'Subscription') return { step: () => {}, source: compileSource(plan, around), replayable: false }
+  const [first, ...rest] = plan.kind === 'Sequence' ? plan.nodes : []
+  if (first?.kind === 'Subscription')
+    return { step: inSequence(rest.map((node) => compileNode(node, around))), source: compileSource(first, around), replayable: false }
+  const step = compileNode(plan, around)
+  const { fetches } = around
+  return { step, source: undefined, replayable: fetches.length > 0 && fetches.every(({ compiled }) => compiled.wire !== undefined) }
+}
+
+function sizeOf(fetches: readonly Fetch[]): PlanSize {
+  let [characters, nodes] = [0, 0]
+  for (const fetch of fetches) {
+    characters += fetch.characters
+    nodes += fetch.nodes
+  }
+  return { fetches: fetches.length, characters, nodes }
+}
+
+function compileNode(node: PlanNode, around: Surroundings): Step {
+  switch (node.kind) {
+    case 'Sequence':
+      return inSequence(node.nodes.map((inner) => compileNode(inner, around)))
+    case 'Parallel':
+      return atOnce(node.nodes.map((inner) => compileNode(inner, around)))
+    case 'Condition':
+      throw new Error('conditions are decided before an operation is planned')
+    case 'Fetch':
+      return compileRootFetch(node, around)
+    case 'BatchFetch':
+      return compileEntityFetch(node, around)
+    case 'Flatten':
+      return compileFlattened(node, around)
+    case 'Defer':
+      return inSequence(
+        [node.primary.node, ...node.deferred.map((deferred) => deferred.node)].map((inner) => compileOptional(inner, around)),
+      )
+    case 'Subscription':
+      throw new Error('a subscription can only be the first node of a plan')
+    default:
+      throw new Error(`the planner gave a node of a kind that the executor does not know: ${JSON.stringify(node satisfies never)}`)
+  }
+}
+
+function compileOptional(node: PlanNode | null | undefined, around: Surroundings): Step {
+  return node === null || node === undefined ? () => {} : compileNode(node, around)
+}
+
+function inSequence(steps: readonly Step[]): Step {
+  const runFrom = (start: number, run: Run): void | Promise<void> => {
+    for (let index = start; index < steps.length; index += 1) {
+      const pending = steps[index]?.(run)
+      if (pending !== undefined) return pending.then(() => runFrom(index + 1, run))
+    }
+  }
+  return (run) => runFrom(0, run)
+}
+
+function atOnce(steps: readonly Step[]): Step {
+  return (run) => {
+    const pending: Promise<void>[] = []
+    for (const step of steps) {
+      const promise = step(run)
+      if (promise !== undefined) pending.push(promise)
+    }
+    if (pending.length > 0) return Promise.all(pending).then(() => {})
+  }
+}
+
+type Fetch = {
+  /** Its number among the fetches of the plan. */
+  readonly index: number
+  readonly compiled: CompiledFetch
+  readonly document: DocumentNode
+  readonly subgraph: string
+  readonly remote: boolean
+  /** The size of its text. */
+  readonly characters: number
+  readonly nodes: number
+  pick(run: Run): Record<string, unknown>
+}
+
+function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }: Surroundings): Fetch {
+  const transport = transports.get(node.serviceName)
+  if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", for which the gateway has no transport`)
+  // Nothing reads source locations in the text of a fetch, and tokens are two thirds of a document.
+  const document = parse(node.operation, { noLocation: true })
+  const compiled = transport.compile({
+    kind: node.operationKind ?? 'query',
+    name: node.operationName ?? undefined,
+    text: node.operation,
+    document,
+  })
+  const usages = node.variableUsages ?? []
+  const pick = (run: Run): Record<string, unknown> => pickVariables(run.variables, usages)
+  const size = { characters: node.operation.length, nodes: countNodes(document) }
+  const fetch = { index: fetches.length, compiled, document, subgraph: node.serviceName, remote: transport.remote, ...size, pick }
+  fetches.push(fetch)
+  return fetch
+}
+
+/** What the step of a fetch does in a replay: it makes the recorded call, and has no data to look at. */
+function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
+  if (wire === undefined) return step
+  return (run) => (run.replay === undefined ? step(run) : callAgain(index, wire, run.context, run.replay))
+}
+
+function pickVariables(variables: FetchVariables, names: readonly string[]): Record<string, unknown> {
+  const picked: Record<string, unknown> = {}
+  // A variable that the client left out and that has no default stays out: absent and null differ.
+  for (const name of names) if (Object.hasOwn(variables, name)) picked[name] = variables[name]
+  return picked
+}
+
+/** Calls the subgraph; exactly one of `take` and `fail` is called. */
+function send(
+  fetch: Fetch,
+  variables: FetchVariables,
+  run: Run,
+  take: (result: FetchResult) => void,
+  fail: (thrown: unknown) => void,
+): void | Promise<void> {
+  let result: FetchResult | Promise<FetchResult>
+  try {
+    result = begin(fetch, variables, run)
+  } catch (thrown) {
+    return fail(thrown)
+  }
+  const takeOrFail = (taken: FetchResult): void => {
+    try {
+      take(taken)
+    } catch (thrown) {
+      if (!isTooDeep(thrown)) throw thrown
+      fail(tooDeep(fetch.subgraph, thrown))
+    }
+  }
+  return isPromise(result) ? result.then(takeOrFail, fail) : takeOrFail(result)
+}
+
+function begin({ index, compiled }: Fetch, variables: FetchVariables, { context, notes }: Run): FetchResult | Promise<FetchResult> {
+  const { wire } = compiled
+  return wire === undefined || notes === undefined ? compiled.run(variables, context) : callNoted(index, wire, variables, context, notes)
+}
+
+function compileRootFetch(node: FetchNode, around: Surroundings): Step {
+  const fetch = compileFetch(node, around)
+  const taker = compileTaker(node, fetch, around)
+  return replayable(fetch, (run) =>
+    send(
+      fetch,
+      fetch.pick(run),
+      run,
+      (result) => taker.take(run, run.data, [], result),
+      (thrown) => taker.fail(run, [run.data], [[]], thrown),
+    ),
+  )
+}
+
+/** How the result of a fetch of root fields is merged into an object, and where its errors go. */
+function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'document' | 'subgraph'>, { possible }: Surroundings) {
+  const rewrite = compileRewrites(node.outputRewrites, possible)
+  const renamed = renamedKeys(node.outputRewrites)
+  const keys = rootKeys(document)
+  const below = keys.length === 1 ? keys : []
+  return {
+    take(run: Run, target: Record<string, unknown>, place: DataPath, { data, errors }: FetchResult): void {
+      if (data != null) {
+        rewrite?.(data)
+        mergeObjects(target, data)
+      }
+      for (const error of errors ?? []) {
+        const path = error.path?.map((key) => (typeof key === 'string' ? (renamed.get(key) ?? key) : key))
+        if (path === undefined || data == null) loseTargets(run, [target], error, path === undefined ? undefined : [...place, ...path])
+        else run.failures.push({ error, path: [...place, ...path] })
+      }
+      if (data == null && (errors ?? []).length === 0)
+        this.fail(run, [target], [place], new Error('its answer has neither data nor errors'))
+    },
+    fail(run: Run, targets: readonly object[], places: readonly DataPath[], thrown: unknown): void {
+      const path = [...sharedStart(places), ...(places.length === 1 ? below : [])]
+      loseTargets(run, targets, unavailable(subgraph, thrown), path.length === 0 ? undefined : path)
+    },
+  }
+}
+
+function rootKeys(document: DocumentNode): string[] {
+  const operation = document.definitions.find((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const selections = operation?.selectionSet.selections ?? []
+  return selections.flatMap((selection) => (selection.kind === Kind.FIELD ? [(selection.alias ?? selection.name).value] : []))
+}
+
+function compileFlattened(node: FlattenNode, around: Surroundings): Step {
+  const { node: inner, path } = node
+  if (inner.kind !== 'Fetch') throw new Error(`the plan flattens a ${inner.kind}, and the executor knows how to flatten a Fetch`)
+  const { requires, inputRewrites, outputRewrites, ...fetch } = inner
+  if (requires === null || requires === undefined || requires.length === 0) return compileNestedRoot(node, inner, around)
+  const rewrites = { ...(inputRewrites == null ? {} : { inputRewrites }), ...(outputRewrites == null ? {} : { outputRewrites }) }
+  const alias = { alias: '_entities', representationsVariableName: 'representations', paths: [path], requires, ...rewrites }
+  return compileEntityFetch({ ...fetch, kind: 'BatchFetch', entityBatch: { aliases: [alias] } }, around)
+}
+
+/** Root fields below other fields, as in `mutation { rename { query { feed } } }`: fetched once, merged into each place. */
+function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surroundings): Step {
+  const fetch = compileFetch(inner, around)
+  const taker = compileTaker(inner, fetch, around)
+  const flatten = compileFlatten(node.path, around.possible)
+  return replayable(fetch, (run) => {
+    const places = [...flatten.locate(run.data)]
+    if (places.length === 0) return
+    const fail = (thrown: unknown): void => {
+      const paths = places.flatMap(([, at]) => at)
+      const targets = places.map(([target]) => target)
+      taker.fail(run, targets, paths, thrown)
+    }
+    const take = (result: FetchResult): void => {
+      // Each place gets a tree of its own, since later fetches write into it; copied before the first is written to.
+      const results = places.map((_, index) => (index === 0 ? result : { ...result, data: structuredClone(result.data) }))
+      for (const [index, [target, [path = []]]] of places.entries()) taker.take(run, target, path, results[index] ?? result)
+    }
+    return send(fetch, fetch.pick(run), run, take, fail)
+  })
+}
+
+function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
+  const fetch = compileFetch(node, around)
+  const lists = node.entityBatch.aliases.map((alias) => compileEntityList(alias, fetch.document, fetch.remote, around.possible))
+  return replayable(fetch, (run) => {
+    const batches = collectAll(lists, run, fetch.subgraph)
+    if (batches.every(({ targets }) => targets.length === 0)) return
+    return send(
+      fetch,
+      withRepresentations(fetch.pick(run), lists, batches),
+      run,
+      (result) => takeAnswer(run, lists, batches, result),
+      (thrown) => failLists(run, lists, batches, unavailable(fetch.subgraph, thrown)),
+    )
+  })
+}
+
+/** Nothing is sent for objects that cannot be made representations of, because a subgraph nested them without end. */
+function collectAll(lists: readonly EntityList[], run: Run, subgraph: string): readonly Batch[] {
+  try {
+    return lists.map((list) => list.collect(run))
+  } catch (thrown) {
+    if (!isTooDeep(thrown)) throw thrown
+    run.failures.push({ error: unavailable(subgraph, tooDeep(subgraph, thrown)), path: undefined })
+    return []
+  }
+}
+
+function withRepresentations(variables: Record<string, unknown>, lists: readonly EntityList[], batches: readonly Batch[]): FetchVariables {
+  for (const [index, { variable }] of lists.entries()) variables[variable] = batches[index]?.representations
+  return variables
+}
+
+function compileSource({ primary }: SubscriptionNode, around: Surroundings): Source {
+  const fetch = compileFetch({ ...primary, kind: 'Fetch', operationKind: 'subscription' }, around)
+  const taker = compileTaker(primary, fetch, around)
+  const usages = primary.variableUsages ?? []
+  return {
+    subgraph: fetch.subgraph,
+    open: (variables, context) => fetch.compiled.subscribe(pickVariables(variables, usages), context),
+    take: (run, event) => taker.take(run, run.data, [], event),
+  }
+}

@@ -1,0 +1,55 @@
+/** Merging what a fetch brought into what is there. Both are trees of this request. */
+import { Kind } from 'graphql'
+import type { SelectionSetNode } from 'graphql'
+import { makeFunction, read } from './codegen.ts'
+import type { Fragments } from '../operation/plan-document.ts'
+import { isRecord } from './run.ts'
+
+export type Merge = (target: Record<string, unknown>, source: Record<string, unknown>) => void
+
+/**
+ * The merge of one selection set: leaves are assigned, objects may be there already (two subgraphs give fields of one
+ * value type) and are merged. What a condition left out is undefined in the source and changes nothing.
+ */
+export function compileMerge(selectionSet: SelectionSetNode, fragments: Fragments): Merge {
+  const keys = new Map<string, boolean>()
+  collectKeys(selectionSet, fragments, keys)
+  const lines = [...keys].map(([key, isLeaf]) => {
+    const target = `target[${JSON.stringify(key)}]`
+    return `if ((value = ${read('source', key)}) !== undefined) ${target} = ${isLeaf ? 'value' : `mergeValues(${read('target', key)}, value)`};`
+  })
+  return makeFunction<Merge>(['target', 'source'], `let value; ${lines.join(' ')}`, { mergeValues })
+}
+
+function collectKeys(selectionSet: SelectionSetNode, fragments: Fragments, keys: Map<string, boolean>): void {
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) {
+      keys.set(selection.alias?.value ?? selection.name.value, selection.selectionSet === undefined)
+      continue
+    }
+    const inner = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value)
+    if (inner !== undefined) collectKeys(inner.selectionSet, fragments, keys)
+  }
+}
+
+/** The general merge, for sources whose keys a rewrite has changed. */
+export const mergeObjects: Merge = (target, source) => {
+  for (const key of Object.keys(source)) {
+    const value = source[key]
+    if (value !== undefined) target[key] = mergeValues(Object.hasOwn(target, key) ? target[key] : undefined, value)
+  }
+}
+
+function mergeValues(known: unknown, value: unknown): unknown {
+  if (known === undefined || known === null) return value
+  if (value === null) return known
+  if (isRecord(known) && isRecord(value)) {
+    mergeObjects(known, value)
+    return known
+  }
+  if (Array.isArray(known) && Array.isArray(value) && known.length === value.length) {
+    for (const [index, item] of value.entries()) known[index] = mergeValues(known[index], item)
+    return known
+  }
+  return value
+}

@@ -1,0 +1,138 @@
+/**
+ * From an object of the data to its representation, what a subgraph needs to know of an entity: the plan's `requires`,
+ * compiled once per type that turns up. An object that lacks a required field (the fetch that should have brought it
+ * failed, or a condition left it out) has no representation and is not fetched; a null that is there is sent as null.
+ */
+import type { FieldRequiresNode, RequiresSelection } from '@graphql-hive/router-query-planner'
+import { entry, makeFunction, read } from './codegen.ts'
+import type { PossibleTypes } from '../operation/planner.ts'
+import { isRecord } from './run.ts'
+
+export type Representation = Record<string, unknown>
+type Variables = Readonly<Record<string, unknown>>
+type Entity = Readonly<Record<string, unknown>>
+type Represent = (entity: Entity, variables: Variables) => Representation | undefined
+
+/** How objects of one type become representations. */
+export type TypeRequires = {
+  readonly represent: Represent
+  /**
+   * Equal for entities with equal representations, and much cheaper than those. Undefined: the entity has none. No symbol
+   * but NO_KEY comes back, which says that the representation itself must be looked at.
+   */
+  readonly keyOf: (entity: Entity) => unknown
+}
+
+/** Undefined for an object that does not say its type. */
+export type Requires = (entity: Entity) => TypeRequires | undefined
+
+export const NO_KEY = Symbol('no key')
+
+export function compileRequires(requires: readonly RequiresSelection[], possible: PossibleTypes): Requires {
+  const byType = new Map<string, TypeRequires>()
+  return (entity) => {
+    const typename = entity['__typename']
+    if (typeof typename !== 'string') return undefined
+    let known = byType.get(typename)
+    if (known === undefined) {
+      known = compileForType(requires, typename, possible)
+      byType.set(typename, known)
+    }
+    return known
+  }
+}
+
+function compileForType(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): TypeRequires {
+  const fields = flatFields(requires, typename, possible)
+  if (fields === undefined)
+    return { represent: (entity, variables) => selectedOf(requires, entity, variables, possible), keyOf: () => NO_KEY }
+  if (fields.length === 0) return { represent: () => undefined, keyOf: () => undefined }
+  return { represent: compileFlat(fields), keyOf: compileKey(fields) }
+}
+
+/**
+ * The values that tell entities of one type apart. A single one is its own key: a Map tells 1 and "1" apart. Several are
+ * joined, each text with its length before it, so that no text can pretend to be two.
+ */
+function compileKey(fields: readonly FieldRequiresNode[]): (entity: Entity) => unknown {
+  const names = [...new Set(fields.map(({ name }) => name))].filter((name) => name !== '__typename')
+  if (names.length === 0) return () => ''
+  const reads = names.map(
+    (name, index) =>
+      `const v${index} = ${read('entity', name)}; if (v${index} === undefined) return undefined; if (typeof v${index} === 'object' && v${index} !== null) return NO_KEY;`,
+  )
+  const parts = names.map((_, index) => `(typeof v${index} === 'string' ? v${index}.length + ':' + v${index} : v${index} + ';')`)
+  return makeFunction(['entity'], `${reads.join(' ')} return ${names.length === 1 ? 'v0' : parts.join(' + ')}`, { NO_KEY })
+}
+
+/** The fields of a type if all are leaves without conditions, which is nearly always so; else undefined. */
+function flatFields(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): FieldRequiresNode[] | undefined {
+  const fields: FieldRequiresNode[] = []
+  for (const selection of requires) {
+    if (selection.kind === 'Field') {
+      if (selection.selections != null && selection.selections.length > 0) return undefined
+      fields.push(selection)
+    } else {
+      if (selection.kind === 'FragmentSpread' || selection.skipIf != null || selection.includeIf != null) return undefined
+      if (!possible(selection.typeCondition).has(typename)) continue
+      const inner = flatFields(selection.selections, typename, possible)
+      if (inner === undefined) return undefined
+      fields.push(...inner)
+    }
+  }
+  return fields
+}
+
+function compileFlat(fields: readonly FieldRequiresNode[]): Represent {
+  const byKey = new Map(fields.map((field) => [field.alias ?? field.name, field.name]))
+  const names = [...byKey.values()]
+  const reads = names.map((name, index) => `const v${index} = ${read('entity', name)}; if (v${index} === undefined) return undefined;`)
+  const literal = [...byKey.keys()].map((key, index) => entry(key, `v${index}`)).join(', ')
+  return makeFunction<Represent>(['entity'], `${reads.join(' ')} return { ${literal} }`, {})
+}
+
+/** The general case: nested selections, conditions. */
+function selectedOf(
+  selections: readonly RequiresSelection[],
+  entity: Record<string, unknown>,
+  variables: Variables,
+  possible: PossibleTypes,
+): Representation | undefined {
+  const selected: Representation = {}
+  return select(selections, entity, selected, variables, possible) && Object.keys(selected).length > 0 ? selected : undefined
+}
+
+/** False if a required field is missing. */
+function select(
+  selections: readonly RequiresSelection[],
+  entity: Record<string, unknown>,
+  selected: Representation,
+  variables: Variables,
+  possible: PossibleTypes,
+): boolean {
+  return selections.every((selection) => {
+    if (selection.kind === 'FragmentSpread') return true
+    if (selection.kind === 'InlineFragment') {
+      const excluded =
+        (selection.skipIf != null && variables[selection.skipIf] === true) ||
+        (selection.includeIf != null && variables[selection.includeIf] !== true)
+      const { __typename: typename = selection.typeCondition } = entity
+      const applies = !excluded && typeof typename === 'string' && possible(selection.typeCondition).has(typename)
+      return !applies || select(selection.selections, entity, selected, variables, possible)
+    }
+    const value = selectValue(selection, entity[selection.name], variables, possible)
+    if (value === undefined) return false
+    selected[selection.alias ?? selection.name] = value
+    return true
+  })
+}
+
+function selectValue(field: FieldRequiresNode, value: unknown, variables: Variables, possible: PossibleTypes): unknown {
+  const { selections } = field
+  if (selections == null || selections.length === 0 || value === null || value === undefined) return value
+  if (Array.isArray(value)) {
+    const items = value.map((item) => selectValue(field, item, variables, possible))
+    return items.includes(undefined) ? undefined : items
+  }
+  return isRecord(value) ? selectedOf(selections, value, variables, possible) : undefined
+}

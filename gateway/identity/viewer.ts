@@ -1,0 +1,130 @@
+/**
+ * Who asks. A viewer is the `sub` of a JSON Web Token in `Authorization: Bearer …`, or, in development only, whatever the
+ * header `x-viewer-id` (over WebSocket: the connection parameter `viewerId`) claims.
+ *
+ * No credentials at all is an answer, not an error: introspection and public fields work without a viewer, and resolvers
+ * that need one throw UNAUTHENTICATED themselves. Credentials that are wrong refuse the whole request.
+ *
+ * A token's `scope` says what else it allows; in development `x-viewer-scopes` claims it. A service reads and writes for a
+ * viewer by naming him in `x-on-behalf-of` (`onBehalfOf`), which needs the scope `viewer:any`: then he is the viewer, the
+ * scopes stay those of the service, and `actor` says who it was. A token without that scope is refused, not ignored:
+ * otherwise a service that lost its scope would silently write into a history of its own.
+ *
+ * A subgraph that stands alone behind a gateway also takes the gateway's word, in the header of identity-header.ts.
+ */
+import { systemClock, type Clock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import { checkId } from '../../core/keys.ts'
+import { SCOPE_VIEWER_ANY, type Viewer as KnownViewer } from '../../core/viewer.ts'
+import type { KeySetLog } from './key-set.ts'
+import { readKeys, type KeyOptions } from './keys.ts'
+import { makeVerify, scopesOf, unauthenticated, type TokenOptions, type Verify } from './tokens.ts'
+import { IDENTITY_HEADER, makeIdentityVerify, type IdentityOptions } from './identity-header.ts'
+
+/** Undefined: nobody asks. */
+export type Viewer = KnownViewer | undefined
+
+/** The section `auth` of the configuration, with secrets as text. */
+export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> & { readonly identity?: IdentityOptions | undefined }
+
+/** HTTP headers (lower case) or the payload of a WebSocket's `connection_init`. */
+export type Credentials = Readonly<Record<string, unknown>>
+
+/** Resolves to the viewer, or to undefined if the request names none. Rejects with UNAUTHENTICATED, TOKEN_EXPIRED, FORBIDDEN or ID_INVALID. */
+export type Identify = (credentials: Credentials) => Promise<Viewer>
+
+export type IdentifyOptions = {
+  /** The subgraph that takes a gateway's word. Absent: nobody's; a client of the gateway must not speak in its name. */
+  readonly subgraph?: string
+  readonly log?: KeySetLog
+}
+
+export function makeIdentify(
+  auth: AuthOptions,
+  mode: Config['server']['mode'],
+  clock: Clock = systemClock,
+  options: IdentifyOptions = {},
+): Identify {
+  const keys = readKeys(auth, clock, options.log)
+  const verify = keys === undefined ? verifyNothing : makeVerify(keys, auth, clock)
+  const verifyIdentity = options.subgraph === undefined ? undefined : makeIdentityVerify(auth.identity, options.subgraph, clock)
+
+  return async function identify(credentials) {
+    const claimed = credentials['x-viewer-id'] ?? credentials['viewerId'] ?? undefined
+    const scopes = credentials['x-viewer-scopes'] ?? credentials['viewerScopes'] ?? undefined
+    if ((claimed !== undefined || scopes !== undefined) && mode === 'production') {
+      throw unauthenticated('x-viewer-id and x-viewer-scopes are for development: in production send "Authorization: Bearer" and a token')
+    }
+    const onBehalfOf = credentials['x-on-behalf-of'] ?? credentials['onBehalfOf'] ?? undefined
+    const viewer = await viewerOf(credentials, claimed, scopes)
+    return onBehalfOf === undefined ? viewer : representedBy(viewer, onBehalfOf)
+  }
+
+  async function viewerOf(credentials: Credentials, claimed: unknown, scopes: unknown): Promise<Viewer> {
+    const vouched = verifyIdentity === undefined ? undefined : credentials[IDENTITY_HEADER]
+    if (vouched !== undefined && verifyIdentity !== undefined) return verifyIdentity(tokenOf(vouched, IDENTITY_HEADER))
+    const authorization = credentials['authorization'] ?? credentials['Authorization']
+    if (authorization !== undefined && authorization !== null) return verify(bearerOf(authorization))
+    return claimed === undefined ? undefined : claimedViewer(claimed, scopes)
+  }
+}
+
+const NAMING = ['authorization', 'Authorization', 'x-viewer-id', 'viewerId']
+
+/** True if these credentials say anything about the viewer. */
+export function namesViewer(credentials: Credentials): boolean {
+  return NAMING.some((name) => (credentials[name] ?? undefined) !== undefined)
+}
+
+/**
+ * Credentials of connection_init are used alone if they name a viewer. Headers that name a viewer would be ignored, so they are refused.
+ */
+export function credentialsOf(params: Credentials, headers: Credentials): Credentials {
+  if (!namesViewer(params)) return { ...headers, ...params }
+  const ignored = ['x-on-behalf-of', 'x-viewer-id'].find((name) => headers[name] !== undefined)
+  if (ignored !== undefined)
+    throw new TidemarkError(
+      'BAD_REQUEST',
+      `${ignored} is a header and the token is a parameter: send both in the parameters, or both as headers`,
+    )
+  return params
+}
+
+function claimedViewer(claimed: unknown, scopes: unknown): Viewer {
+  if (typeof claimed !== 'string') throw unauthenticated(`viewerId is a ${typeof claimed}: send a string`)
+  checkId(claimed, 'x-viewer-id')
+  return { id: claimed, scopes: scopesOf(scopes) }
+}
+
+function representedBy(service: Viewer, onBehalfOf: unknown): Viewer {
+  if (service === undefined)
+    throw unauthenticated('x-on-behalf-of needs a token of the service that acts: send "Authorization: Bearer <token>"')
+  if (!service.scopes.includes(SCOPE_VIEWER_ANY))
+    throw new TidemarkError('FORBIDDEN', `x-on-behalf-of needs the scope ${SCOPE_VIEWER_ANY}, which this token does not have`)
+  if (typeof onBehalfOf !== 'string') throw unauthenticated(`onBehalfOf is a ${typeof onBehalfOf}: send the id of a viewer`)
+  checkId(onBehalfOf, 'x-on-behalf-of')
+  return { ...service, id: onBehalfOf, actor: service.id }
+}
+
+const JWT = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/
+const BEARER = /^bearer +(\S+)$/i
+
+function bearerOf(authorization: unknown): string {
+  const token = typeof authorization === 'string' ? BEARER.exec(authorization.trim())?.[1] : undefined
+  if (token === undefined || !JWT.test(token))
+    throw unauthenticated('authorization is not "Bearer" and a JSON Web Token: send "Authorization: Bearer <token>"')
+  return token
+}
+
+function tokenOf(value: unknown, name: string): string {
+  if (typeof value === 'string' && JWT.test(value)) return value
+  throw unauthenticated(`${name} is not a JSON Web Token: only a gateway sends it`)
+}
+
+const verifyNothing: Verify = () =>
+  Promise.reject(
+    unauthenticated(
+      'this server verifies no tokens: set auth.secret (TIDEMARK_JWT_SECRET), auth.publicKey or auth.jwksUrl, or send x-viewer-id',
+    ),
+  )

@@ -1,0 +1,251 @@
+/**
+ * How large an operation may be, judged once per operation before it is validated. Three figures: how deep it selects, how
+ * many fields it selects once every fragment is spread, and how many of them are aliases (the way to ask for one expensive
+ * field many times). What it costs with the variables of a request is another room: operation-cost.ts.
+ *
+ * Three more keep parsers and validation from being led down: how deep braces are nested, fragments included (the planner's
+ * parser gives up beyond 48), how deep a literal is, and how often one place selects the same key (validation compares
+ * each pair).
+ *
+ * Fragments are measured once and remembered, so a chain of fragments that spread each other twice, which doubles with
+ * every link, costs its length to judge and saturates at Infinity. A fragment that reaches itself is refused too: it
+ * cannot pass validation, and this room does not rely on that.
+ *
+ * Both sides of `@skip` and `@include` count, and so does a field that is selected twice: the worst case, never less.
+ * So is how many variables decide about @skip and @include: every combination of their values has a plan of its own.
+ *
+ * Introspection has limits of its own, so that the query of GraphiQL passes whatever the limits of data are; that it
+ * cannot multiply through lists of lists is a rule of graphql-js (MaxIntrospectionDepthRule).
+ */
+import {
+  OperationTypeNode,
+  GraphQLError,
+  Kind,
+  getOperationAST,
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+  type ValueNode,
+} from 'graphql'
+import { conditionVariables } from '../operation/conditions.ts'
+import type { Judge } from '../operation/operations.ts'
+import { fragmentsOf } from '../operation/plan-document.ts'
+
+/** These settings are of the section `server` of the configuration. */
+export type JudgeLimits = {
+  /** Levels of selection. */
+  readonly operationDepthMax: number
+  /** Fields once fragments are spread. */
+  readonly operationFieldsMax: number
+  /** Fields at the root of a mutation, each of which may carry a batch. */
+  readonly operationMutationsMax: number
+  /** Aliased fields once fragments are spread. Default 100. */
+  readonly operationAliasesMax?: number
+}
+
+const ALIASES_MAX = 100
+/** Each combination of their values is planned and compiled by itself: see conditions.ts. */
+const CONDITION_VARIABLES_MAX = 8
+const NESTING_MAX = 40
+const REPEATS_MAX = 100
+const LITERAL_DEPTH_MAX = 20
+const INTROSPECTION_DEPTH_MAX = 20
+const INTROSPECTION_FIELDS_MAX = 1_000
+
+type Size = {
+  depth: number
+  nesting: number
+  literalDepth: number
+  fields: number
+  aliases: number
+  introspectionDepth: number
+  introspectionFields: number
+}
+
+const NOTHING: Readonly<Size> = {
+  depth: 0,
+  nesting: 0,
+  literalDepth: 0,
+  fields: 0,
+  aliases: 0,
+  introspectionDepth: 0,
+  introspectionFields: 0,
+}
+
+const ENDLESS: Readonly<Size> = {
+  depth: Infinity,
+  nesting: Infinity,
+  literalDepth: 0,
+  fields: Infinity,
+  aliases: Infinity,
+  introspectionDepth: Infinity,
+  introspectionFields: Infinity,
+}
+
+export function makeJudge(limits: JudgeLimits): Judge {
+  const { operationDepthMax, operationFieldsMax, operationMutationsMax, operationAliasesMax = ALIASES_MAX } = limits
+  return function judge(document, operationName) {
+    const operation = getOperationAST(document, operationName)
+    if (operation === null || operation === undefined) return []
+    const size = measure(operation.selectionSet, fragmentsOf(document), new Map())
+    const name = operation.name === undefined ? 'the operation' : `operation ${operation.name.value}`
+    const refuse = (message: string) => refusal(`${name} ${message}`, operation)
+    const refusals: GraphQLError[] = []
+    if (size.depth > operationDepthMax) refusals.push(refuse(`selects ${figure(size.depth)} levels: select at most ${operationDepthMax}`))
+    if (size.fields > operationFieldsMax) {
+      refusals.push(
+        refuse(`selects ${figure(size.fields)} fields once its fragments are spread: select at most ${operationFieldsMax}, or split it`),
+      )
+    }
+    if (size.aliases > operationAliasesMax) {
+      refusals.push(refuse(`has ${figure(size.aliases)} aliases: use at most ${operationAliasesMax}, or ask for many ids in one field`))
+    }
+    if (size.nesting > NESTING_MAX && size.nesting < Infinity && size.depth <= operationDepthMax)
+      refusals.push(refuse(`nests ${figure(size.nesting)} selections, fragments included: nest at most ${NESTING_MAX}`))
+    if (size.literalDepth > LITERAL_DEPTH_MAX)
+      refusals.push(refuse(`has a literal of ${size.literalDepth} levels: write at most ${LITERAL_DEPTH_MAX}, or use a variable`))
+    const conditions = conditionVariables(operation, fragmentsOf(document)).size
+    if (conditions > CONDITION_VARIABLES_MAX) {
+      refusals.push(
+        refuse(
+          `has ${conditions} variables in @skip and @include: use at most ${CONDITION_VARIABLES_MAX}, or make several operations of it`,
+        ),
+      )
+    }
+    if (
+      operation.operation === OperationTypeNode.MUTATION &&
+      countRoots(operation.selectionSet, fragmentsOf(document), new Set()) > operationMutationsMax
+    ) {
+      refusals.push(refuse(`has more than ${operationMutationsMax} mutations: each may write a whole batch, so send fewer, or more calls`))
+    }
+    if (size.introspectionDepth > INTROSPECTION_DEPTH_MAX || size.introspectionFields > INTROSPECTION_FIELDS_MAX) {
+      refusals.push(
+        refuse(
+          `introspects too much: select at most ${INTROSPECTION_DEPTH_MAX} levels and ${INTROSPECTION_FIELDS_MAX} fields of the schema`,
+        ),
+      )
+    }
+    // Last, since it looks into every fragment from every place: what has passed until here is small enough for that.
+    const repeated = refusals.length === 0 ? mostRepeated(document) : undefined
+    if (repeated !== undefined && repeated.times > REPEATS_MAX)
+      refusals.push(refuse(`selects "${repeated.key}" ${repeated.times} times in one place: select it at most ${REPEATS_MAX} times`))
+    return refusals
+  }
+}
+
+/** The key that one selection set selects most often, each of its fragments read once. */
+function mostRepeated(document: DocumentNode): { readonly key: string; readonly times: number } | undefined {
+  const fragments = fragmentsOf(document)
+  let most: { key: string; times: number } | undefined
+  for (const definition of document.definitions) if ('selectionSet' in definition) visitSet(definition.selectionSet)
+  return most
+
+  function visitSet(set: SelectionSetNode): void {
+    const times = new Map<string, number>()
+    collect(set, times, new Set())
+    for (const [key, count] of times) if (count > (most?.times ?? 0)) most = { key, times: count }
+    for (const selection of set.selections)
+      if (selection.kind !== Kind.FRAGMENT_SPREAD && selection.selectionSet !== undefined) visitSet(selection.selectionSet)
+  }
+
+  function collect(set: SelectionSetNode, times: Map<string, number>, spread: Set<string>): void {
+    for (const selection of set.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const key = (selection.alias ?? selection.name).value
+        times.set(key, (times.get(key) ?? 0) + 1)
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet, times, spread)
+      else if (!spread.has(selection.name.value)) {
+        spread.add(selection.name.value)
+        const fragment = fragments.get(selection.name.value)
+        if (fragment !== undefined) collect(fragment.selectionSet, times, spread)
+      }
+    }
+  }
+}
+
+/** Fields at the root, with those of fragments spread there; `spread` keeps fragments that spread each other from going on. */
+function countRoots(selectionSet: SelectionSetNode, fragments: ReadonlyMap<string, FragmentDefinitionNode>, spread: Set<string>): number {
+  let roots = 0
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) roots++
+    else if (selection.kind === Kind.INLINE_FRAGMENT) roots += countRoots(selection.selectionSet, fragments, spread)
+    else if (!spread.has(selection.name.value)) {
+      spread.add(selection.name.value)
+      const fragment = fragments.get(selection.name.value)
+      if (fragment !== undefined) roots += countRoots(fragment.selectionSet, fragments, spread)
+    }
+  }
+  return roots
+}
+
+function figure(count: number): string {
+  return count > 1e9 ? 'endlessly many' : String(count)
+}
+
+function refusal(message: string, operation: OperationDefinitionNode): GraphQLError {
+  return new GraphQLError(message, { nodes: [operation], extensions: { code: 'OPERATION_TOO_LARGE' } })
+}
+
+/** `known` holds the fragments already measured; while one is being measured it stands there as endless. */
+function measure(
+  selectionSet: SelectionSetNode,
+  fragments: ReadonlyMap<string, FragmentDefinitionNode>,
+  known: Map<string, Readonly<Size>>,
+): Size {
+  const size: Size = { ...NOTHING }
+  for (const selection of selectionSet.selections) {
+    if (selection.kind === Kind.FIELD) {
+      const below = selection.selectionSet === undefined ? undefined : measure(selection.selectionSet, fragments, known)
+      const name = selection.name.value
+      add(size, name === '__schema' || name === '__type' ? introspectionField(below) : dataField(below))
+      if (selection.alias !== undefined && selection.alias.value !== name) size.aliases += 1
+      for (const { value } of selection.arguments ?? []) size.literalDepth = Math.max(size.literalDepth, literalDepth(value))
+    } else {
+      const inner =
+        selection.kind === Kind.INLINE_FRAGMENT ? measure(selection.selectionSet, fragments, known) : measureFragment(selection.name.value)
+      add(size, { ...inner, nesting: inner.nesting + 1 })
+    }
+  }
+  return size
+
+  function measureFragment(name: string): Readonly<Size> {
+    const remembered = known.get(name)
+    if (remembered !== undefined) return remembered
+    const fragment = fragments.get(name)
+    known.set(name, ENDLESS)
+    // A fragment that is missing is for validation to say.
+    const measured = fragment === undefined ? { ...NOTHING } : measure(fragment.selectionSet, fragments, known)
+    known.set(name, measured)
+    return measured
+  }
+}
+
+function dataField(below: Readonly<Size> | undefined): Readonly<Size> {
+  if (below === undefined) return { ...NOTHING, depth: 1, nesting: 1, fields: 1 }
+  return { ...below, depth: below.depth + 1, nesting: below.nesting + 1, fields: below.fields + 1 }
+}
+
+/** Everything below `__schema` or `__type` counts as introspection. */
+function introspectionField(below: Readonly<Size> | undefined): Readonly<Size> {
+  const { depth, fields, ...rest } = dataField(below)
+  return { ...rest, depth: 0, fields: 0, introspectionDepth: depth, introspectionFields: fields }
+}
+
+function literalDepth(value: ValueNode): number {
+  let depth = 0
+  if (value.kind === Kind.LIST) for (const item of value.values) depth = Math.max(depth, literalDepth(item))
+  else if (value.kind === Kind.OBJECT) for (const field of value.fields) depth = Math.max(depth, literalDepth(field.value))
+  else return 0
+  return depth + 1
+}
+
+function add(size: Size, other: Readonly<Size>): void {
+  size.depth = Math.max(size.depth, other.depth)
+  size.nesting = Math.max(size.nesting, other.nesting)
+  size.literalDepth = Math.max(size.literalDepth, other.literalDepth)
+  size.fields += other.fields
+  size.aliases += other.aliases
+  size.introspectionDepth = Math.max(size.introspectionDepth, other.introspectionDepth)
+  size.introspectionFields += other.introspectionFields
+}

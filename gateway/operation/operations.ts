@@ -1,0 +1,140 @@
+/**
+ * From text to an operation that may be run: parse, pick the operation, validate, judge. What is wrong comes back as
+ * errors, each with a code of core/errors.ts; nothing is thrown.
+ */
+import { createHash } from 'node:crypto'
+import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql'
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode, ValidationRule } from 'graphql'
+import type { ErrorCode } from '../../core/errors.ts'
+import { withExactLiterals } from '../request/exact-ids.ts'
+import { dropTokens } from '../memory/estimates.ts'
+import type { Fragments } from './plan-document.ts'
+import { fragmentsOf } from './plan-document.ts'
+import type { Work } from './preparing.ts'
+
+export type Judge = (document: DocumentNode, operationName: string | undefined) => readonly GraphQLError[]
+
+export type ReadOperation = {
+  readonly operation: OperationDefinitionNode
+  readonly fragments: Fragments
+  /** SHA-256 of the text, in hexadecimal: what persisted operations are called by. */
+  readonly hash: string
+  /** Nodes of the document: a measure of its size. */
+  readonly nodes: number
+  /** Characters of the text. */
+  readonly length: number
+}
+
+export type ReadOptions = {
+  readonly tokensMax: number
+  readonly judge?: Judge | undefined
+  /** Default true. */
+  readonly introspection?: boolean
+}
+
+export function* readOperation(
+  schema: GraphQLSchema,
+  text: string,
+  operationName: string | undefined,
+  options: ReadOptions,
+): Work<ReadOperation | { readonly errors: readonly GraphQLError[] }> {
+  let document: DocumentNode
+  try {
+    document = parse(text, { maxTokens: options.tokensMax })
+  } catch (error) {
+    // What makes the parser run out of its stack is no GraphQLError.
+    if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
+    if (isTokenLimit(error)) return { errors: [tooManyTokens(error, options.tokensMax)] }
+    return { errors: [withCode(error as GraphQLError, 'GRAPHQL_PARSE_FAILED')] }
+  }
+  const operation = pickOperation(document, operationName)
+  if (operation instanceof GraphQLError) return { errors: [operation] }
+  // Judged first: validating an operation that is too large is a good part of what it would cost.
+  const refusals = options.judge?.(document, operationName) ?? []
+  if (refusals.length > 0) return { errors: refusals }
+  yield
+  const isOpen = options.introspection !== false
+  const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
+  if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+  // graphql-js coerces into plain objects, where a value of this name is lost: what is judged would not be what runs.
+  if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
+    return { errors: [codedError('GRAPHQL_VALIDATION_FAILED', 'A variable cannot be named $__proto__: give it another name.')] }
+  // No rule of validation sees to it: graphql-js finds out when it executes.
+  if (schema.getRootType(operation.operation) == null)
+    return {
+      errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: nothing of that kind can be run.`)],
+    }
+  const exact = withExactLiterals(schema, document, text)
+  if (exact instanceof GraphQLError) return { errors: [exact] }
+  const picked = exact === document ? operation : pickOperation(exact, operationName)
+  if (picked instanceof GraphQLError) return { errors: [picked] }
+  const nodes = dropTokens(exact)
+  const hash = createHash('sha256').update(text).digest('hex')
+  return { operation: picked, fragments: fragmentsOf(exact), hash, nodes, length: text.length }
+}
+
+const CLOSED_RULES: readonly ValidationRule[] = [
+  (context) => ({
+    Field(node) {
+      if (node.name.value !== '__schema' && node.name.value !== '__type') return
+      context.reportError(
+        new GraphQLError(`${node.name.value} is not answered: introspection is switched off on this server`, { nodes: [node] }),
+      )
+    },
+  }),
+  ...specifiedRules,
+]
+
+function pickOperation(document: DocumentNode, operationName: string | undefined): OperationDefinitionNode | GraphQLError {
+  const operations = document.definitions.filter((definition) => definition.kind === Kind.OPERATION_DEFINITION)
+  const named = operationName === undefined ? operations : operations.filter(({ name }) => name?.value === operationName)
+  const [first, second] = named
+  if (first !== undefined && (second === undefined || operationName !== undefined)) return first
+  return codedError('OPERATION_RESOLUTION_FAILURE', resolutionMistake(operations, operationName))
+}
+
+function resolutionMistake(operations: readonly OperationDefinitionNode[], operationName: string | undefined): string {
+  if (operations.length === 0) return 'The document has no operation: send a query, a mutation or a subscription.'
+  const names = operations.map(({ name }) => name?.value ?? '(unnamed)').join(', ')
+  if (operationName === undefined) return `The document has several operations: say by operationName which one to run: ${names}.`
+  return `The document has no operation named "${operationName}": it has ${names}.`
+}
+
+export function codedError(code: ErrorCode, message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code } })
+}
+
+/** For what was thrown while an operation was compiled. The message is ours; the cause is for the log, see error-format.ts. */
+export function compileError(thrown: unknown): GraphQLError {
+  if (thrown instanceof GraphQLError) return withCode(thrown, 'INTERNAL')
+  const originalError = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return new GraphQLError('The operation is valid, but it cannot be compiled.', {
+    extensions: { code: 'INTERNAL' satisfies ErrorCode },
+    originalError,
+  })
+}
+
+/** For operators, who may know the cause. */
+export function withCause({ message, originalError }: GraphQLError): string {
+  return originalError == null ? message : `${message} (${originalError.message})`
+}
+
+export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
+  const { nodes = null, source = null, positions = null, path = null, originalError = null, extensions } = error
+  return new GraphQLError(error.message, { nodes, source, positions, path, originalError, extensions: { ...extensions, code } })
+}
+
+/** graphql-js says only that it has stopped. */
+function tooManyTokens({ source, positions }: GraphQLError, tokensMax: number): GraphQLError {
+  const sentence = `The document has more than ${tokensMax} tokens: send ids, inputs and other values as variables, and what is left in several requests.`
+  return new GraphQLError(sentence, {
+    source: source ?? null,
+    positions: positions ?? null,
+    extensions: { code: 'OPERATION_TOO_LARGE' satisfies ErrorCode },
+  })
+}
+
+function isTokenLimit(error: unknown): error is GraphQLError {
+  // graphql-js has no code for it; its message is "Syntax Error: Document contains more that 5000 tokens. Parsing aborted."
+  return error instanceof GraphQLError && error.message.endsWith('tokens. Parsing aborted.')
+}

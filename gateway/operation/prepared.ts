@@ -1,0 +1,350 @@
+/** An operation ready to run: coerce the variables, run the plan, project the answer. */
+import { GraphQLError, execute, getVariableValues } from 'graphql'
+import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
+import type { Viewer } from '../../core/viewer.ts'
+import type { CachePolicy } from '../cache/policy.ts'
+import { conditionVariables } from './conditions.ts'
+import type { Values } from './conditions.ts'
+import type { CompiledPlan, Source } from '../execution/executor.ts'
+import { compileExactIds } from '../request/exact-ids.ts'
+import { NOTHING_HELD, type Family } from '../memory/family.ts'
+import { ERROR_BYTES, compileCostMs, treeBytes } from '../memory/estimates.ts'
+import type { Holding } from '../memory/client-memory.ts'
+import type { Gate, Preparing, Work } from './preparing.ts'
+import type { ReadOperation } from './operations.ts'
+import { codedError, compileError, withCode } from './operations.ts'
+import { compilePlainVariables } from './plain-variables.ts'
+import { makeNotes, replayed } from '../execution/replay.ts'
+import type { Replays } from '../execution/replay.ts'
+import type { Answer, Run } from '../execution/run.ts'
+import { isPromise, makeRun } from '../execution/run.ts'
+import { introspectionKey } from '../execution/shape.ts'
+import { clientError, unavailable } from '../execution/subgraph-errors.ts'
+import type { FetchError, FetchResult } from '../transports/transport.ts'
+
+/** What a request carries to resolvers; the engine looks at who asks, and at nothing else. One per request. */
+export type RequestContext = object & {
+  /** Where resolvers note what their answers had to do without; see degraded.ts. */
+  readonly degraded?: Set<string>
+  /** Who asks; what he may see depends on it. */
+  readonly viewer?: Viewer | undefined
+}
+
+export type Variables = Values | undefined
+
+export type PreparedOperation = {
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  readonly name: string | undefined
+  /** SHA-256 of the text, in hexadecimal. */
+  readonly hash: string
+  /** What it costs with these variables, as they came: see operation-cost.ts. Never throws. */
+  cost?(variables: Variables): number
+  /** How long its answers may be kept; absent: not at all. */
+  readonly cache?: CachePolicy
+  /** What of it this viewer may not see, by the field's name in the schema (`Video.title`); absent: nothing is guarded. */
+  denials?(viewer: Viewer | undefined): ReadonlyMap<string, FetchError>
+  /** Estimated bytes in memory. Absent: unknown. */
+  readonly bytes?: number
+  /**
+   * Runs a query or mutation. It never rejects; field errors are in the result. `gate` is asked before compiling, for example for a new
+   * combination of conditions. Without a gate it compiles at once.
+   */
+  execute(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult>
+  /** The same; an answer without errors may come as the bytes of its JSON, where they are known. */
+  executeToJson?(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | Buffer>
+  /** Runs a subscription: an error result, or a stream of results. */
+  subscribe(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
+}
+
+type Coerced = { readonly variables: Values } | { readonly errors: readonly GraphQLError[] }
+
+const NO_VARIABLES = Object.freeze({})
+const COERCION_ERRORS_MAX = 50
+const INTROSPECTION_COST_MS = 10
+
+/** An operation compiled for one combination of the variables of its conditions. */
+export type Variant = {
+  /** Its own among all of the engine. */
+  readonly key: string
+  readonly plan: CompiledPlan
+  readonly introspect: (run: Run) => void
+  readonly project: (run: Run) => Answer
+  /** Estimated bytes in memory. */
+  readonly bytes: number
+}
+
+/** State that the parts of an engine share when they compile. */
+export type Compiling = {
+  readonly schema: GraphQLSchema
+  readonly replays: Replays
+  readonly preparing: Preparing
+  /** Holds values of the operation in the memory. */
+  readonly family: Family
+}
+
+export type CompiledOperation = {
+  readonly prepared: PreparedOperation
+  /** Compiles the combination that includes most fields. Without conditions it is the only one. */
+  compileMost(): Work<Variant>
+}
+
+/** `compile` makes a variant when it is first needed. */
+export function compileOperation(around: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>): CompiledOperation {
+  const { schema, replays } = around
+  const { operation, hash } = read
+  const coerce = compileCoercion(schema, read)
+  const { variantOf, compileMost } = compileVariants(around, read, compile)
+
+  const answer = async (variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult> => {
+    const found = variantOf(variables, gate)
+    return answerOf(isPromise(found) ? await found : found, makeRun({}, variables, context))
+  }
+
+  async function answerInJson(variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult | Buffer> {
+    const found = variantOf(variables, gate)
+    const variant = isPromise(found) ? await found : found
+    const { plan } = variant
+    if (!plan.replayable) return answerOf(variant, makeRun({}, variables, context))
+    const key = variables === NO_VARIABLES ? variant.key : variant.key + JSON.stringify(variables)
+    const recording = replays.get(key)
+    let notes = makeNotes()
+    if (recording !== undefined) {
+      const { outcome, begun } = await replayed(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
+      if (outcome === 'same') return recording.json
+      if (outcome === 'differs' && replays.get(key) === recording) replays.forget(key)
+      notes = makeNotes(begun)
+    }
+    const run = makeRun({}, variables, context, { notes })
+    const result = await answerOf(variant, run)
+    if (!notes.allKept || run.failures.length > 0 || result.errors !== undefined) return result
+    const json = Buffer.from(JSON.stringify(result))
+    replays.set(key, notes, json)
+    return json
+  }
+
+  const executing =
+    <Result>(run: (variables: Values, context: RequestContext, gate: Gate | undefined) => Promise<Result>) =>
+    async (given: Variables, context: RequestContext, gate?: Gate): Promise<Result | ExecutionResult> => {
+      try {
+        if (operation.operation === 'subscription') {
+          return { errors: [codedError('BAD_REQUEST', 'This is a subscription: send it over a connection that can stream.')] }
+        }
+        const coerced = coerce(given)
+        return 'errors' in coerced ? coerced : await run(coerced.variables, context, gate)
+      } catch (thrown) {
+        return { errors: [requestError(thrown)] }
+      }
+    }
+
+  const prepared: PreparedOperation = {
+    kind: operation.operation,
+    name: operation.name?.value,
+    hash,
+    execute: executing(answer),
+    ...(operation.operation === 'query' ? { executeToJson: executing(answerInJson) } : {}),
+    async subscribe(given, context, gate) {
+      try {
+        if (operation.operation !== 'subscription')
+          return { errors: [codedError('BAD_REQUEST', `This is a ${operation.operation}, not a subscription.`)] }
+        const coerced = coerce(given)
+        if ('errors' in coerced) return coerced
+        const found = variantOf(coerced.variables, gate)
+        const { plan, project } = isPromise(found) ? await found : found
+        if (plan.source === undefined) return emptyStream()
+        return await openStream(plan.source, plan, project, coerced.variables, context)
+      } catch (thrown) {
+        return { errors: [requestError(thrown)] }
+      }
+    },
+  }
+  return { prepared, compileMost }
+}
+
+async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<Answer> {
+  const pending = plan.step(run)
+  introspect(run)
+  if (pending !== undefined) await pending
+  return project(run)
+}
+
+/** A subscription whose one field is excluded has nothing to wait for. */
+function emptyStream(): AsyncIterableIterator<ExecutionResult> {
+  return streamOf(
+    { next: () => Promise.resolve({ done: true, value: undefined }) },
+    () => Promise.reject(new Error('no event was sent')),
+    () => ({}),
+  )
+}
+
+/** Returns the variables as the operation declares them, or the errors. */
+export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
+  const definitions = operation.variableDefinitions ?? []
+  if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
+  const plain = compilePlainVariables(schema, definitions)
+  const findInexactId = compileExactIds(schema, definitions)
+  return (given) => {
+    const values = plain?.(given)
+    if (values !== undefined) return { variables: values }
+    const inexact = findInexactId?.(given)
+    if (inexact !== undefined) return { errors: [inexact] }
+    const { coerced, errors } = getVariableValues(schema, definitions, given ?? {}, { maxErrors: COERCION_ERRORS_MAX })
+    return coerced === undefined
+      ? { errors: (errors ?? []).map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
+      : { variables: coerced }
+  }
+}
+
+/** A combination that fails to compile is kept as its error. */
+type Kept = { readonly variant: Variant | GraphQLError; holding: Holding }
+
+/** A variant is made when it is first needed, and kept as long as the memory has room for it. */
+function compileVariants({ preparing, family }: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>) {
+  const conditions = conditionVariables(read.operation, read.fragments)
+  const most = Object.fromEntries(conditions)
+  const names = [...conditions.keys()]
+  const keyOf = (variables: Values): string => names.map((name) => (variables[name] === true ? '1' : '0')).join('')
+  const known = new Map<string, Kept>()
+  const underWay = new Map<string, Promise<Variant>>()
+
+  function variantOf(variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+    const key = names.length === 0 ? '' : keyOf(variables)
+    const kept = known.get(key)
+    if (kept !== undefined) {
+      kept.holding.touch()
+      if (kept.variant instanceof GraphQLError) throw kept.variant
+      return kept.variant
+    }
+    return underWay.get(key) ?? make(key, variables, gate)
+  }
+
+  function make(key: string, variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+    const made = preparing.run(read.length, gate, () => measured(key, variables))
+    if (!isPromise(made)) return made
+    const settled = made.finally(() => underWay.delete(key))
+    underWay.set(key, settled)
+    return settled
+  }
+
+  function* measured(key: string, variables: Values): Work<Variant> {
+    try {
+      const variant = yield* compile(variables)
+      keep(key, variant, variant.bytes)
+      return variant
+    } catch (thrown) {
+      const error = compileError(thrown)
+      keep(key, error, ERROR_BYTES)
+      throw error
+    }
+  }
+
+  function keep(key: string, variant: Variant | GraphQLError, bytes: number): void {
+    const kept: Kept = { variant, holding: NOTHING_HELD }
+    known.set(key, kept)
+    kept.holding = family.hold('variant', bytes, compileCostMs(bytes), () => {
+      if (known.get(key) === kept) known.delete(key)
+    })
+  }
+
+  return { variantOf, compileMost: () => measured(keyOf(most), most) }
+}
+
+/** graphql-js answers introspection from the API schema. Without variables the answer is kept while there is room for it. */
+export function compileIntrospection(
+  schema: GraphQLSchema,
+  document: DocumentNode | undefined,
+  isConstant: boolean,
+  family: Family,
+): (run: Run) => void {
+  if (document === undefined) return () => {}
+  const answer = (variableValues: Values) => execute({ schema, document, variableValues }) as ExecutionResult
+  let constant: ExecutionResult | undefined
+  let holding = NOTHING_HELD
+  const keep = (result: ExecutionResult): ExecutionResult => {
+    constant = result
+    holding = family.hold('answer', treeBytes(JSON.stringify(result).length), INTROSPECTION_COST_MS, () => (constant = undefined))
+    return result
+  }
+  return (run) => {
+    holding.touch()
+    const { data, errors } = isConstant ? (constant ?? keep(answer(NO_VARIABLES))) : answer(run.variables)
+    for (const key of Object.keys(data ?? {})) run.data[introspectionKey(key)] = data?.[key]
+    for (const error of errors ?? []) run.failures.push({ error, path: undefined })
+  }
+}
+
+async function openStream(
+  source: Source,
+  plan: CompiledPlan,
+  project: (run: Run) => Answer,
+  variables: Values,
+  context: RequestContext,
+): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
+  const answer = async (event: FetchResult): Promise<ExecutionResult> => {
+    const run = makeRun({}, variables, context)
+    source.take(run, event)
+    const pending = plan.step(run)
+    if (pending !== undefined) await pending
+    return project(run)
+  }
+  let opened: FetchResult | AsyncIterator<FetchResult>
+  try {
+    opened = await source.open(variables, context)
+  } catch (thrown) {
+    return { errors: [clientError(unavailable(source.subgraph, thrown), undefined)] }
+  }
+  if (!('next' in opened)) return refusal(opened, source)
+  return streamOf(opened, answer, (thrown) => ({ errors: [clientError(unavailable(source.subgraph, thrown), undefined)] }))
+}
+
+function refusal({ errors }: FetchResult, { subgraph }: Source): ExecutionResult {
+  const given = errors ?? []
+  const all = given.length > 0 ? given : [unavailable(subgraph, new Error('it opened no stream'))]
+  return { errors: all.map((error) => clientError(error, undefined)) }
+}
+
+/** One answer per event, in order. A stream that fails says so in a last answer, and ends. */
+function streamOf(
+  events: AsyncIterator<FetchResult>,
+  answer: (event: FetchResult) => Promise<ExecutionResult>,
+  failed: (thrown: unknown) => ExecutionResult,
+): AsyncIterableIterator<ExecutionResult> {
+  let ended = false
+  const end = async (): Promise<IteratorResult<ExecutionResult>> => {
+    if (!ended) {
+      ended = true
+      await events.return?.()
+    }
+    return { done: true, value: undefined }
+  }
+  return {
+    async next() {
+      if (ended) return { done: true, value: undefined }
+      try {
+        const event = await events.next()
+        if (event.done !== true) return { done: false, value: await answer(event.value) }
+        ended = true
+        return { done: true, value: undefined }
+      } catch (thrown) {
+        await end().catch(() => {})
+        return { done: false, value: failed(thrown) }
+      }
+    },
+    return: end,
+    async throw(error) {
+      await end()
+      throw error
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+function requestError(thrown: unknown): GraphQLError {
+  if (thrown instanceof GraphQLError) return thrown
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  return clientError(
+    { message: 'The operation failed inside the gateway.', extensions: { code: 'INTERNAL' }, originalError: error },
+    undefined,
+  )
+}

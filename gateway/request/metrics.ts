@@ -1,0 +1,106 @@
+/**
+ * What the gateway counts: requests by kind, name and outcome, how long they took, what is open. The registry comes from
+ * outside, so that core and stores add theirs and `/metrics` shows them together.
+ *
+ * Names come from clients. So that nobody fills the memory of the server or of the one who scrapes it by inventing
+ * names, the first `NAMES_MAX` names are counted each, all others together as "other".
+ */
+import { Counter, Gauge, Histogram, type Registry } from '@prometheus-io/client'
+import { makeBoundedNames } from '../limits/bounded-names.ts'
+import type { OpenLimits } from '../limits/open-limits.ts'
+import { addProcessMetrics } from './process-metrics.ts'
+
+const NAMES_MAX = 200
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+/** ok: no errors. errors: some fields failed. refused: nothing was executed. */
+export type Outcome = 'ok' | 'errors' | 'refused'
+export type OperationKind = 'query' | 'mutation' | 'subscription' | 'unknown'
+
+export type Metrics = {
+  countRequest(kind: OperationKind, name: string | undefined, outcome: Outcome, durationMs: number): void
+  countPreparingRefused(who: string): void
+  subscriptionOpened(): void
+  subscriptionClosed(): void
+  socketOpened(): void
+  socketClosed(): void
+  /** All metrics of the registry, or what `metricsOfAll` says, in Prometheus' text form. */
+  render(metricsOfAll?: () => Promise<string>): Promise<{ contentType: string; text: string }>
+}
+
+/** `open`: the counts of open connections and their cost. */
+export function makeMetrics(registry: Registry, open?: Pick<OpenLimits, 'figures'>): Metrics {
+  const registers = [registry]
+  addProcessMetrics(registry)
+  const requests = new Counter({
+    name: 'tidemark_gateway_requests_total',
+    help: 'Operations answered, by kind, name and outcome.',
+    labelNames: ['kind', 'name', 'outcome'],
+    registers,
+  })
+  const seconds = new Histogram({
+    name: 'tidemark_gateway_request_seconds',
+    help: 'From a request parsed to its answer ready, in seconds; subscriptions: until the stream is open.',
+    labelNames: ['kind'],
+    buckets: SECONDS,
+    registers,
+  })
+  const subscriptions = new Gauge({
+    name: 'tidemark_gateway_subscriptions_open',
+    help: 'Subscriptions open, over WebSocket and SSE.',
+    registers,
+  })
+  const sockets = new Gauge({ name: 'tidemark_gateway_sockets_open', help: 'WebSockets open.', registers })
+
+  if (open !== undefined) addOpenMetrics(registry, open)
+  const preparingRefused = new Counter({
+    name: 'tidemark_gateway_preparing_refused_total',
+    help: 'New operations that were refused because the viewer or the address had used up its preparing limit.',
+    labelNames: ['who'],
+    registers,
+  })
+
+  const boundedName = makeBoundedNames(NAMES_MAX, 'other')
+
+  return {
+    countRequest(kind, name, outcome, durationMs) {
+      requests.inc({ kind, name: name === undefined ? 'anonymous' : boundedName(name), outcome })
+      seconds.observe({ kind }, durationMs / 1_000)
+    },
+    countPreparingRefused: (who) => preparingRefused.inc({ who }),
+    subscriptionOpened: () => subscriptions.inc(),
+    subscriptionClosed: () => subscriptions.dec(),
+    socketOpened: () => sockets.inc(),
+    socketClosed: () => sockets.dec(),
+    render: async (metricsOfAll = () => registry.metrics()) => ({ contentType: registry.contentType, text: await metricsOfAll() }),
+  }
+}
+
+function addOpenMetrics(registry: Registry, open: Pick<OpenLimits, 'figures'>): void {
+  const registers = [registry]
+  new Gauge({
+    name: 'tidemark_gateway_connections_open',
+    help: 'Open WebSockets and event streams, as limits.openConnections counts them.',
+    registers,
+    collect() {
+      this.set(open.figures().connections)
+    },
+  })
+  new Gauge({
+    name: 'tidemark_gateway_open_cost',
+    help: 'Cost of open subscriptions in points, as limits.openCost counts it.',
+    registers,
+    collect() {
+      this.set(open.figures().cost)
+    },
+  })
+  new Counter({
+    name: 'tidemark_gateway_open_refused_total',
+    help: 'Connections and subscriptions that limits.openConnections and limits.openCost refused.',
+    registers,
+    collect() {
+      this.reset()
+      this.inc(open.figures().refused)
+    },
+  })
+}

@@ -1,0 +1,44 @@
+/** One operation seen from outside: its context with what the fetches below it note in, and what of it the client is shown. */
+import type { ExecutionResult } from 'graphql'
+import type { Caller } from './caller.ts'
+import type { FetchNote, Watched } from '../transports/observed.ts'
+import type { RequestContext } from '../operation/prepared.ts'
+import type { TraceContext, Tracing } from './tracing.ts'
+
+export type Watching = {
+  /** What of a request's headers this room needs, for the caller. */
+  callerPart(headers: Readonly<Record<string, unknown>>): { trace?: TraceContext; wantsPlan?: true }
+  /** Prepares the context; `end` closes the span of the operation. */
+  begin(operation: { kind: string; name: string | undefined }, caller: Caller, context: RequestContext): { end(errors: number): void }
+}
+
+const NOTHING = Object.freeze({})
+const NOBODY_WATCHES = { end: () => undefined }
+
+export function makeWatching(isDevelopment: boolean, tracing: Tracing | undefined): Watching {
+  return {
+    callerPart(headers) {
+      const wantsPlan = isDevelopment && headers['x-tidemark-plan'] !== undefined
+      if (tracing === undefined && !wantsPlan) return NOTHING
+      return { ...(tracing === undefined ? {} : { trace: tracing.contextOf(headers) }), ...(wantsPlan ? { wantsPlan: true } : {}) }
+    },
+    begin({ kind, name }, caller, context) {
+      // A stream has no end that its plan could be shown at.
+      if (caller.wantsPlan && kind !== 'subscription')
+        Object.assign<object, Watched>(context, { plan: { startedAt: performance.now(), fetches: [] } })
+      if (tracing === undefined) return NOBODY_WATCHES
+      const span = tracing.beginOperation(kind, name, caller.trace)
+      Object.assign<object, Watched>(context, { trace: span.context })
+      return span
+    },
+  }
+}
+
+/** With `extensions.plan`, if the client asked for it: the fetches that ran, in the order in which they ended. */
+export function withPlan(
+  result: ExecutionResult,
+  context: RequestContext & { plan?: { fetches: FetchNote[] } | undefined },
+): ExecutionResult {
+  if (context.plan === undefined || !('data' in result)) return result
+  return { ...result, extensions: { ...result.extensions, plan: context.plan.fetches } }
+}

@@ -1,0 +1,118 @@
+/**
+ * Transports that are watched: every fetch of a plan is counted and timed by subgraph, gets a span where somebody traces, and
+ * is noted in the request's context where the client asked to see the plan (`extensions.plan`, in development).
+ */
+import { Histogram, type Registry } from '@prometheus-io/client'
+import { isPromise, isRecord } from '../execution/run.ts'
+import type { Traced, Tracing } from '../request/tracing.ts'
+import type { Read } from './remembered.ts'
+import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
+
+/** A fetch as `extensions.plan` shows it. Times in milliseconds; `startMs` from the first fetch of the operation on. */
+export type FetchNote = {
+  subgraph: string
+  kind: FetchOperation['kind']
+  operation: string
+  /** Representations sent; absent for fetches of root fields. */
+  entities?: number
+  startMs: number
+  tookMs: number
+  errors: number
+}
+
+/** What a request's context may carry for this room. */
+export type Watched = Traced & { plan?: { startedAt: number; fetches: FetchNote[] } | undefined }
+
+const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+export function makeObserver(registry: Registry, tracing: Tracing | undefined): (subgraph: string, transport: Transport) => Transport {
+  const seconds = new Histogram({
+    name: 'tidemark_subgraph_fetch_seconds',
+    help: 'Fetches of plans, by subgraph, kind and outcome (ok, errors, failed), in seconds.',
+    labelNames: ['subgraph', 'kind', 'outcome'],
+    buckets: SECONDS,
+    registers: [registry],
+  })
+
+  return function observe(subgraph, transport) {
+    return { ...transport, compile: (operation) => observeFetch(subgraph, operation, transport.compile(operation)) }
+  }
+
+  function observeFetch(subgraph: string, operation: FetchOperation, fetch: CompiledFetch): CompiledFetch {
+    const { kind, text } = operation
+    const { wire } = fetch
+
+    function run(variables: FetchVariables, context: object & Watched): FetchResult | Promise<FetchResult> {
+      return watched(context, variables, errorsOf, () => fetch.run(variables, context))
+    }
+
+    /** `variables`: absent where the plan is not shown. */
+    function watched<Taken>(
+      context: Watched,
+      variables: FetchVariables | undefined,
+      errorsIn: (taken: Taken) => number,
+      call: () => Taken | Promise<Taken>,
+    ): Taken | Promise<Taken> {
+      const startedAt = performance.now()
+      const span = tracing?.beginFetch(subgraph, kind, context.trace)
+      const end = (errors: number, failure?: unknown): void => {
+        const tookMs = performance.now() - startedAt
+        seconds.observe({ subgraph, kind, outcome: failure === undefined ? (errors > 0 ? 'errors' : 'ok') : 'failed' }, tookMs / 1_000)
+        span?.end(errors, failure)
+        if (context.plan !== undefined && variables !== undefined)
+          note(context.plan, variables, startedAt, tookMs, failure === undefined ? errors : 1)
+      }
+      const taken = (result: Taken): Taken => {
+        end(errorsIn(result))
+        return result
+      }
+      const failed = (thrown: unknown): never => {
+        end(0, thrown)
+        throw thrown
+      }
+      let result: Taken | Promise<Taken>
+      try {
+        result = call()
+      } catch (thrown) {
+        return failed(thrown)
+      }
+      return isPromise(result) ? result.then(taken, failed) : taken(result)
+    }
+
+    function note(
+      { startedAt: first, fetches }: NonNullable<Watched['plan']>,
+      variables: FetchVariables,
+      startedAt: number,
+      tookMs: number,
+      errors: number,
+    ) {
+      const lists = Object.values(variables).filter(isRepresentations)
+      const entities = lists.length === 0 ? undefined : lists.reduce((sum, list) => sum + list.length, 0)
+      const round = (ms: number): number => Math.round(ms * 1_000) / 1_000
+      fetches.push({
+        ...{ subgraph, kind, operation: text },
+        ...(entities === undefined ? {} : { entities }),
+        ...{ startMs: round(startedAt - first), tookMs: round(tookMs), errors },
+      })
+    }
+
+    if (wire === undefined) return { run, subscribe: fetch.subscribe }
+    // Never the way of a request that is to show its plan: see front.ts.
+    const send = async (call: string, context: object & Watched): Promise<Read> =>
+      watched(
+        context,
+        undefined,
+        ({ result }: Read) => errorsOf(result),
+        () => wire.send(call, context),
+      )
+    return { run, subscribe: fetch.subscribe, wire: { callOf: wire.callOf, send } }
+  }
+}
+
+function errorsOf({ errors }: FetchResult): number {
+  return errors?.length ?? 0
+}
+
+function isRepresentations(value: unknown): value is unknown[] {
+  return Array.isArray(value) && isRecord(value[0]) && '__typename' in value[0]
+}

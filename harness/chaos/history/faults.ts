@@ -1,0 +1,171 @@
+/**
+ * Faults from a seed: what is struck, in which order and for how long; the clock of the machine decides what that hits.
+ * Several go on at once, each at another target. A killed server or role is started again after a while, a cut mended.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomBelow, type Random } from '../../../core/random.ts'
+import type { Deployment } from '../../deployment/deployment.ts'
+import type { OwnServerName } from '../../deployment/own-servers.ts'
+import type { Role } from '../../deployment/role.ts'
+import type { Cut } from '../../faults/tcp-proxy.ts'
+
+export type FaultOptions = {
+  kills: number
+  cuts: number
+  /** Faults at once. */
+  atOnce: number
+  /** Milliseconds between two faults of one strand, at most. */
+  pauseMaxMs: number
+  /** Milliseconds that a killed one stays dead, at most; starting comes on top. */
+  deadMaxMs: number
+  /** Milliseconds that a cut lasts. */
+  cutMinMs: number
+  cutMaxMs: number
+}
+
+export type FaultFigures = {
+  kills: Record<string, number>
+  cuts: Record<string, number>
+  /** Sentences: starts that failed. They were repeated. */
+  failedStarts: string[]
+}
+
+export type Faults = {
+  /** Resolves when all were done and repaired. */
+  run(progress: (text: string) => void): Promise<FaultFigures>
+  /** Servers that were out of order at any moment since then (performance.now()), or just before it. */
+  outSince(begun: number): Set<OwnServerName>
+}
+
+/** What recovers from a fault needs a moment: breakers ask once a second, clients reconnect with a delay. */
+const RECOVERY_MS = 5_000
+const STARTS_MAX = 5
+
+type Fault = { target: string; strike(): Promise<void> }
+
+export function makeFaults(deployment: Deployment, random: Random, options: FaultOptions): Faults {
+  const { servers, gateways, jobs, links } = deployment
+  const figures: FaultFigures = { kills: {}, cuts: {}, failedStarts: [] }
+  const outages: { server: OwnServerName; from: number; until: number }[] = []
+
+  async function out(server: OwnServerName, work: () => Promise<void>): Promise<void> {
+    const outage = { server, from: performance.now(), until: Infinity }
+    outages.push(outage)
+    try {
+      await work()
+    } finally {
+      outage.until = performance.now() + RECOVERY_MS
+    }
+  }
+
+  function killServer(name: OwnServerName): Fault {
+    const deadMs = random() * options.deadMaxMs
+    return {
+      target: name,
+      strike: () =>
+        out(name, async () => {
+          await servers[name].kill()
+          await sleep(deadMs)
+          await servers[name].start()
+          count(figures.kills, name)
+        }),
+    }
+  }
+
+  function killRole(role: Role, kind: string): Fault {
+    const deadMs = random() * options.deadMaxMs
+    return {
+      target: role.name,
+      async strike() {
+        await role.kill()
+        await sleep(deadMs)
+        await startAgain(role)
+        count(figures.kills, kind)
+      },
+    }
+  }
+
+  /** As whatever supervises processes would. */
+  async function startAgain(role: Role): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        await role.start()
+        return
+      } catch (error) {
+        figures.failedStarts.push(String(error))
+        if (tries >= STARTS_MAX) throw error
+      }
+    }
+  }
+
+  function cutLink(): Fault {
+    const link = links[randomBelow(random, links.length)] as (typeof links)[number]
+    const kind: Cut = random() < 0.5 ? 'broken' : 'silent'
+    const cutMs = options.cutMinMs + random() * (options.cutMaxMs - options.cutMinMs)
+    return {
+      target: `the network to ${link.name}`,
+      strike: () =>
+        out(link.server, async () => {
+          link.proxy.cut(kind)
+          await sleep(cutMs)
+          link.proxy.mend()
+          count(figures.cuts, `${link.server}, ${kind}`)
+        }),
+    }
+  }
+
+  /** Each kind in its share, so that short runs have some of each. */
+  function plan(): Fault[] {
+    const kinds: (() => Fault)[] = [
+      () => killServer('redis'),
+      () => killRole(gateways[randomBelow(random, gateways.length)] as Role, 'gateway'),
+      () => killServer('mariadb'),
+      () => killRole(jobs[randomBelow(random, jobs.length)] as Role, 'job'),
+      () => killServer('kafka'),
+      () => killRole(gateways[randomBelow(random, gateways.length)] as Role, 'gateway'),
+      () => killServer('redis'),
+      () => killRole(jobs[randomBelow(random, jobs.length)] as Role, 'job'),
+    ]
+    const kills = Array.from({ length: options.kills }, (_, index) => (kinds[index % kinds.length] as () => Fault)())
+    const faults = [...kills, ...Array.from({ length: options.cuts }, cutLink)]
+    for (let last = faults.length - 1; last > 0; last--) {
+      const other = randomBelow(random, last + 1)
+      ;[faults[last], faults[other]] = [faults[other] as Fault, faults[last] as Fault]
+    }
+    return faults
+  }
+
+  async function run(progress: (text: string) => void): Promise<FaultFigures> {
+    const waiting = plan()
+    const total = waiting.length
+    const struck = new Set<string>()
+    let done = 0
+    async function strand(): Promise<void> {
+      for (;;) {
+        const next = waiting.findIndex(({ target }) => !struck.has(target))
+        if (waiting.length === 0) return
+        if (next < 0) {
+          await sleep(20)
+          continue
+        }
+        const [fault] = waiting.splice(next, 1) as [Fault]
+        struck.add(fault.target)
+        await sleep(random() * options.pauseMaxMs)
+        await fault.strike()
+        struck.delete(fault.target)
+        progress(`${++done} of ${total} faults: ${fault.target}`)
+      }
+    }
+    await Promise.all(Array.from({ length: options.atOnce }, strand))
+    return figures
+  }
+
+  return {
+    run,
+    outSince: (begun) => new Set(outages.filter(({ until }) => until >= begun).map(({ server }) => server)),
+  }
+}
+
+function count(counts: Record<string, number>, name: string): void {
+  counts[name] = (counts[name] ?? 0) + 1
+}

@@ -1,0 +1,156 @@
+/**
+ * Viewers of a site under faults: each lane writes and reads as the viewers that belong to it, one call after the other,
+ * and repeats a call at another gateway until it is answered. Everything acknowledged goes into the ledger; a read that
+ * had to do without nothing must show what the hot store had acknowledged before it began.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
+import type { Role } from '../../deployment/role.ts'
+import { call, type Call, type CallEnd } from './calls.ts'
+import { DELETED, REPORTED, type Ledger } from './ledger.ts'
+
+export type WriterOptions = {
+  seed: number
+  /** Calls under way at once. */
+  lanes: number
+  viewers: number
+  /** Subjects a viewer goes back to. */
+  subjects: number
+  /** Milliseconds between two calls of a lane, at most. */
+  pauseMaxMs: number
+  /** Hears of every call. */
+  onCall(call: Call): void
+  /** A sentence: what was answered is wrong. */
+  onWrong(sentence: string): void
+}
+
+export type Writers = {
+  /** Resolves when the last call was answered; rejects if no gateway answers in 30 s. */
+  stop(): Promise<void>
+}
+
+const BATCH = 20
+const LOOKUPS_MAX = 50
+const AGAIN_MS = 50
+const GIVE_UP_MS = 30_000
+
+const REPORT_BATCH = 'mutation ($inputs: [ProgressInput!]!) { reportProgressBatch(inputs: $inputs) { outcome code message } }'
+const REPORT_ONE = 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome code message } }'
+const DELETE = 'mutation ($ids: [ID!]!) { deleteHistory(business: "article", ids: $ids) { deletedIds } }'
+const LOOK_UP = 'query ($ids: [ID!]!) { progress(business: "video", ids: $ids) { position } }'
+/** More than the hot timeline holds: the rest is in the record store. */
+const PAGE = 'query ($businesses: [String!]) { viewerHistory(businesses: $businesses, first: 100) { edges { node { oid position } } } }'
+
+type Outcome = { outcome: string; code: string | null; message: string | null }
+type Page = { viewerHistory: { edges: { node: { oid: string; position: number } }[] } }
+type Answer<Data> = Extract<CallEnd<Data>, { kind: 'answered' }>
+
+export function startWriters(gateways: readonly Role[], ledger: Ledger, options: WriterOptions): Writers {
+  const lanes = Array.from({ length: options.lanes }, (_, lane) => startLane(gateways, ledger, lane, options))
+  return {
+    async stop() {
+      await Promise.all(lanes.map((lane) => lane.stop()))
+    },
+  }
+}
+
+function startLane(gateways: readonly Role[], ledger: Ledger, lane: number, options: WriterOptions): { stop(): Promise<void> } {
+  const random: Random = seededRandom(options.seed * 1_000 + lane)
+  let gateway = gateways[lane % gateways.length] as Role
+  let running = true
+  let giveUpAt = Infinity
+  let deletions = 0
+
+  /** Until it is answered, or nobody answers though everything should be repaired. */
+  async function insist<Data>(operation: string, viewer: string, query: string, variables: object): Promise<Answer<Data>> {
+    for (;;) {
+      const made = await call<Data>(gateway, operation, viewer, query, variables)
+      options.onCall(made)
+      if (made.end.kind === 'answered') return made.end
+      if (performance.now() > giveUpAt) throw new Error(`no gateway answers any more: ${JSON.stringify(made.end)}`)
+      gateway = gateways[(gateways.indexOf(gateway) + 1) % gateways.length] as Role
+      await sleep(AGAIN_MS)
+    }
+  }
+
+  async function report(viewer: string, size: number): Promise<void> {
+    const inputs = Array.from({ length: size }, () => ledger.attempt(viewer, String(randomBelow(random, options.subjects))))
+    const { outcomes, degraded } = size === 1 ? await reportOne(viewer, inputs) : await reportBatch(viewer, inputs)
+    outcomes.forEach(({ outcome, code, message }, index) => {
+      const { oid, position } = inputs[index] as (typeof inputs)[number]
+      // A batch that was repeated, here or in the service, meets its own newer report of the subject.
+      const isSuperseded = inputs.findLastIndex((input) => input.oid === oid) > index
+      if (outcome === 'ACCEPTED') ledger.acknowledge(viewer, oid, position, !degraded.has('hotStore'))
+      else if (outcome !== 'STALE' || !isSuperseded)
+        options.onWrong(`viewer ${viewer}, subject ${oid}: the newest report was ${outcome}: ${code ?? ''} ${message ?? ''}`)
+    })
+  }
+
+  async function reportOne(viewer: string, inputs: readonly object[]) {
+    const { data, degraded } = await insist<{ reportProgress: Outcome }>('report', viewer, REPORT_ONE, { input: inputs[0] })
+    return { outcomes: [data.reportProgress], degraded }
+  }
+
+  async function reportBatch(viewer: string, inputs: readonly object[]) {
+    const { data, degraded } = await insist<{ reportProgressBatch: Outcome[] }>('batch', viewer, REPORT_BATCH, { inputs })
+    return { outcomes: data.reportProgressBatch, degraded }
+  }
+
+  async function reportAndDelete(viewer: string): Promise<void> {
+    const oid = `${lane}.${deletions++}`
+    const written = { viewer, oid, acknowledged: false }
+    ledger.deleted.push(written)
+    await insist('report', viewer, REPORT_ONE, { input: { business: DELETED, oid, position: 1 } })
+    await insist('delete', viewer, DELETE, { ids: [oid] })
+    written.acknowledged = true
+  }
+
+  async function lookUp(viewer: string): Promise<void> {
+    const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
+    const asked = known.slice(0, LOOKUPS_MAX)
+    if (asked.length === 0) return
+    const { data, degraded } = await insist<{ progress: ({ position: number } | null)[] }>('lookup', viewer, LOOK_UP, {
+      ids: asked.map(({ oid }) => oid),
+    })
+    if (degraded.size > 0) return
+    asked.forEach(({ oid, firm }, index) => complain(viewer, oid, firm, data.progress[index]?.position, 'a lookup'))
+  }
+
+  async function readPage(viewer: string): Promise<void> {
+    const known = ledger.entriesOf(viewer).map(({ oid, firm }) => ({ oid, firm }))
+    const { data, degraded } = await insist<Page>('page', viewer, PAGE, { businesses: [REPORTED] })
+    if (degraded.size > 0) return
+    const nodes = data.viewerHistory.edges.map((edge) => edge.node)
+    const found = new Map(nodes.map((node) => [node.oid, node.position]))
+    if (found.size < nodes.length) options.onWrong(`viewer ${viewer}: a page shows a subject twice`)
+    for (const { oid, firm } of known) complain(viewer, oid, firm, found.get(oid), 'a page')
+  }
+
+  function complain(viewer: string, oid: string, firm: number, position: number | undefined, where: string): void {
+    if (firm === 0 || (position ?? 0) >= firm) return
+    options.onWrong(`viewer ${viewer}, subject ${oid}: ${where} shows ${position ?? 'nothing'} after ${firm} was acknowledged`)
+  }
+
+  async function run(): Promise<void> {
+    while (running) {
+      // A viewer belongs to one lane, so that his reports are sent one after the other.
+      const viewer = String(1 + lane + options.lanes * randomBelow(random, Math.ceil(options.viewers / options.lanes)))
+      const dice = random()
+      if (dice < 0.5) await report(viewer, BATCH)
+      else if (dice < 0.65) await report(viewer, 1)
+      else if (dice < 0.8) await lookUp(viewer)
+      else if (dice < 0.93) await readPage(viewer)
+      else await reportAndDelete(viewer)
+      await sleep(random() * options.pauseMaxMs)
+    }
+  }
+
+  const ended = run()
+  return {
+    async stop() {
+      running = false
+      giveUpAt = performance.now() + GIVE_UP_MS
+      await ended
+    },
+  }
+}

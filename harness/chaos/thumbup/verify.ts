@@ -1,0 +1,219 @@
+/**
+ * After quiet: is every mark that was acknowledged where it belongs, and does everything that is made of marks add up? States,
+ * counts, likes, likers and owners' sums as the API shows them, against a recount of what was sent; rows and counts of the
+ * record store; the count cache against the record store; and the outgoing events.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { keyText } from '../../../core/progress-key.ts'
+import type { OpenStores } from '../../../cli/stores/history.ts'
+import { reconcileWhole } from '../../../subgraphs/thumbup/persist/whole-reconciliation.ts'
+import type { Role } from '../../deployment/role.ts'
+import { call, type Call } from '../history/calls.ts'
+import { gapsOfCounts, gapsOfMarks, readEvents } from './events.ts'
+import { finalOf, recount, type Ledger } from './ledger.ts'
+import { BUSINESS } from './writers.ts'
+
+export type MarkVerification = {
+  /** Sentences; empty if nothing acknowledged is lost, stale, or counted wrongly. */
+  losses: string[]
+  /** Sentences: subjects and owners whose counts are not what is stored. */
+  drift: string[]
+  /** Sentences: cached counts and sums that differ from the record store's. */
+  cache: string[]
+  /** Sentences: transitions, and versions of counts, that no event told. */
+  gaps: string[]
+  keys: number
+  rows: number
+  recounted: number
+  events: number
+  repeatedEvents: number
+  archived: number
+}
+
+const NUMBER = 1
+const IDS_MAX = 200
+const CALLS_AT_ONCE = 4
+const ASK_MAX_MS = 30_000
+const AGAIN_MS = 200
+/** The default of `thumbup.hotTtlMs`: a gateway may show counts of a hot subject that are this old. */
+const HOT_TTL_MS = 1_000
+
+const STATES = `query ($ids: [ID!]!) { thumbups(business: "${BUSINESS}", ids: $ids) { id viewerMark likeCount dislikeCount } }`
+const LIKES = `query ($after: String) { thumbupUser { likes(business: "${BUSINESS}", first: 100, after: $after) {
+  edges { node { oid markedAt } } pageInfo { hasNextPage endCursor } } } }`
+const LIKERS = `query ($ids: [ID!]!, $after: String) { thumbups(business: "${BUSINESS}", ids: $ids) {
+  likers(first: 100, after: $after) { edges { markedAt node { id } } pageInfo { hasNextPage endCursor } } } }`
+const RECEIVED = `query ($id: ID!) { thumbupUser(id: $id) { likesReceived(business: "${BUSINESS}") } }`
+
+type PageInfo = { hasNextPage: boolean; endCursor: string | null }
+type State = { id: string; viewerMark: string; likeCount: number; dislikeCount: number }
+type Listed = { id: string; markedAt: number }
+
+export async function verifyMarks(
+  gateways: readonly Role[],
+  stores: OpenStores,
+  ledger: Ledger,
+  kafka: { brokers: readonly string[]; topicPrefix: string },
+): Promise<MarkVerification> {
+  const { records, cache } = stores.marks
+  const losses: string[] = []
+  const expected = recount(ledger)
+  const subjects = [...expected.subjects.keys()]
+  let calls = 0
+  await sleep(HOT_TTL_MS)
+  const gateway = (): Role => gateways[calls++ % gateways.length] as Role
+
+  await each(ledger.viewers(), async (viewer) => {
+    const entries = ledger.entriesOf(viewer)
+    for (const some of chunked(entries, IDS_MAX)) {
+      const shown = await readStates(
+        gateway(),
+        viewer,
+        some.map(({ oid }) => oid),
+      )
+      some.forEach((entry, place) => {
+        const { mark } = finalOf(entry) ?? { mark: 'NONE' }
+        if (shown[place]?.viewerMark !== mark)
+          losses.push(`viewer ${viewer}, subject ${entry.oid}: ${mark} was acknowledged, ${shown[place]?.viewerMark} is shown`)
+      })
+    }
+    const wanted = entries.flatMap((entry) =>
+      finalOf(entry)?.mark === 'LIKE' ? [{ id: entry.oid, markedAt: finalOf(entry)?.markedAt as number }] : [],
+    )
+    compareLists(
+      `the likes of viewer ${viewer}`,
+      await readLikes(gateway(), viewer),
+      wanted.sort((a, b) => b.markedAt - a.markedAt),
+      losses,
+    )
+  })
+  await each(chunked(subjects, IDS_MAX), async (ids) => {
+    for (const { id, likeCount, dislikeCount } of await readStates(gateway(), 'nobody', ids)) {
+      const wanted = expected.subjects.get(id)
+      if (likeCount !== wanted?.likes || dislikeCount !== wanted.dislikes)
+        losses.push(
+          `subject ${id}: counts of ${likeCount} and ${dislikeCount} are shown, ${wanted?.likes} and ${wanted?.dislikes} were given`,
+        )
+    }
+  })
+  await each(subjects, async (oid) => {
+    compareLists(`the likers of subject ${oid}`, await readLikers(gateway(), oid), expected.subjects.get(oid)?.likers ?? [], losses)
+  })
+  await each([...expected.owners], async ([owner, likes]) => {
+    const { thumbupUser } = await ask<{ thumbupUser: { likesReceived: number } }>(gateway(), 'nobody', RECEIVED, { id: owner })
+    if (thumbupUser.likesReceived !== likes)
+      losses.push(`owner ${owner}: ${thumbupUser.likesReceived} likes received are shown, ${likes} were given`)
+  })
+
+  const entries = ledger.entries()
+  const keys = entries.map(({ viewer, oid }) => ({ viewer, business: NUMBER, oid }))
+  const rows = await records.getMarkMany(keys)
+  entries.forEach((entry, place) => {
+    const [last, row] = [finalOf(entry), rows[place]]
+    if (row?.mark !== last?.mark || row?.markedAt !== last?.markedAt)
+      losses.push(
+        `record store: viewer ${entry.viewer}, subject ${entry.oid}: ${JSON.stringify(last)} was acknowledged, ${JSON.stringify(row)} is stored`,
+      )
+  })
+
+  const drift: string[] = []
+  let recounted = 0
+  for await (const page of reconcileWhole(records, NUMBER)) {
+    recounted += page.subjects + page.owners
+    drift.push(...[...page.drift, ...page.ownerDrift].map((each) => JSON.stringify(each)))
+  }
+
+  const places = subjects.map((oid) => ({ business: NUMBER, oid }))
+  const counted = await records.getCountsMany(places)
+  const cached = await cache.getCountsMany(places)
+  const owners = Array.from(expected.owners.keys(), (owner) => ({ business: NUMBER, owner }))
+  const sums = await records.getOwnerSums(owners)
+  const cachedSums = await cache.getOwnerSums(owners)
+  const differing = [
+    ...places.map(({ oid }, place) => ({ name: `subject ${oid}`, cached: cached[place], stored: counted[place] })),
+    ...owners.map(({ owner }, place) => ({ name: `owner ${owner}`, cached: cachedSums[place], stored: sums[place] })),
+  ].filter((pair) => pair.cached !== undefined && !isSame(pair.cached, pair.stored))
+
+  const events = await readEvents(kafka.brokers, kafka.topicPrefix)
+  const marks = new Map(keys.map((key, place) => [keyText(key), rows[place]?.mark ?? 'NONE']))
+  const versions = new Map(places.map(({ business, oid }, place) => [`${business}:${oid}`, counted[place]?.version ?? 0]))
+  const { archived } = await records.measureMarks()
+  return {
+    losses,
+    drift,
+    cache: differing.map((pair) => `${pair.name}: ${JSON.stringify(pair.cached)} is cached, ${JSON.stringify(pair.stored)} is stored`),
+    gaps: [...gapsOfMarks(events.marks, marks), ...gapsOfCounts(events.counts, versions)],
+    keys: keys.length,
+    rows: rows.filter((row) => row !== undefined).length,
+    recounted,
+    events: events.marks.length,
+    repeatedEvents: events.repeated,
+    archived,
+  }
+}
+
+/** A few at a time. */
+async function each<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0
+  await Promise.all(
+    Array.from({ length: CALLS_AT_ONCE }, async () => {
+      while (next < items.length) await work(items[next++] as T)
+    }),
+  )
+}
+
+/** An answer that lacks a store which is just back is asked again. */
+async function ask<Data>(gateway: Role, viewer: string, query: string, variables: object): Promise<Data> {
+  for (const deadline = Date.now() + ASK_MAX_MS; ; await sleep(AGAIN_MS)) {
+    const { end }: Call<Data> = await call<Data>(gateway, 'verify', viewer, query, variables)
+    if (end.kind !== 'answered') throw new Error(`after quiet a question is not answered: ${JSON.stringify(end)}`)
+    if (end.degraded.size === 0) return end.data
+    if (Date.now() > deadline) throw new Error(`after quiet the answers still lack ${[...end.degraded].join(', ')}`)
+  }
+}
+
+async function readStates(gateway: Role, viewer: string, ids: readonly string[]): Promise<State[]> {
+  return (await ask<{ thumbups: State[] }>(gateway, viewer, STATES, { ids })).thumbups
+}
+
+async function readLikes(gateway: Role, viewer: string): Promise<Listed[]> {
+  return readPages(async (after) => {
+    type Page = { thumbupUser: { likes: { edges: { node: { oid: string; markedAt: number } }[]; pageInfo: PageInfo } } }
+    const { edges, pageInfo } = (await ask<Page>(gateway, viewer, LIKES, { after })).thumbupUser.likes
+    return { entries: edges.map(({ node }) => ({ id: node.oid, markedAt: node.markedAt })), pageInfo }
+  })
+}
+
+async function readLikers(gateway: Role, oid: string): Promise<Listed[]> {
+  return readPages(async (after) => {
+    type Page = { thumbups: [{ likers: { edges: { markedAt: number; node: { id: string } }[]; pageInfo: PageInfo } }] }
+    const { edges, pageInfo } = (await ask<Page>(gateway, 'nobody', LIKERS, { ids: [oid], after })).thumbups[0].likers
+    return { entries: edges.map(({ node, markedAt }) => ({ id: node.id, markedAt })), pageInfo }
+  })
+}
+
+async function readPages(read: (after: string | null) => Promise<{ entries: Listed[]; pageInfo: PageInfo }>): Promise<Listed[]> {
+  const all: Listed[] = []
+  for (let after: string | null = null; ;) {
+    const { entries, pageInfo } = await read(after)
+    all.push(...entries)
+    if (!pageInfo.hasNextPage) return all
+    after = pageInfo.endCursor
+  }
+}
+
+function compareLists(name: string, actual: readonly Listed[], wanted: readonly Listed[], losses: string[]): void {
+  const differs = wanted.findIndex(({ id, markedAt }, place) => actual[place]?.id !== id || actual[place].markedAt !== markedAt)
+  if (differs < 0 && actual.length === wanted.length) return
+  const place = differs < 0 ? wanted.length : differs
+  losses.push(`${name}: entry ${place} is ${JSON.stringify(actual[place])} instead of ${JSON.stringify(wanted[place])}`)
+}
+
+function isSame(cached: object, stored: object | undefined): boolean {
+  const values = stored as Record<string, unknown> | undefined
+  return Object.entries(cached).every(([name, value]) => values?.[name] === value)
+}
+
+function chunked<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) => items.slice(at * size, (at + 1) * size))
+}

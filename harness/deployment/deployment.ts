@@ -1,0 +1,177 @@
+/**
+ * A whole deployment of the distributed shape: own servers, any number of roles on them, and proxies in between where
+ * networks are to be cut: one per role for Redis and for MariaDB, one for all for Kafka, which has one address to give.
+ */
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../core/clock.ts'
+import { makeConfig, type Config } from '../../config/config.ts'
+import { openStores, type OpenStores } from '../../cli/stores/history.ts'
+import { migrateStores } from '../../cli/stores/operate.ts'
+import { OWN_SERVERS, makeOwnServers, startOwnServers, type MORE_SERVERS, type OwnServerName, type OwnServers } from './own-servers.ts'
+import { makeRole, metricsOf, type Role } from './role.ts'
+import { makeTcpProxy, type TcpProxy } from '../faults/tcp-proxy.ts'
+import { freePorts } from './ports.ts'
+
+export type DeploymentOptions = {
+  /** Default 1. */
+  gateways?: number
+  /** `tidemark job history`. Default 1. */
+  jobs?: number
+  /** `tidemark job thumbup`. Default 0. */
+  markJobs?: number
+  /** `tidemark job feed-existence`. Default 0. */
+  seenJobs?: number
+  /** `tidemark subgraph history`. Default 0. */
+  subgraphs?: number
+  /** `tidemark subgraph feed-existence`. Default 0. */
+  seenSubgraphs?: number
+  /** Nodes of a Redis Cluster to use, which whoever started it ends. Default: one Redis, of the deployment's own. */
+  cluster?: readonly string[]
+  /** Default false: nothing stands between roles and servers. */
+  proxies?: boolean
+  /** Beside the three that every deployment has. */
+  moreServers?: readonly (typeof MORE_SERVERS)[number][]
+  /** Settings of all roles; of `stores` what is not the addresses of the three servers. */
+  settings?: DeploymentSettings | ((servers: OwnServers) => DeploymentSettings)
+}
+
+export type DeploymentSettings = {
+  server?: Record<string, unknown>
+  auth?: Record<string, unknown>
+  history?: Record<string, unknown>
+  thumbup?: Record<string, unknown>
+  existence?: Record<string, unknown>
+  limits?: Record<string, unknown>
+  businesses?: readonly Record<string, unknown>[]
+  stores?: { regions?: number; redis?: Record<string, unknown> }
+}
+
+/** The network between a server and a role, or all roles. */
+export type Link = { name: string; server: OwnServerName; proxy: TcpProxy }
+
+export type Deployment = {
+  servers: OwnServers
+  gateways: Role[]
+  jobs: Role[]
+  markJobs: Role[]
+  seenJobs: Role[]
+  subgraphs: Role[]
+  seenSubgraphs: Role[]
+  roles: Role[]
+  links: Link[]
+  /** As the roles', but straight to the servers. */
+  config: Config
+  /** Opens the stores past all proxies. */
+  openStores(): Promise<OpenStores>
+  /** Ends everything and removes every trace. */
+  remove(): Promise<void>
+}
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Everything runs and answers when it resolves. */
+export async function startDeployment(options: DeploymentOptions): Promise<Deployment> {
+  const links: Link[] = []
+  async function link(server: OwnServerName, role: string, port: number): Promise<number> {
+    if (options.proxies !== true) return port
+    const proxy = await makeTcpProxy(port)
+    links.push({ name: `${server} of ${role}`, server, proxy })
+    return proxy.port
+  }
+  const servers = await makeOwnServers({ kafkaAddress: async (port) => `127.0.0.1:${await link('kafka', 'all', port)}` })
+  const roles: Role[] = []
+  async function remove(): Promise<void> {
+    await Promise.all(roles.map((role) => role.kill()))
+    await Promise.all(links.map(({ proxy }) => proxy.close()))
+    await servers.remove()
+  }
+
+  function settingsOf(name: string, redisPort: number, mariadbPort: number): Record<string, unknown> {
+    const { stores, ...settings } = (typeof options.settings === 'function' ? options.settings(servers) : options.settings) ?? {}
+    const redis = options.cluster === undefined ? { urls: [`redis://127.0.0.1:${redisPort}`] } : { urls: options.cluster, cluster: true }
+    return {
+      ...settings,
+      stores: {
+        ...stores,
+        data: join(servers.folder, name, 'data'),
+        redis: { ...stores?.redis, ...redis },
+        kafka: { brokers: [`127.0.0.1:${servers.kafka.port}`] },
+        mysql: { url: `mysql://tidemark:tidemark@127.0.0.1:${mariadbPort}/tidemark` },
+      },
+    }
+  }
+
+  async function makeRoles(command: readonly string[], count: number): Promise<Role[]> {
+    const ports = await freePorts(count)
+    return Promise.all(
+      ports.map(async (port, index) => {
+        const name = `${command.join('-')}-${index + 1}`
+        const settings = settingsOf(name, await link('redis', name, servers.redis.port), await link('mariadb', name, servers.mariadb.port))
+        const role = makeRole({ name, command, port, folder: join(servers.folder, name), settings })
+        roles.push(role)
+        return role
+      }),
+    )
+  }
+
+  try {
+    const common = options.cluster === undefined ? OWN_SERVERS : (['kafka', 'mariadb'] as const)
+    await startOwnServers(servers, [...common, ...(options.moreServers ?? [])])
+    const config = makeConfig([{ name: 'deployment', values: settingsOf('direct', servers.redis.port, servers.mariadb.port) }])
+    await migrateStores(config, systemClock, silent)
+    const gateways = await makeRoles(['gateway'], options.gateways ?? 1)
+    const jobs = await makeRoles(['job', 'history'], options.jobs ?? 1)
+    const markJobs = await makeRoles(['job', 'thumbup'], options.markJobs ?? 0)
+    const seenJobs = await makeRoles(['job', 'feed-existence'], options.seenJobs ?? 0)
+    const subgraphs = await makeRoles(['subgraph', 'history'], options.subgraphs ?? 0)
+    const seenSubgraphs = await makeRoles(['subgraph', 'feed-existence'], options.seenSubgraphs ?? 0)
+    await Promise.all(roles.map((role) => role.start()))
+    const stores = () => openStores(config, systemClock, silent)
+    return { servers, gateways, jobs, markJobs, seenJobs, subgraphs, seenSubgraphs, roles, links, config, openStores: stores, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+type Watched = Pick<Deployment, 'gateways' | 'jobs'> & Partial<Pick<Deployment, 'markJobs' | 'seenJobs'>>
+
+/** Is everything where it belongs? Undefined, or what is left to do. */
+export async function leftToDo({ gateways, jobs, markJobs = [], seenJobs = [] }: Watched): Promise<string | undefined> {
+  const [ofGateways, ofJobs, ofMarkJobs, ofSeenJobs] = await Promise.all(
+    [gateways, jobs, markJobs, seenJobs].map((roles) => Promise.all(roles.map(metricsOf))),
+  )
+  const read = (of: typeof ofGateways, name: string): number[] => of?.map((metrics) => metrics?.get(name) ?? Number.NaN) ?? []
+  const figures = {
+    // A breaker looks again once a second: until then answers may do without a store that is back.
+    'stores that count as down': read(ofGateways, 'tidemark_store_down'),
+    'journaled calls': read(ofGateways, 'tidemark_journal_waiting_entries'),
+    'dirty keys': read(ofJobs, 'tidemark_dirty_keys'),
+    'log messages': read(ofJobs, 'tidemark_log_lag_messages'),
+    ...(markJobs.length > 0 && {
+      'stores of marks that count as down': read(ofGateways, 'tidemark_marks_store_down'),
+      'journaled marks': read(ofGateways, 'tidemark_marks_journal_waiting_entries'),
+      'dirty marks': read(ofMarkJobs, 'tidemark_dirty_marks'),
+      'log messages of marks': read(ofMarkJobs, 'tidemark_marks_log_lag_messages'),
+      'changes whose events wait': read(ofMarkJobs, 'tidemark_marks_outbox'),
+    }),
+    ...(seenJobs.length > 0 && {
+      'log messages of plays': read(ofSeenJobs, 'tidemark_plays_log_lag_messages'),
+      'shards to fold': read(ofSeenJobs, 'tidemark_folds_shards_left'),
+    }),
+  }
+  const left = Object.entries(figures).filter(([, counts]) => counts.some((count) => count !== 0))
+  return left.length === 0 ? undefined : left.map(([what, counts]) => `${counts.join(' + ')} ${what}`).join(', ')
+}
+
+/** Milliseconds until everything is where it belongs; rejects after `maxMs`. */
+export async function waitUntilConverged(deployment: Watched, maxMs: number): Promise<number> {
+  const begun = performance.now()
+  for (;;) {
+    const left = await leftToDo(deployment)
+    if (left === undefined) return performance.now() - begun
+    if (performance.now() - begun > maxMs) throw new Error(`after ${Math.round(maxMs / 1_000)} s of quiet there are left: ${left}`)
+    await sleep(100)
+  }
+}

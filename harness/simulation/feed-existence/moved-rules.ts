@@ -1,0 +1,93 @@
+/**
+ * The rules of a migration for when everything has come to rest: who was to be moved is, the command's own look finds nothing
+ * missing that was promised, and whoever is folded in once more, as after a death before his mark, gains nothing.
+ */
+import { verifyViewer } from '../../../cli/migrate/migration-verify.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Config } from '../../../config/config.ts'
+import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
+import { MARK_MONTH } from '../../../subgraphs/feed-existence/migration/progress.ts'
+import { seededRandom } from '../../../core/random.ts'
+import { makeExistenceMigration } from '../../../subgraphs/feed-existence/index.ts'
+import { liveness } from '../../../subgraphs/feed-existence/migration/legacy.ts'
+import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import type { SeenRecordsState } from '../../../test/contracts/feed-existence/record-store-model.ts'
+import { openGate } from '../gate.ts'
+import { makeLogState } from '../history/model-log.ts'
+import type { SeenChecker } from './checker.ts'
+import { openSimulatedSeenStore, type SeenHotState } from './model-hot.ts'
+import { nameOf, openSimulatedLegacyPlays } from './model-legacy.ts'
+import { openSimulatedPlayLog } from './model-plays.ts'
+import { openSimulatedSeenRecords } from './model-records.ts'
+import type { SeenOperator } from './operator.ts'
+import { keyText } from './universe.ts'
+
+export type MovedQuiet = {
+  now: number
+  hot: SeenHotState
+  records: SeenRecordsState
+  regions: number
+  shape: RingShape
+  config: Config
+}
+
+const FREE = { log: { regions: 1, partitions: 1, batchMax: 1, retryMs: 1, sideBySide: true, faults: {} } }
+
+export async function checkMoved(checker: SeenChecker, operator: NonNullable<SeenOperator>, quiet: MovedQuiet): Promise<void> {
+  const { now, hot, records, shape } = quiet
+  const { state, config: legacyConfig, pageMax } = operator.legacy
+  const clock: Clock = {
+    now: () => now,
+    after(_, task) {
+      const timer = setImmediate(task)
+      return { cancel: () => clearImmediate(timer) }
+    },
+  }
+  const existence = { ...quiet.config.existence, legacy: legacyConfig }
+  const config = { ...quiet.config, existence: { ...existence, ...shape } }
+  const legacy = openSimulatedLegacyPlays(state, openGate, () => now, 0, pageMax)
+  const stored = openSimulatedSeenRecords(records, {}, checker.recordsObserver, openGate)
+  const stores = { hot: openSimulatedSeenStore(hot, shape, openGate), records: stored, legacy }
+  const { monthsBefore, futureMaxMs } = existence
+  const rules = { monthsBefore, futureMaxMs, isLive: liveness(clock, existence) }
+  if (!operator.isDone()) checker.fail('quiet: migrate-played does not come to its end', undefined)
+  if (!operator.hasListed()) return
+
+  for (const [viewer, business] of operator.wanted()) {
+    if (!checker.moved.has(nameOf(viewer, business)))
+      checker.fail(`migrated: business ${business} was listed, and nobody has folded it in`, viewer)
+    const { isMigrated, missing } = await verifyViewer(clock, stores, viewer, business, rules)
+    const lost = missing.find(({ oid }) => {
+      const promised = state.promiseOf(viewer, business, oid)
+      return promised !== undefined && checker.isLiveFor(promised.playedAt)
+    })
+    const isDamaged = checker.isDamaged(viewer)
+    if (isMigrated && lost !== undefined && !(isDamaged && operator.setting() === 'none'))
+      checker.fail(`migrated: ${keyText(business, lost.oid)} is in the legacy store, and not here`, viewer)
+  }
+  if (checker.failure() === undefined) await checkRepeated()
+
+  /** Twice: the first time it may find what the old system has had played, and nobody has recorded here. */
+  async function checkRepeated(): Promise<void> {
+    const log = openSimulatedPlayLog(makeLogState(FREE.log, { appended: () => undefined, committed: () => undefined }), openGate, clock)
+    const migration = makeExistenceMigration(clock, { ...stores, log }, config, seededRandom(1))
+    const mover = migration?.makeMover()
+    for (const viewer of new Set(operator.wanted().map(([each]) => each))) {
+      if (checker.isDamaged(viewer)) continue
+      const businesses = operator.wanted().flatMap(([each, business]): BusinessNumber[] => (each === viewer ? [business] : []))
+      let before = ''
+      for (let time = 1; time <= 2; time++) {
+        records.filters.delete(`${MARK_MONTH}:${viewer}`)
+        await mover?.migrate(viewer, businesses)
+        const after = filtersOf(viewer)
+        if (time === 2 && after !== before) checker.fail('repeated: who is folded in once more has other filters than before', viewer)
+        before = after
+      }
+    }
+  }
+
+  function filtersOf(viewer: ViewerId): string {
+    const own = [...records.filters.values()].filter((each) => each.viewer === viewer && each.month !== MARK_MONTH)
+    return own.map(({ month, version, filter }) => `${month} ${version} ${filter?.toString('base64')}`).join('\n')
+  }
+}

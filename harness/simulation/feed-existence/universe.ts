@@ -1,0 +1,40 @@
+/**
+ * The ids of the simulated worlds: chosen so that no two keys have equal first bits of their hashes, and a filter of theirs
+ * answers exactly. So a world can be asked for both: that nothing recorded comes back, and that nothing else is hidden.
+ */
+import assert from 'node:assert/strict'
+import type { BusinessNumber } from '../../../core/domain.ts'
+import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
+
+export const BUSINESSES = [1, 2] as const
+/** The smallest filter, of one record and a month that is live alone, keeps so many bits of each hash. */
+const DISTINCT_BITS = 7
+const IDS = 14
+
+/** Equal in both businesses, and of all kinds. */
+export const OIDS: readonly string[] = chooseIds()
+
+const HASHES = new Map(BUSINESSES.flatMap((business) => OIDS.map((oid) => [keyText(business, oid), hashSeen(business, [oid])] as const)))
+
+export function hashOf(business: BusinessNumber, oid: string): readonly [number, number] {
+  const found = HASHES.get(keyText(business, oid))
+  assert(found !== undefined, `${business}:${oid} is not of the universe`)
+  return [found[0] as number, found[1] as number]
+}
+
+export function keyText(business: BusinessNumber, oid: string): string {
+  return `${business}:${oid}`
+}
+
+function chooseIds(): string[] {
+  const taken = new Set<number>()
+  const chosen: string[] = []
+  for (let number = 1; chosen.length < IDS; number++) {
+    const oid = number % 3 === 0 ? `v${number}` : String(number)
+    const bits = BUSINESSES.map((business) => (hashSeen(business, [oid])[0] as number) >>> (32 - DISTINCT_BITS))
+    if (new Set(bits).size < bits.length || bits.some((each) => taken.has(each))) continue
+    for (const each of bits) taken.add(each)
+    chosen.push(oid)
+  }
+  return chosen
+}

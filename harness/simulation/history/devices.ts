@@ -1,0 +1,82 @@
+/** Devices that do one thing after the other: each asks a process and waits for its answer, or until the process has died. */
+import { randomBelow, type Random } from '../../../core/random.ts'
+import type { Viewer } from '../../../core/viewer.ts'
+import { describe, type History } from '../history-of-events.ts'
+import type { Life, Scheduler } from '../scheduler.ts'
+import { Violation } from './shown.ts'
+
+type Device<Process, Sent> = {
+  viewer: Viewer
+  name: string
+  /** Undefined while the device does nothing. */
+  process: Process | undefined
+  /** What it sent last and may send again. */
+  sent: Sent[]
+}
+
+/** How often, compared with the others; its name in the history; what it does, and in the end what was answered. */
+export type Action<One, Process> = readonly [weight: number, name: string, act: (device: One, process: Process) => Promise<string>]
+
+export type DeviceOptions<One> = {
+  random: Random
+  scheduler: Scheduler
+  history: History | undefined
+  /** The moment that the history calls 0. */
+  start: number
+  /** How the names of actions begin that send what stands in `sent`. */
+  sending: string
+  /** `what` an action of this name was, begun at `since`, that ended with an error. */
+  refused(error: unknown, since: number, device: One, what: string, name: string): void
+}
+
+export function makeDevices<Sent, Process extends { life: Life }, One extends Device<Process, Sent>>(
+  devices: readonly One[],
+  actions: readonly Action<One, Process>[],
+  { random, scheduler, history, start, sending, refused }: DeviceOptions<One>,
+) {
+  const pick = <T>(from: readonly T[]): T => from[randomBelow(random, from.length)] as T
+  const weight = actions.reduce((sum, [each]) => sum + each, 0)
+
+  async function run(device: One, process: Process, [, name, act]: Action<One, Process>): Promise<void> {
+    const since = scheduler.now()
+    const [by, viewer] = [`device ${device.name}`, device.viewer.id]
+    try {
+      const begun = act(device, process)
+      const what = history !== undefined && name.startsWith(sending) ? describe(device.sent, start) : ''
+      history?.note(since, `${by} ${name} at ${process.life.name}: ${what}`, viewer)
+      const answer = await begun
+      history?.note(scheduler.now(), `${by} ${name}, answered: ${answer}`, viewer)
+    } catch (error) {
+      if (error instanceof Violation) throw error
+      history?.note(scheduler.now(), `${by} ${name}, refused: ${String(error)}`, viewer)
+      refused(error, since, device, `${by} ${name}`, name)
+    }
+    // If the process died meanwhile, the device waits for another one by now.
+    if (device.process === process) device.process = undefined
+  }
+
+  return {
+    /** A device that does nothing does something; false if all are busy. */
+    act(processes: readonly Process[]): boolean {
+      const idle = devices.filter((device) => device.process === undefined)
+      if (idle.length === 0 || processes.length === 0) return false
+      const device = pick(idle)
+      const process = pick(processes)
+      let rest = randomBelow(random, weight)
+      const action = actions.find(([each]) => (rest -= each) < 0) as Action<One, Process>
+      device.process = process
+      void run(device, process, action)
+      return true
+    },
+    /** Whoever waits for this process never hears back. */
+    lose(process: Process): void {
+      for (const device of devices) if (device.process === process) device.process = undefined
+    },
+    /** Nobody sends again what he sent before what guards against it was forgotten. */
+    forget(): void {
+      for (const device of devices) device.sent = []
+    },
+    isBusyAt: (process: Process) => devices.some((device) => device.process === process),
+    isBusy: () => devices.some((device) => device.process !== undefined),
+  }
+}

@@ -1,0 +1,93 @@
+/**
+ * The checker's rules for journals (line 6): what leaves a journal must have reached the hot store, and what was put without
+ * a base must be what it ought to be once the journal says that it was merged.
+ */
+import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
+import { keyText } from '../../../core/progress-key.ts'
+import { viewerOf as entryViewer } from '../../../writeback/journal-entry.ts'
+import type { JournalEntry } from '../../../writeback/journal.ts'
+import type { HotState } from './model-hot-state.ts'
+import type { JournalObserver } from './model-journals.ts'
+import type { RecordState } from './model-record-store.ts'
+import { nameOf, textOf, type KeyModel, type Shown, type ViewerModel } from './shown.ts'
+
+/** What these rules need of the checker. */
+export type JournalRulesDeps = {
+  fail(message: string, viewer: ViewerId | undefined): void
+  viewerOf(viewer: ViewerId): ViewerModel
+  keyOf(key: ProgressKey): KeyModel
+  voidedOf(model: KeyModel): number
+  change(model: KeyModel, shown: Shown | undefined): void
+  mayBeExpired(shown: Shown | undefined): boolean
+  /** The next tick. */
+  tick(): number
+  /** Reports that reached the hot store, by their device, whatever it made of them: when they last did. */
+  landed: ReadonlyMap<string, number>
+  /** Reports that were durable in a journal, by their device. */
+  journaled: Set<string>
+}
+
+export function makeJournalRules(deps: JournalRulesDeps): (hot: HotState, records: RecordState) => JournalObserver {
+  const { fail, viewerOf, keyOf, voidedOf, change, mayBeExpired, landed, journaled } = deps
+  /** Entries, and when they were durable. */
+  const entriesSince = new Map<JournalEntry, number>()
+
+  function journalObserver(hot: HotState, records: RecordState): JournalObserver {
+    return {
+      appended(entry) {
+        entriesSince.set(entry, deps.tick())
+        if (entry.kind === 'put') for (const { record } of entry.writes) journaled.add(record.device)
+        if (entry.kind === 'base') for (const key of entry.keys) keyOf(key).merges++
+      },
+      removed(entry) {
+        const since = entriesSince.get(entry) ?? 0
+        entriesSince.delete(entry)
+        if (entry.kind === 'base') for (const key of entry.keys) merged(keyOf(key), hot, records)
+        const missing = missingOf(entry, since, hot)
+        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, entryViewer(entry))
+      },
+    }
+  }
+
+  /** What of this entry the hot store does not know. */
+  function missingOf(entry: JournalEntry, since: number, hot: HotState): string | undefined {
+    if (entry.kind === 'put') {
+      const lost = entry.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
+      return lost === undefined ? undefined : `report ${lost.record.device}`
+    }
+    const isLeft = ({ shown, guesses }: KeyModel): boolean =>
+      guesses === 0 && shown !== undefined && shown.viewedAt <= entry.now && !mayBeExpired(shown)
+    if (entry.kind === 'delete') {
+      const lost = entry.keys.find((key) => keyOf(key).voided < entry.now && isLeft(keyOf(key)))
+      return lost === undefined ? undefined : `the deletion of ${nameOf(lost)}`
+    }
+    if (entry.kind === 'clear') {
+      const { clearedAt, keys } = viewerOf(entry.viewer)
+      if ((clearedAt[entry.business] ?? 0) >= entry.now) return undefined
+      // What came meanwhile came after the look at what there is.
+      const wasThere = (model: KeyModel): boolean => (model.changes.at(-1)?.tick ?? 0) < since && model.doubtfulUntil < since
+      const lost = [...keys.values()].find((model) => model.key.business === entry.business && isLeft(model) && wasThere(model))
+      return lost === undefined ? undefined : `the clearing of business ${entry.business}`
+    }
+    if (entry.kind === 'base' || entry.kind === 'mark') return undefined
+    const { paused, switchedAt } = viewerOf(entry.viewer)
+    const isOvertaken = switchedAt > since || hot.settingsOf(entry.viewer).version / 1024 > entry.now
+    return paused === entry.paused || isOvertaken ? undefined : `that paused is ${entry.paused}`
+  }
+
+  /** All that was owed to the key is merged: now the stores have what they ought to have. */
+  function merged(model: KeyModel, hot: HotState, records: RecordState): void {
+    if (--model.merges > 0 || model.guesses === 0) return
+    const found = hot.recordOf(model.key) ?? records.rows.get(keyText(model.key))?.record
+    const visible = found === undefined || found.deleted || found.viewedAt <= voidedOf(model) ? undefined : found
+    const isRight = visible?.viewedAt === model.shown?.viewedAt && visible?.rank === model.shown?.resume.rank
+    if (model.guesses === 1 && !isRight && !mayBeExpired(model.shown)) {
+      fail(`line 3: ${nameOf(model.key)} was merged to ${textOf(found)}, but it ought to be ${textOf(model.shown)}`, model.key.viewer)
+    }
+    model.guesses = 0
+    model.doubtfulUntil = deps.tick()
+    change(model, visible === undefined ? undefined : { viewedAt: visible.viewedAt, resume: visible, version: visible.version })
+  }
+
+  return journalObserver
+}

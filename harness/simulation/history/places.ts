@@ -1,0 +1,93 @@
+/**
+ * Where processes run, in any of the worlds: each place starts one after the other, stops them in order as a drain does, or
+ * loses them; and what befalls all of them together, stores that are down and partitions that change hands.
+ */
+import { randomBelow, type Random } from '../../../core/random.ts'
+import type { ViewerId } from '../../../core/domain.ts'
+import type { StoreName } from '../gate.ts'
+import type { History } from '../history-of-events.ts'
+import type { Member, makeLogState } from './model-log.ts'
+import type { Role } from './process.ts'
+import type { Life, makeScheduler } from '../scheduler.ts'
+
+/** What every world's process can do. */
+export type PlacedProcess = Role & { life: Life; member(): Member | undefined; stop(): Promise<void> }
+
+export type Place<P> = { role: Role; process: P | undefined; starts: number; stopping: '' | 'asked' | 'begun' }
+
+export type PlacesDeps<P, L> = {
+  random: Random
+  scheduler: ReturnType<typeof makeScheduler>
+  log: Pick<ReturnType<typeof makeLogState>, 'members' | 'assign' | 'leave'>
+  clients: { lose(process: P): void; isBusyAt(process: P): boolean }
+  checker: { fail(message: string, viewer: ViewerId | undefined): void }
+  history: History | undefined
+  /** Milliseconds after which a process gives up a call: such calls may be left when it has stopped. */
+  patienceMs: number
+  /** A store that is down is so for two seconds at most, and one in five of them for this long. */
+  outageMaxMs: number
+  /** Starts a process of that name. */
+  launch(place: L, name: string): P
+}
+
+export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: readonly L[], deps: PlacesDeps<P, L>) {
+  const { random, scheduler, log, clients, checker, history, patienceMs, outageMaxMs, launch } = deps
+  const between = (from: number, to: number): number => from + randomBelow(random, to - from + 1)
+
+  function start(place: L, index: number): void {
+    const kind = place.role.serves ? (place.role.persists ? 'all' : 'service') : 'job'
+    place.process = launch(place, `${kind} ${index + 1}.${++place.starts}`)
+  }
+
+  function end(place: L, how: string): void {
+    const process = place.process as P
+    history?.note(scheduler.now(), `--- ${process.life.name} ${how}`)
+    scheduler.kill(process.life)
+    clients.lose(process)
+    const member = process.member()
+    // The group finds out when no heartbeat comes.
+    if (member !== undefined) scheduler.wait(between(10, 500), undefined, () => log.leave(member))
+    place.process = undefined
+    place.stopping = ''
+  }
+
+  return {
+    start,
+    end,
+    startMissing(): void {
+      for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
+    },
+    restartOne(): void {
+      const index = places.findIndex((place) => place.process === undefined)
+      if (index >= 0) start(places[index] as L, index)
+    },
+    /** As the drain does it: no new requests, the last ones are answered, then what the process holds is sent off. */
+    drain(): void {
+      for (const place of places) {
+        const { process, stopping } = place
+        if (process === undefined || stopping !== 'asked' || clients.isBusyAt(process)) continue
+        place.stopping = 'begun'
+        void process.stop().then(() => {
+          if (place.process !== process) return
+          const left = scheduler.left(process.life, patienceMs)
+          if (left !== '') checker.fail(`${process.life.name} has stopped, but ${left} is left`, undefined)
+          end(place, 'has stopped')
+        })
+      }
+    },
+    breakOrMend(store: StoreName): void {
+      scheduler.setDown(store, !scheduler.isDown(store))
+      if (scheduler.isDown(store)) {
+        scheduler.wait(between(50, random() < 0.2 ? outageMaxMs : 2_000), undefined, () => {
+          if (scheduler.isDown(store)) scheduler.setDown(store, false)
+        })
+      }
+    },
+    rebalance(): void {
+      if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))
+      history?.note(scheduler.now(), '--- rebalance')
+    },
+    /** Those that take requests. */
+    serving: (): P[] => places.flatMap(({ process, stopping }) => (process?.serves === true && stopping === '' ? [process] : [])),
+  }
+}

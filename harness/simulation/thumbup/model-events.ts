@@ -1,0 +1,28 @@
+/** The topics of outgoing events: what was ever appended. Nobody consumes them in a world; consumers have tests of their own. */
+import type { CountEvent, MarkEvent, MarkEvents } from '../../../subgraphs/thumbup/stores/events.ts'
+import { atOnce, type Gate } from '../gate.ts'
+
+export type MarkEventsState = { marks: MarkEvent[]; counts: CountEvent[] }
+
+export function makeMarkEventsState(): MarkEventsState {
+  return { marks: [], counts: [] }
+}
+
+/** One process's port. The two topics are written one after the other. */
+export function openModelMarkEvents(state: MarkEventsState, gate: Gate): MarkEvents {
+  const nobody = (): Promise<never> => Promise.reject(new Error('the model of events has no consumers'))
+  return {
+    appendEvents: (marks, counts) =>
+      gate.call(
+        'events',
+        'appendEvents',
+        [marks, counts],
+        [() => void state.marks.push(...marks), () => void state.counts.push(...counts)],
+        () => undefined,
+      ),
+    consumeCounts: nobody,
+    consumeMarks: nobody,
+    check: () => atOnce(gate, 'events', 'check', [], () => undefined),
+    close: () => Promise.resolve(),
+  }
+}

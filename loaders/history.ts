@@ -1,0 +1,71 @@
+/**
+ * The loaders every resolver reads through. `makeLoaders` is called once per process and returns what makes one set per
+ * request: a request's own DataLoader batches and remembers its keys, and what several requests want at the same time
+ * goes to the store once (`shared.ts`).
+ */
+import DataLoader from 'dataloader'
+import { noteLack, type Degraded, type MayLack } from '../core/outage/degraded.ts'
+import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
+import { apartIfPartIsOut } from '../core/outage/part-outage.ts'
+import { keyText } from '../core/progress-key.ts'
+import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
+import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
+import { getProgressMany, type MayHavePlayed } from './progress.ts'
+import { makeSharedLookup } from './lookup/shared.ts'
+
+export type Loaders = {
+  /** A viewer's progress in a subject; undefined where there is none. */
+  progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
+}
+
+/** What a shared lookup found without one of the stores: each request that gets it notes which. */
+class Incomplete {
+  readonly record: ProgressRecord | undefined
+  readonly without: Degraded
+  constructor(record: ProgressRecord | undefined, without: Degraded) {
+    this.record = record
+    this.without = without
+  }
+}
+
+/**
+ * Each set may have a collector, for the names of stores its lookups had to do without. A lasting one, of a subscription,
+ * remembers nothing: what it read for one event is old at the next. `mayHavePlayed` spares the record store misses.
+ */
+export function makeLoaders(
+  hot: HotStore,
+  records: RecordStore,
+  mayHavePlayed?: MayHavePlayed,
+  mayLack?: MayLack,
+): (degraded?: Degraded, lasting?: boolean) => Loaders {
+  // Lookups of many viewers leave together: where a part of the hot store is down, the others' are whole all the same.
+  const progress = makeSharedLookup<ProgressKey, ProgressRecord | Incomplete | undefined>(
+    (keys) => apartIfPartIsOut(keys, lookUpTogether),
+    keyText,
+  )
+
+  async function lookUpTogether(keys: readonly ProgressKey[]): Promise<(ProgressRecord | Incomplete | undefined)[]> {
+    const without: Degraded = new Set()
+    const found = await getProgressMany(hot, records, keys, without, mayHavePlayed)
+    return without.size === 0 ? found : found.map((record) => new Incomplete(record, without))
+  }
+
+  async function lookUp(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<(ProgressRecord | undefined)[]> {
+    // Before the lookup, and of each request by itself: it is shared with those of others.
+    if (degraded !== undefined) noteLack(new Set(keys.map(({ viewer }) => viewer)), mayLack, degraded)
+    const found = await progress(keys)
+    return found.map((each) => {
+      if (!(each instanceof Incomplete)) return each
+      for (const store of each.without) degraded?.add(store)
+      return each.record
+    })
+  }
+
+  return (degraded, lasting = false) => ({
+    progress: new DataLoader((keys: readonly ProgressKey[]) => lookUp(keys, degraded), {
+      cache: !lasting,
+      cacheKeyFn: keyText,
+      maxBatchSize: 1_000,
+    }),
+  })
+}

@@ -1,0 +1,192 @@
+/**
+ * A lookup with a local cache for what is hot. Values may be older than what others wrote, by `ttlMs` from the moment at
+ * which their load began (or by the time of one load, if that takes longer); never older than this process's own writes.
+ *
+ * - A hot key is answered from the cache while its value is fresh, else by the one load of it that is under way, else it
+ *   begins one. Keys of one call that need loading leave as one load; a load has a deadline of its own.
+ * - Any other key is loaded. It never joins a load under way: that may have read before a write acknowledged since by
+ *   another process, and only what is hot is allowed to be that old. (`loaders/lookup/shared.ts` shares what still waits.)
+ *   Its value is kept too, unless `keepCold` is false: as last known value, and for the moment at which it turns hot.
+ *
+ * The race with own writes:
+ *   1. a load begins, and reads the old value          2. the write reaches the store, `invalidate`, acknowledgement
+ *   3. a reader comes: must not join the load of 1.    4. the load of 1. ends: must not fill the cache
+ * So changes are numbered; a load knows the number at which it began, and is joined and fills only what has not changed
+ * since. The last change is kept for stripes of keys, so that this needs no more memory however many keys are written; a
+ * stranger in the same stripe costs a load, never a wrong answer. Of two loads of a key the later begun wins the cache.
+ *
+ * Nearly all keys are cold: for them one look into the cache is made, after the load, and what is there is brought up to date
+ * in place.
+ */
+import assert from 'node:assert/strict'
+import type { Clock } from '../../core/clock.ts'
+import type { Cacheable, LocalCache } from './local-cache.ts'
+import { fnv1a } from '../../core/regions.ts'
+
+export type CachedLookupOptions<K, V> = {
+  /** Milliseconds. Minimum 0. */
+  ttlMs: number
+  /** Asked once for each key of each call, so it may count them: `(text) => hotKeys.add(text)`. */
+  isHot(text: string): boolean
+  /** Equal texts for equal keys only. */
+  textOf(key: K): string
+  /** Whole bytes, without the key. */
+  bytesOf(value: V): number
+  /**
+   * Says that a value brings nothing new: the one that is kept stays, and the other is gone before the garbage collector has
+   * to move it. Default: they are the same object.
+   */
+  isSame?(kept: V, loaded: V): boolean
+  /** Keep what was loaded for other keys as well, as last known values. Default true. */
+  keepCold?: boolean
+}
+
+/** A value as it is cached: loads are numbered as they begin. */
+export type Loaded<V> = { value: V; load: number; begunAt: number }
+
+export type CachedLookupFigures = {
+  /** Keys answered from the cache, by a load under way, by a load of their own. */
+  cached: number
+  joined: number
+  loaded: number
+}
+
+export type CachedLookup<K, V> = {
+  /** In key order. The values are shared: nobody may change them. Rejects as its loads do. */
+  getMany(keys: readonly K[]): Promise<V[]>
+  /** After an own write has reached the store and before it is acknowledged. Forgets the last known value too. */
+  invalidate(key: K): void
+  /** When it is unknown what was written. */
+  invalidateAll(): void
+  /** For when no store answers. */
+  lastKnown(key: K): { value: V; ageMs: number } | undefined
+  figures(): CachedLookupFigures
+}
+
+/** What one load is to bring: columns, a row per key; `places` are those of the call, `again` of keys that stand twice. */
+type Wanted<K> = { keys: K[]; texts: string[]; hot: boolean[]; places: number[]; again: { row: number; place: number }[]; since: number }
+type Flight<V> = { since: number; index: number; values: Promise<readonly V[]> }
+
+const STRIPES = 4_096
+/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
+const ENTRY_BYTES = 160
+
+export function makeCachedLookup<K, V extends Cacheable>(
+  clock: Clock,
+  cache: LocalCache<Loaded<V>>,
+  load: (keys: readonly K[]) => Promise<readonly V[]>,
+  { ttlMs, isHot, textOf, bytesOf, isSame = Object.is, keepCold = true }: CachedLookupOptions<K, V>,
+): CachedLookup<K, V> {
+  const changedAt = new Float64Array(STRIPES)
+  const flights = new Map<string, Flight<V>>()
+  const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
+  let loads = 0
+  let changes = 0
+  let allChangedAt = 0
+
+  async function getMany(keys: readonly K[]): Promise<V[]> {
+    const values = Array.from<V>({ length: keys.length })
+    const joined: Promise<unknown>[] = []
+    const wanted: Wanted<K> = { keys: [], texts: [], hot: [], places: [], again: [], since: changes }
+    const rows = new Map<string, number>()
+    // All texts first: if one cannot be had, nothing has begun.
+    const texts = keys.map((key) => textOf(key))
+    texts.forEach((text, place) => {
+      const hot = isHot(text)
+      const cached = hot ? cache.get(text) : undefined
+      if (cached !== undefined) {
+        figures.cached++
+        values[place] = cached.value
+        return
+      }
+      const row = rows.get(text)
+      if (row !== undefined) return void wanted.again.push({ row, place })
+      const flight = hot ? flights.get(text) : undefined
+      if (flight === undefined || hasChanged(text, flight.since)) {
+        rows.set(text, wanted.keys.push(keys[place] as K) - 1)
+        wanted.texts.push(text)
+        wanted.hot.push(hot)
+        wanted.places.push(place)
+        return
+      }
+      figures.joined++
+      joined.push(flight.values.then((answers) => (values[place] = answers[flight.index] as V)))
+    })
+    if (wanted.keys.length > 0) joined.push(loadInto(values, wanted))
+    if (joined.length > 0) await Promise.all(joined)
+    return values
+  }
+
+  async function loadInto(values: V[], wanted: Wanted<K>): Promise<void> {
+    const answers = await begin(wanted)
+    wanted.places.forEach((place, row) => (values[place] = answers[row] as V))
+    for (const { row, place } of wanted.again) values[place] = answers[row] as V
+  }
+
+  /** The flights are there before anything else can run, the cache is filled before anybody hears of the answers. */
+  function begin(wanted: Wanted<K>): Promise<readonly V[]> {
+    figures.loaded += wanted.keys.length
+    const number = ++loads
+    const begunAt = clock.now()
+    const values = callLoad(wanted.keys).then((answers) => {
+      const freshMs = Math.max(0, ttlMs - Math.max(0, clock.now() - begunAt))
+      wanted.texts.forEach((text, row) => {
+        const isHotKey = wanted.hot[row] === true
+        if ((isHotKey || keepCold) && !hasChanged(text, wanted.since)) fill(text, isHotKey, answers[row] as V, number, begunAt, freshMs)
+      })
+      return answers
+    })
+    if (!wanted.hot.includes(true)) return values
+    const own = wanted.texts.flatMap((text, index) => (wanted.hot[index] ? [{ text, flight: { since: wanted.since, index, values } }] : []))
+    for (const { text, flight } of own) flights.set(text, flight)
+    return values.finally(() => {
+      for (const { text, flight } of own) if (flights.get(text) === flight) flights.delete(text)
+    })
+  }
+
+  async function callLoad(keys: readonly K[]): Promise<readonly V[]> {
+    const answers = await load(keys)
+    assert(answers.length === keys.length, `${keys.length} keys were loaded, and ${answers.length} values came`)
+    return answers
+  }
+
+  function fill(text: string, isHotKey: boolean, value: V, number: number, begunAt: number, freshMs: number): void {
+    const held = isHotKey ? cache.getStale(text) : cache.visit(text)
+    if (held !== undefined && held.load > number) return
+    const bytes = bytesOf(value)
+    if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
+      cache.set(text, { value, load: number, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, freshMs)
+      return
+    }
+    // It may be fresh for less time than it could be, which only matters to what turns hot.
+    if (!isSame(held.value, value)) held.value = value
+    held.load = number
+    held.begunAt = begunAt
+  }
+
+  function hasChanged(text: string, since: number): boolean {
+    return changes > since && (allChangedAt > since || (changedAt[stripeOf(text)] as number) > since)
+  }
+
+  function stripeOf(text: string): number {
+    return fnv1a(text) % STRIPES
+  }
+
+  return {
+    getMany,
+    invalidate(key) {
+      const text = textOf(key)
+      changedAt[stripeOf(text)] = ++changes
+      cache.delete(text)
+    },
+    invalidateAll() {
+      allChangedAt = ++changes
+      cache.clear()
+    },
+    lastKnown(key) {
+      const held = cache.getStale(textOf(key))
+      return held === undefined ? undefined : { value: held.value, ageMs: Math.max(0, clock.now() - held.begunAt) }
+    },
+    figures: () => ({ ...figures }),
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * What was counted, down a ladder: this process's own cache for what is hot; the count cache, by multi-get; for what it
+ * misses the record store, in one batch shared by all who wait; the last known value; null.
+ */
+import { UNAVAILABLE, saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
+import type { Clock } from '../../core/clock.ts'
+import { makeCachedLookup, type CachedLookupFigures, type Loaded } from './cached.ts'
+import { TidemarkError } from '../../core/errors.ts'
+import type { LocalCacheFigures } from './local-cache.ts'
+import { makeSieveCache } from './sieve.ts'
+import { makeSharedLookup } from './shared.ts'
+
+/** The rungs below this process's own cache. */
+export type LadderStores<K, V> = {
+  /** In order; undefined = not cached. */
+  getCached(keys: readonly K[]): Promise<readonly (V | undefined)[]>
+  /** In order, all of them. */
+  getStored(keys: readonly K[]): Promise<readonly V[]>
+  /** Caches what was read from the record store. */
+  putCached(keys: readonly K[], values: readonly V[]): Promise<void>
+}
+
+export type LadderOptions<K, V> = {
+  /** Milliseconds for which what is hot is served by this process alone; 0: never. */
+  hotTtlMs: number
+  /** Bytes the process's own cache may take. */
+  bytesMax: number
+  /** Asked once for each key of each call. */
+  isHot(text: string): boolean
+  /** Equal texts for equal keys only. */
+  textOf(key: K): string
+  /** The same value: the one that is kept may stay. */
+  isSame(kept: V, read: V): boolean
+}
+
+export type Ladder<K, V> = {
+  /** In order; null where no store that answers knows. Rejects, without a collector, with the code of the store that is down. */
+  getMany(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
+  /** As `getMany`, but as the stores have it now. */
+  getFresh(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
+  /** This process changed it, or heard of it: what it keeps is old. This is the last known value from now on. */
+  learn(key: K, value: V): void
+  /** Asks the record store, and caches what it says if it is newer. */
+  reload(keys: readonly K[]): Promise<readonly V[]>
+  figures(): LadderFigures
+}
+
+export type LadderFigures = {
+  local: CachedLookupFigures & Pick<LocalCacheFigures, 'bytes' | 'entries' | 'evictions'>
+  /** Keys that were read from the record store. */
+  fromRecords: number
+  /** Answers that were the last known value. */
+  lastKnown: number
+}
+
+/** With the stores it was found without. */
+type Found<V> = { value: V | null; without: readonly StoreName[] }
+
+/** A value and its wrapper, roughly. */
+const BYTES_PER_VALUE = 96
+const BYTES_PER_ENTRY = 256
+const NOTHING_MISSING: readonly StoreName[] = []
+
+export function makeLadder<K, V extends { version: number }>(
+  clock: Clock,
+  { getCached, getStored, putCached }: LadderStores<K, V>,
+  { hotTtlMs, bytesMax, isHot, textOf, isSame }: LadderOptions<K, V>,
+): Ladder<K, V> {
+  const entriesMax = Math.max(16, Math.floor(bytesMax / 2 / BYTES_PER_ENTRY))
+  const local = makeSieveCache<Loaded<Found<V>>>(clock, { entriesMax, bytesMax: bytesMax / 2 })
+  /** Invalidating makes the lookup forget what it knew; what was learnt instead is here. */
+  const learnt = makeSieveCache<V>(clock, { entriesMax, bytesMax: bytesMax / 2 })
+  const figures = { fromRecords: 0, lastKnown: 0 }
+  const fromRecords = makeSharedLookup<K, V>(reload, textOf)
+  const lookup = makeCachedLookup<K, Found<V>>(clock, local, load, {
+    ttlMs: hotTtlMs,
+    isHot,
+    textOf,
+    bytesOf: () => BYTES_PER_VALUE,
+    isSame: (kept, { value, without }) =>
+      value !== null &&
+      kept.value !== null &&
+      kept.without === without &&
+      value.version === kept.value.version &&
+      isSame(kept.value, value),
+  })
+
+  async function reload(keys: readonly K[]): Promise<readonly V[]> {
+    const values = await getStored(keys)
+    figures.fromRecords += keys.length
+    // A cache that does not take them is told of by its breaker; the next miss tries again.
+    await putCached(keys, values).catch(() => undefined)
+    return values
+  }
+
+  /** Rejects only for what is no outage. */
+  async function load(keys: readonly K[]): Promise<Found<V>[]> {
+    const without = new Set<StoreName>()
+    const cached = await unlessDown('hotStore', without, getCached(keys))
+    const missed = keys.flatMap((_, place) => (cached?.[place] === undefined ? [place] : []))
+    const wanted = missed.map((place) => keys[place] as K)
+    const rows = wanted.length === 0 ? [] : await unlessDown('recordStore', without, fromRecords(wanted))
+    const rowOf = new Map(missed.map((place, index) => [place, rows?.[index]]))
+    return keys.map((key, place) => {
+      const value = cached?.[place] ?? rowOf.get(place)
+      if (value === undefined) return lastKnown(key, [...without])
+      // Nothing is missing of what the record store answered: it only took longer.
+      return { value, without: cached === undefined ? ['hotStore'] : NOTHING_MISSING }
+    })
+  }
+
+  function lastKnown(key: K, without: readonly StoreName[]): Found<V> {
+    const read = lookup.lastKnown(key)?.value.value ?? null
+    const heard = learnt.getStale(textOf(key)) ?? null
+    const known = read === null || (heard !== null && heard.version > read.version) ? heard : read
+    if (known !== null) figures.lastKnown++
+    return { value: known, without }
+  }
+
+  return {
+    getMany: async (keys, degraded) => noted(await lookup.getMany(keys), degraded),
+    getFresh: async (keys, degraded) => noted(await load(keys), degraded),
+    learn(key, value) {
+      lookup.invalidate(key)
+      // What is told late, from the outbox say, is older than what was learnt since.
+      if ((learnt.getStale(textOf(key))?.version ?? 0) <= value.version) learnt.set(textOf(key), value, BYTES_PER_VALUE)
+    },
+    reload,
+    figures() {
+      const { bytes, entries, evictions } = local.figures()
+      return { local: { ...lookup.figures(), bytes, entries, evictions }, ...figures }
+    },
+  }
+}
+
+function noted<V>(found: readonly Found<V>[], degraded: Degraded | undefined): (V | null)[] {
+  return found.map(({ value, without }) => {
+    for (const store of without) noteOrThrow(store, degraded)
+    return value
+  })
+}
+
+async function unlessDown<T>(store: StoreName, without: Set<StoreName>, work: Promise<T>): Promise<T | undefined> {
+  try {
+    return await work
+  } catch (error) {
+    if (!saysDown(error, store)) throw error
+    without.add(store)
+    return undefined
+  }
+}
+
+function noteOrThrow(store: StoreName, degraded: Degraded | undefined): void {
+  if (degraded === undefined) throw new TidemarkError(UNAVAILABLE[store], 'counts cannot be had from the store that has them: try again')
+  degraded.add(store)
+}

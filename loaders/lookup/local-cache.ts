@@ -1,0 +1,38 @@
+/**
+ * A cache of this process: values that others may have changed since, for as long as somebody said that this is all right.
+ * What stays and what goes when it is full is the policy behind this interface; `sieve.ts` is the one there is.
+ *
+ * An expired entry is a miss, but it stays until the policy evicts it: it is the last known value, wanted when no store
+ * answers. One structure for both costs nothing but what the bounds allow anyway, and keeps the popular ones longest.
+ */
+export type LocalCacheFigures = {
+  hits: number
+  /** Expired entries included. */
+  misses: number
+  /** Entries that left for want of room. */
+  evictions: number
+  entries: number
+  /** The sum of the sizes given. */
+  bytes: number
+}
+
+/** What can be cached: a known absence is `null`, because `undefined` means that nothing is known. */
+export type Cacheable = NonNullable<unknown> | null
+
+export interface LocalCache<V extends Cacheable> {
+  /** Undefined if there is none, or if it has expired. */
+  get(key: string): V | undefined
+  /** The last known value, expired or not. Changes neither the figures nor the order of eviction. */
+  getStale(key: string): V | undefined
+  /** The same, and counts as a visit: for a value that is brought up to date in place. */
+  visit(key: string): V | undefined
+  /**
+   * Replaces what the key had. A value of `bytes` is fresh for `ttlMs` (without it, for good). False if it is larger than
+   * the whole cache: then the key has nothing.
+   */
+  set(key: string, value: V, bytes: number, ttlMs?: number): boolean
+  /** False if there was none. */
+  delete(key: string): boolean
+  clear(): void
+  figures(): LocalCacheFigures
+}

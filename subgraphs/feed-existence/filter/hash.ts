@@ -1,0 +1,138 @@
+/**
+ * Two 32-bit hashes of what was seen: a subject, which is a business's number and an id packed as `core/keys.ts` packs it.
+ * Filters keep parts of them and nothing else, so that they are the same for ever: another way to hash is another
+ * `SEEN_HASH_VERSION`, which every filter names. There is no secret in them: who chooses ids freely can choose two that meet, so
+ * that whoever watched the one counts as having seen the other, of somebody else (ARCHITECTURE.md, "Known limits").
+ *
+ * A lane has a salt (0x7469646d and 0x61726b31, "tidmark1") and a finalizer: murmur3's fmix32 for the first, C. Wellons'
+ * lowbias32 for the second, F below. All sums and products are modulo 2^32; `seed` is salt ^ (business * 0x9e3779b1).
+ *
+ *     integer ids, as two 32-bit halves    F(low ^ F(high ^ seed))
+ *     other ids, as their packed bytes     h = seed ^ 0x80000000; for each four bytes, little endian, the last of them filled
+ *                                          up with zeros: h = F(h ^ word) + 0x9e3779b9. The length is in the first byte.
+ *
+ * F is a permutation, so that integers below 2^32 of one business never meet in the first lane, and the packed bytes of an
+ * integer are never written: its digits are read once, straight into halves.
+ */
+import type { BusinessNumber } from '../../../core/domain.ts'
+import { PACKED_ID_BYTES_MAX, isIntegerId, packId } from '../../../core/keys.ts'
+
+export const SEEN_HASH_VERSION = 1
+
+/** Pairs: the two hashes of the first key, those of the second … */
+export type SeenHashes = Uint32Array
+
+const SALT_1 = 0x7469646d
+const SALT_2 = 0x61726b31
+const GOLDEN = 0x9e3779b1
+const TEXT = 0x80000000
+const STEP = 0x9e3779b9
+
+/** All of one business, in the order of the ids, which have passed `checkId`. */
+export function hashSeen(business: BusinessNumber, oids: readonly string[]): SeenHashes {
+  const hashes = new Uint32Array(oids.length * 2)
+  const seed1 = SALT_1 ^ Math.imul(business, GOLDEN)
+  const seed2 = SALT_2 ^ Math.imul(business, GOLDEN)
+  // Most ids of a business share their higher half.
+  let known = 0
+  let high1 = fmix32(seed1)
+  let high2 = lowbias32(seed2)
+  for (let i = 0; i < oids.length; i++) {
+    const oid = oids[i] as string
+    if (!readHalves(oid)) {
+      hashText(oid, seed1, seed2, hashes, i * 2)
+      continue
+    }
+    if (high !== known) {
+      known = high
+      high1 = fmix32(high ^ seed1)
+      high2 = lowbias32(high ^ seed2)
+    }
+    hashes[i * 2] = fmix32(low ^ high1)
+    hashes[i * 2 + 1] = lowbias32(low ^ high2)
+  }
+  return hashes
+}
+
+/** The halves of the id that `readHalves` read last: a result of two numbers costs an object for each id. */
+let high = 0
+let low = 0
+
+/** False if the id is no canonical integer below 2^63. */
+function readHalves(id: string): boolean {
+  const length = id.length
+  if (length > 15) return isIntegerId(id) && readLongHalves(id)
+  let value = 0
+  for (let i = 0; i < length; i++) {
+    const digit = id.charCodeAt(i) - 48
+    if (digit < 0 || digit > 9) return false
+    value = value * 10 + digit
+  }
+  if (length === 0 || (length > 1 && id.charCodeAt(0) === 48)) return false
+  high = value < 2 ** 32 ? 0 : Math.floor(value / 2 ** 32)
+  low = value >>> 0
+  return true
+}
+
+/** 16 to 19 digits: what stands above 10^9 is multiplied in 16 bits at a time, so that all stays below 2^53. */
+function readLongHalves(id: string): true {
+  const upper = Number(id.slice(0, -9))
+  const first = (upper % 65_536) * 1e9 + Number(id.slice(-9))
+  const rest = Math.floor(upper / 65_536) * 1e9 + Math.floor(first / 65_536)
+  high = Math.floor(rest / 65_536)
+  low = (((rest % 65_536) << 16) | (first % 65_536)) >>> 0
+  return true
+}
+
+function hashText(id: string, seed1: number, seed2: number, target: SeenHashes, at: number): void {
+  if (!hashAscii(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)) hashPacked(id, seed1 ^ TEXT, seed2 ^ TEXT, target, at)
+}
+
+/** Nearly all ids: their packed bytes are put together here, without a call that leaves JavaScript. False if one is not ASCII. */
+function hashAscii(id: string, start1: number, start2: number, target: SeenHashes, at: number): boolean {
+  let [hash1, hash2] = [start1, start2]
+  let word = 0x80 | id.length
+  let shift = 8
+  for (let i = 0; i < id.length; i++) {
+    const code = id.charCodeAt(i)
+    if (code > 127) return false
+    word |= code << shift
+    shift += 8
+    if (shift < 32) continue
+    hash1 = (fmix32(hash1 ^ word) + STEP) | 0
+    hash2 = (lowbias32(hash2 ^ word) + STEP) | 0
+    word = shift = 0
+  }
+  target[at] = shift === 0 ? hash1 : fmix32(hash1 ^ word) + STEP
+  target[at + 1] = shift === 0 ? hash2 : lowbias32(hash2 ^ word) + STEP
+  return true
+}
+
+const scratch = Buffer.alloc(PACKED_ID_BYTES_MAX + 3)
+
+function hashPacked(id: string, start1: number, start2: number, target: SeenHashes, at: number): void {
+  const end = packId(id, scratch, 0)
+  scratch.fill(0, end, end + 3)
+  let [hash1, hash2] = [start1, start2]
+  for (let i = 0; i < end; i += 4) {
+    const word = scratch.readUInt32LE(i)
+    hash1 = (fmix32(hash1 ^ word) + STEP) | 0
+    hash2 = (lowbias32(hash2 ^ word) + STEP) | 0
+  }
+  target[at] = hash1
+  target[at + 1] = hash2
+}
+
+/** The finalizer of MurmurHash3 (A. Appleby, public domain). */
+export function fmix32(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return mixed ^ (mixed >>> 16)
+}
+
+/** C. Wellons' "lowbias32" (hash-prospector, public domain). */
+function lowbias32(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x7feb352d)
+  mixed = Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b)
+  return mixed ^ (mixed >>> 16)
+}

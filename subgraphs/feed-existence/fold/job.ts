@@ -1,0 +1,119 @@
+/**
+ * The persist path of feed existence: stage what the log brings, fold what has come to rest into the viewers' filters, remove
+ * filters that have expired, and what was served long ago. Any number of jobs may run; the log's consumer group splits the
+ * regions among them, and with them the shards of the ring. What concerns the whole, whichever owns region 0 does.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { BusinessNumber, Play } from '../../../core/domain.ts'
+import { startRounds } from '../../../core/worker.ts'
+import { sweepRewards } from '../../../writeback/sweeper.ts'
+import type { PlayHooks, PlayLog } from '../stores/play-log.ts'
+import type { SeenRecords } from '../stores/record-store.ts'
+import type { SeenStore } from '../stores/hot-store.ts'
+import type { Fold } from './fold.ts'
+import { makeFolding, type FoldingFigures, type FoldingOptions } from './folding.ts'
+import { mistakeOfPlayedAt, type PlayedAtLimits } from '../inputs.ts'
+import type { RewardLog } from '../write/rewards.ts'
+
+export type ExistenceJobOptions = FoldingOptions &
+  PlayedAtLimits & {
+    /** Is it a business of this configuration? Of others nobody asks, and nobody earns anything. */
+    isKnown(business: BusinessNumber): boolean
+    foldEveryMs: number
+    purgeEveryMs: number
+    /** For how long what a viewer was served is kept after the last of it. */
+    issuedTtlMs: number
+    /** Age in milliseconds at which a reward that did not reach the log is sent again, and how often that is looked for. */
+    sweepAfterMs: number
+    sweepEveryMs: number
+  }
+
+export type ExistenceJobFigures = FoldingFigures & {
+  /** Plays of the log that were staged; that were refused, because they are too old for any filter, or of a business that is not configured; messages that are none. */
+  staged: number
+  refusedPlays: number
+  parked: number
+  /** Filters that expired and were removed. */
+  purged: number
+  /** Rewards that whoever had claimed them did not send. */
+  rewardsSwept: number
+}
+
+export type ExistenceJob = {
+  figures(): ExistenceJobFigures
+  /** Finishes what is under way and leaves the group. */
+  stop(): Promise<void>
+}
+
+const WHOLE_REGION = 0
+const PURGE_MAX = 1_000
+const SWEEP_MAX = 1_000
+
+export async function startExistenceJob(
+  clock: Clock,
+  { hot, log, records, rewards }: { hot: SeenStore; log: PlayLog; records: SeenRecords; rewards?: RewardLog | undefined },
+  fold: Fold['fold'],
+  staging: { stage(plays: readonly Play[]): Promise<unknown> },
+  options: ExistenceJobOptions,
+  onError: (error: unknown) => void,
+  onParked: NonNullable<PlayHooks['parked']> = (reason) => onError(new Error(reason)),
+): Promise<ExistenceJob> {
+  const figures = { staged: 0, refusedPlays: 0, parked: 0, purged: 0, rewardsSwept: 0 }
+
+  async function stage(plays: readonly Play[]): Promise<void> {
+    const now = clock.now()
+    const good = plays
+      .map((play) => notAhead(play, now))
+      .filter(({ business, playedAt }) => options.isKnown(business) && mistakeOfPlayedAt(playedAt, now, options) === undefined)
+    await staging.stage(good)
+    figures.staged += good.length
+    figures.refusedPlays += plays.length - good.length
+  }
+
+  /** It was let in by a service whose clock may be ahead of this one, and was acknowledged. */
+  function notAhead(play: Play, now: number): Play {
+    return play.playedAt > now + options.futureMaxMs ? { ...play, playedAt: now } : play
+  }
+
+  const consumer = await log.consumePlays({
+    stage,
+    parked(reason, where) {
+      figures.parked++
+      onParked(reason, where)
+    },
+  })
+  const ownedRegions = (): readonly number[] => consumer.ownedRegions()
+  const folding = makeFolding(clock, hot, fold, ownedRegions, options, onError)
+  const folds = startRounds(clock, options.foldEveryMs, folding.round, onError)
+  const purges = startRounds(
+    clock,
+    options.purgeEveryMs,
+    async (mayGoOn) => {
+      const isOurs = (): boolean => mayGoOn() && ownedRegions().includes(WHOLE_REGION)
+      for (let purged = 1; purged > 0 && isOurs();) {
+        purged = await records.purgeExpired(clock.now(), PURGE_MAX)
+        figures.purged += purged
+      }
+      for (let looked = 1; looked > 0 && isOurs();) looked = await hot.purgeIssued(clock.now() - options.issuedTtlMs, PURGE_MAX)
+    },
+    onError,
+  )
+  const sweeps = startRounds(
+    clock,
+    options.sweepEveryMs,
+    async (mayGoOn) => {
+      if (rewards === undefined) return
+      const claimedBefore = clock.now() - options.sweepAfterMs
+      figures.rewardsSwept += await sweepRewards(hot, rewards, ownedRegions(), claimedBefore, SWEEP_MAX, mayGoOn)
+    },
+    onError,
+  )
+
+  return {
+    figures: () => ({ ...folding.figures(), ...figures }),
+    async stop() {
+      await Promise.all([folds.stop(), purges.stop(), sweeps.stop()])
+      await consumer.stop()
+    },
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * One transaction of filter writes: lock the rows that are there, compare their versions, insert the new ones, replace the
+ * others.
+ *
+ * 1. The rows that are there are locked by one statement, in the order of the primary key.
+ * 2. Whose version is not the expected one is refused, and so is one that was read as missing and is there. From here on
+ *    nobody else changes the others, so the decision holds until the commit.
+ * 3. What was missing is inserted, and fails if somebody else has inserted it since 1: READ COMMITTED locks no gaps. Then the
+ *    transaction is done again as a whole (`transactions.ts`), and finds the row at 1.
+ * 4. What is locked is replaced by an upsert of many rows, which finds each by the primary key.
+ *
+ * Why not one guarded upsert for all, without a transaction: it answers how many rows it changed and not which, and a version
+ * that is one higher may be another writer's. Why not REPEATABLE READ: it would lock the gaps of what is missing, and two
+ * workers with new viewers side by side would end in a deadlock each time.
+ */
+import assert from 'node:assert/strict'
+import type { FilterKey, FilterWrite } from '../record-store.ts'
+import type { Session } from '../../../../stores/mysql/database.ts'
+import { bytesLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
+import { asLiteral, byOrder, placed } from '../../../thumbup/stores/mysql/rows.ts'
+import type { Tuple } from '../../../thumbup/stores/mysql/statements.ts'
+import { insertFilters, lockFilters, updateFilters } from './statements.ts'
+
+/** Bytes of the filters of a statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
+const STATEMENT_BYTES_MAX = 262_144
+
+/** A write with the text of its key, and its place in the call. */
+export type PackedWrite = FilterWrite & { order: string; key: Tuple; index: number }
+
+export function packFilterKey({ viewer, month }: FilterKey): { order: string; key: Tuple } {
+  const hex = packedHex(viewer)
+  return { order: hex + month.toString(16).padStart(4, '0'), key: [asLiteral(hex), numberLiteral(month)] }
+}
+
+/** In the order of the primary key. */
+export function packWrites(writes: readonly FilterWrite[]): PackedWrite[] {
+  const packed = writes.map((write, index) => ({ ...write, ...packFilterKey(write), index })).sort(byOrder)
+  packed.forEach(({ order, filter }, at) => {
+    assert(order !== packed[at + 1]?.order, 'keys of a call are distinct')
+    assert(filter.length > 0, 'a filter has a byte at least')
+  })
+  return packed
+}
+
+/** Whether each was written, in the order of `writes`, which is that of the primary key. */
+export async function putSome(session: Session, writes: readonly PackedWrite[]): Promise<boolean[]> {
+  const stored = new Map<number, { version: number; isAside: boolean }>()
+  for (const [place, version, aside] of (await session.send(lockFilters(placed(writes.map(({ key }) => key))))).rows)
+    stored.set(Number(place), { version: Number(version), isAside: Number(aside) === 1 })
+  const fresh: [PackedWrite, number][] = []
+  const known: [PackedWrite, number][] = []
+  const written = writes.map((write, place) => {
+    const row = stored.get(place)
+    if ((row === undefined || row.isAside ? 0 : row.version) !== write.expected) return false
+    if (row === undefined) fresh.push([write, 1])
+    else known.push([write, row.version + 1])
+    return true
+  })
+  for (const some of bySize(fresh)) await session.send(insertFilters(some.map(rowOf)))
+  for (const some of bySize(known)) await session.send(updateFilters(some.map(rowOf)))
+  return written
+}
+
+function rowOf([{ key, filter, expiresAt }, version]: [PackedWrite, number]): Tuple {
+  return [...key, ...[version, expiresAt, filter.length].map(numberLiteral), bytesLiteral(filter)]
+}
+
+/** Cut so that the filters of each part together stay within what a statement carries. */
+function bySize(rows: readonly [PackedWrite, number][]): [PackedWrite, number][][] {
+  const parts: [PackedWrite, number][][] = []
+  let bytes = Infinity
+  for (const row of rows) {
+    bytes += row[0].filter.length
+    if (bytes > STATEMENT_BYTES_MAX) {
+      parts.push([])
+      bytes = row[0].filter.length
+    }
+    parts.at(-1)?.push(row)
+  }
+  return parts
+}

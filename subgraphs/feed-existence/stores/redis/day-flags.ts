@@ -1,0 +1,25 @@
+/**
+ * Where the flag of a viewer's day stands: has he played, or been served, anything of a business today?
+ *
+ * Viewers with integer ids have a bit each. Those of a region are every R-th number, so id div R is unique in it; 1,024 that
+ * follow each other are a page of 128 bytes, a key of its own. Dense ids so take 0.4 bytes each with their page's overhead, and
+ * ids that are far apart a page each, some 150 bytes; as bit `id div 1000` of one of 1,000 keys, a single id of ten digits
+ * would take 1.3 MB. Other viewers are members of sets, spread by hash over 1,000 for all regions: a bit that two of them shared would
+ * take a reward from one.
+ */
+import type { ViewerId } from '../../../../core/domain.ts'
+import { isIntegerId } from '../../../../core/keys.ts'
+import { fnv1a } from '../../../../core/regions.ts'
+import { fmix32 } from '../../filter/hash.ts'
+
+/** `bit` or `member`, as `first-of-day.lua` takes it. */
+export type FlagPlace = { page: string; place: string }
+
+const PAGE_BITS = 1_024
+const SETS = 1_000
+
+export function flagPlaceOf(viewer: ViewerId, regions: number): FlagPlace {
+  if (!isIntegerId(viewer)) return { page: `n${(fmix32(fnv1a(viewer)) >>> 0) % Math.ceil(SETS / regions)}`, place: `=${viewer}` }
+  const index = BigInt(viewer) / BigInt(regions)
+  return { page: String(index / BigInt(PAGE_BITS)), place: String(index % BigInt(PAGE_BITS)) }
+}

@@ -1,0 +1,137 @@
+/**
+ * Plays that this process acknowledged while the hot store took none: they are in the log, and here, so that reads of this process leave
+ * them out from the acknowledgement on. Once the hot store takes writes they are staged from here, without waiting for the job's
+ * turn; the job stages them once more, from the log, which changes nothing.
+ *
+ * It forgets with its process: the log has them all. So it is bounded; of what finds no room this process knows no more than
+ * others do (`backlog.ts`).
+ */
+import type { Clock, Timer } from '../../../core/clock.ts'
+import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
+import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
+
+export type WaitingPlays = {
+  /** The log has them. */
+  note(plays: readonly Play[]): void
+  /**
+   * What of a viewer's and business's waits, and when it was played. To be asked before the hot store is: what leaves here is staged
+   * by then, and whoever asks afterwards would find it in neither.
+   */
+  of(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
+  /** The hot store is back: stages what waits. */
+  wake(): void
+  figures(): { waiting: number }
+  /** Waits for what is being staged, and begins nothing more. */
+  stop(): Promise<void>
+}
+
+export type WaitingPlaysOptions = {
+  /** Milliseconds between two attempts. */
+  retryMs: number
+  /** Does the hot store take this viewer's plays, as far as is known? */
+  mayStage(viewer: ViewerId): boolean
+}
+
+/** Some 15 MB with ids of 25 bytes. */
+const PLAYS_MAX = 50_000
+const BATCH = 500
+const NONE: ReadonlyMap<string, number> = new Map()
+
+export function makeWaitingPlays(
+  clock: Clock,
+  stage: (plays: readonly Play[]) => Promise<unknown>,
+  { retryMs, mayStage }: WaitingPlaysOptions,
+  onError: (error: unknown) => void,
+): WaitingPlays {
+  const byViewer = new Map<ViewerId, Map<BusinessNumber, Map<string, number>>>()
+  let waiting = 0
+  let timer: Timer | undefined
+  let working: Promise<void> | undefined
+  let isStopped = false
+
+  function put({ viewer, business, oid, playedAt }: Play): void {
+    const businesses = byViewer.get(viewer) ?? new Map<BusinessNumber, Map<string, number>>()
+    const oids = businesses.get(business) ?? new Map<string, number>()
+    const known = oids.get(oid)
+    if (known === undefined && waiting >= PLAYS_MAX) return
+    byViewer.set(viewer, businesses.set(business, oids.set(oid, Math.max(playedAt, known ?? 0))))
+    if (known === undefined) waiting++
+  }
+
+  /** One that was played again meanwhile stays, with its new time. */
+  function remove({ viewer, business, oid, playedAt }: Play): void {
+    const businesses = byViewer.get(viewer)
+    const oids = businesses?.get(business)
+    if (oids?.get(oid) !== playedAt) return
+    oids.delete(oid)
+    waiting--
+    if (oids.size === 0) businesses?.delete(business)
+    if (businesses?.size === 0) byViewer.delete(viewer)
+  }
+
+  function begin(): void {
+    timer?.cancel()
+    timer = undefined
+    if (isStopped || working !== undefined) return
+    working = work().finally(() => {
+      working = undefined
+      plan()
+    })
+  }
+
+  function plan(): void {
+    if (!isStopped && waiting > 0 && working === undefined) timer ??= clock.after(retryMs, begin)
+  }
+
+  async function work(): Promise<void> {
+    let batch: Play[] = []
+    for (const viewer of [...byViewer.keys()]) {
+      if (!mayStage(viewer)) continue
+      batch.push(...playsOf(viewer))
+      if (batch.length < BATCH) continue
+      if (isStopped || !(await stageAll(batch))) return
+      batch = []
+    }
+    if (batch.length > 0 && !isStopped) await stageAll(batch)
+  }
+
+  function playsOf(viewer: ViewerId): Play[] {
+    return Array.from(byViewer.get(viewer) ?? [], ([business, oids]) =>
+      Array.from(oids, ([oid, playedAt]) => ({ viewer, business, oid, playedAt })),
+    ).flat()
+  }
+
+  /** False: nobody's were taken, and others need not be tried now. */
+  async function stageAll(plays: readonly Play[]): Promise<boolean> {
+    try {
+      await apartIfPartIsOut(plays, async (some) => {
+        await stage(some)
+        some.forEach(remove)
+        return some
+      })
+      return true
+    } catch (error) {
+      onError(error)
+      return false
+    }
+  }
+
+  return {
+    note(plays) {
+      plays.forEach(put)
+      plan()
+    },
+    of: (viewer, business) => {
+      const oids = byViewer.get(viewer)?.get(business)
+      // As of now: what leaves while the hot store is asked may be missing in its answer.
+      return oids === undefined ? NONE : new Map(oids)
+    },
+    wake: begin,
+    figures: () => ({ waiting }),
+    async stop() {
+      isStopped = true
+      timer?.cancel()
+      await working
+    },
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The persist path of the history subgraph: consume flushes, persist their keys, sweep what no flush carried, purge what
+ * has expired. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
+ */
+import type { Clock, Timer } from '../../../core/clock.ts'
+import type { FlushedKey } from '../../../core/domain.ts'
+import { makeSweeper } from '../../../writeback/sweeper.ts'
+import type { PersistReport } from './persist.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../../writeback/log.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+
+export type HistoryJobOptions = {
+  sweepAfterMs: number
+  sweepEveryMs: number
+  /** Keys one persist step takes. */
+  persistKeysMax: number
+  /** Milliseconds after its last write that a record is kept; undefined = forever. */
+  retentionMs: number | undefined
+  purgeEveryMs: number
+}
+
+export type HistoryJobFigures = {
+  messages: number
+  steps: number
+  rows: number
+  missing: number
+  swept: number
+  expired: number
+  parked: number
+}
+
+export type HistoryJob = {
+  figures(): HistoryJobFigures
+  /** Finishes what is under way and leaves the group. */
+  stop(): Promise<void>
+}
+
+const PURGE_ROWS_MAX = 1_000
+/** Whichever job owns this region purges, for all: retention is a walk over both stores, and two would get in each other's way. */
+const PURGING_REGION = 0
+
+export async function startHistoryJob(
+  clock: Clock,
+  hot: HotStore,
+  log: Log,
+  records: RecordStore,
+  persist: (keys: readonly FlushedKey[]) => Promise<PersistReport>,
+  options: HistoryJobOptions,
+  onError: (error: unknown) => void,
+  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
+): Promise<HistoryJob> {
+  const figures: HistoryJobFigures = { messages: 0, steps: 0, rows: 0, missing: 0, swept: 0, expired: 0, parked: 0 }
+
+  async function persistCounted(keys: readonly FlushedKey[]): Promise<void> {
+    for (let start = 0; start < keys.length; start += options.persistKeysMax) {
+      const report = await persist(keys.slice(start, start + options.persistKeysMax))
+      figures.steps++
+      figures.rows += report.rows
+      figures.missing += report.missing
+    }
+  }
+
+  async function persistBatch(batch: LogBatch): Promise<void> {
+    await persistCounted(batch.messages.flatMap((message) => message.keys))
+    figures.messages += batch.messages.length
+  }
+
+  const consumer: LogConsumer = await log.consumeFlushes({
+    persist: persistBatch,
+    parked(reason, where) {
+      figures.parked++
+      onParked(reason, where)
+    },
+  })
+
+  const sweeper = makeSweeper(clock, hot, log, () => consumer.ownedRegions(), persistCounted, {
+    afterMs: options.sweepAfterMs,
+    everyMs: options.sweepEveryMs,
+    keysMax: options.persistKeysMax,
+  })
+  sweeper.start((report) => {
+    figures.swept += report.keys
+  }, onError)
+
+  const isPurger = (): boolean => consumer.ownedRegions().includes(PURGING_REGION)
+  const purger = startPurger(clock, hot, records, isPurger, options, onError, (removed) => {
+    figures.expired += removed
+  })
+
+  return {
+    figures: () => ({ ...figures }),
+    async stop() {
+      await Promise.all([purger.stop(), sweeper.stop()])
+      await consumer.stop()
+    },
+  }
+}
+
+/** Removes what was last written before the retention, in bounded chunks, from both stores. */
+function startPurger(
+  clock: Clock,
+  hot: HotStore,
+  records: RecordStore,
+  isPurger: () => boolean,
+  options: Pick<HistoryJobOptions, 'retentionMs' | 'purgeEveryMs'>,
+  onError: (error: unknown) => void,
+  onPurged: (removed: number) => void,
+): { stop(): Promise<void> } {
+  const { retentionMs } = options
+  let stopped = false
+  let timer: Timer | undefined
+  let round: Promise<void> = Promise.resolve()
+
+  async function purge(retention: number): Promise<void> {
+    const writtenBefore = clock.now() - retention
+    for (const store of [records, hot]) {
+      while (!stopped && isPurger()) {
+        const removed = await store.purgeExpired(writtenBefore, PURGE_ROWS_MAX)
+        if (store === records) onPurged(removed)
+        if (removed === 0) break
+      }
+    }
+  }
+
+  function plan(retention: number): void {
+    timer = clock.after(options.purgeEveryMs, () => {
+      round = purge(retention)
+        .catch(onError)
+        .then(() => {
+          if (!stopped) plan(retention)
+        })
+    })
+  }
+
+  if (retentionMs !== undefined) plan(retentionMs)
+  return {
+    async stop() {
+      stopped = true
+      timer?.cancel()
+      await round
+    },
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * The persist step: merge keys, read their contents from the hot store, upsert them into the record store, clear the
+ * dirty marks that have not moved. Jobs run it for log messages, the sweeper for what no message carried, the service
+ * itself when the log is down: one idempotent step for all.
+ *
+ * Where feed existence runs too, it gets the records that were read before their marks are cleared, and before anything can be trimmed.
+ * It does not get plays that were staged with their reports, on the day of the record. The sweeper knows no such play: a record that it
+ * finds may stem from a process that died between its put and its staging.
+ *
+ * The order carries the guarantees. A mark is cleared only after its content is durable, and only at the version that
+ * was read; a crash between any two lines leaves the mark, and the step runs again. Of the contents the newest is read
+ * at that moment, so an old message persists new content, which is right.
+ */
+import { dayOf } from '../../../core/day-token.ts'
+import type { FlushedKey, ProgressKey, ProgressRecord, ViewerId } from '../../../core/domain.ts'
+import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { ProgressRow, RecordStore } from '../stores/record-store.ts'
+
+export type PersistOptions = {
+  /** As in PutOptions of the hot store: clearing a dirty mark may make an entry trimmable. */
+  timelineCap: number
+  /** Rows one purge statement removes at most. */
+  purgeRowsMax: number
+}
+
+export type PersistReport = {
+  /** Distinct progress keys asked for. */
+  keys: number
+  /** Rows sent to the record store. */
+  rows: number
+  /** Keys, of settings too, whose content was missing in the hot store: it was lost or expired before it was persisted. */
+  missing: number
+  /** Viewers whose settings were persisted. */
+  settings: number
+  /** Rows removed because they were viewed before a clearing. */
+  purged: number
+}
+
+/** Takes what was read of the keys of a step, for feed existence. Repetitions are as good as the first; durable when it resolves. */
+export type RecordPlays = (rows: readonly ProgressRow[]) => Promise<void>
+
+/** A written report: the record now, and the record before it, if a reader needed to know it. */
+export type WrittenReport = ProgressRow & { before: ProgressRecord | undefined }
+
+/**
+ * Stages the subjects that these reports made count as played, for feed existence. In their order, the day of each play that is staged
+ * now (`FlushedKey`), undefined of the others. Never rejects: `RecordPlays` stages the rest.
+ */
+export type StageWritten = (written: readonly WrittenReport[]) => Promise<readonly (number | undefined)[]>
+
+/** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
+export async function persistKeys(
+  hot: HotStore,
+  records: RecordStore,
+  keys: Iterable<FlushedKey>,
+  options: PersistOptions,
+  recordPlays?: RecordPlays,
+): Promise<PersistReport> {
+  const distinct = distinctKeys(keys)
+  const progressKeys = distinct.filter((key) => !isSettingsKey(key))
+  const settingsViewers = distinct.filter(isSettingsKey).map((key) => key.viewer)
+  const report: PersistReport = { keys: progressKeys.length, rows: 0, missing: 0, settings: settingsViewers.length, purged: 0 }
+  if (progressKeys.length > 0) await persistProgress(hot, records, progressKeys, options, report, recordPlays)
+  if (settingsViewers.length > 0) await persistSettings(hot, records, settingsViewers, options, report)
+  return report
+}
+
+async function persistProgress(
+  hot: HotStore,
+  records: RecordStore,
+  keys: readonly FlushedKey[],
+  options: PersistOptions,
+  report: PersistReport,
+  recordPlays: RecordPlays | undefined,
+): Promise<void> {
+  const rows: ProgressRow[] = []
+  const missing: ProgressKey[] = []
+  const unstaged: ProgressRow[] = []
+  const found = await hot.readDirtyProgress(keys)
+  found.forEach(({ key, record }, index) => {
+    if (record === undefined) {
+      missing.push(key)
+      return
+    }
+    const row = { key, record }
+    rows.push(row)
+    if (keys[index]?.stagedOn !== dayOf(record.viewedAt)) unstaged.push(row)
+  })
+  // First, so that it does not wait for a record store that is down.
+  if (unstaged.length > 0) await recordPlays?.(unstaged)
+  if (rows.length > 0) await records.putProgress(rows)
+  report.rows = rows.length
+  report.missing = missing.length
+  report.purged += await purgeClearedMeanwhile(hot, records, rows, missing, options)
+  await hot.clearDirty(
+    rows.map(({ key, record }) => ({ key, version: record.version })),
+    options.timelineCap,
+  )
+  if (missing.length > 0) await hot.dropDirty(missing)
+}
+
+/**
+ * 1. This step reads a record. 2. Its viewer clears his history. 3. The clearing is persisted and purges the rows.
+ * 4. This step writes the row: it is invisible, but it would stay. So after writing, look at the watermarks again; a
+ * clearing after this look purges after our write.
+ *
+ * A key whose content is missing may be that of a step that died right after its write: this is the step's repetition.
+ */
+async function purgeClearedMeanwhile(
+  hot: HotStore,
+  records: RecordStore,
+  rows: readonly ProgressRow[],
+  missing: readonly ProgressKey[],
+  options: PersistOptions,
+): Promise<number> {
+  const seen = [...rows, ...missing.map((key) => ({ key, record: undefined }))]
+  const viewers = [...new Set(seen.map(({ key }) => key.viewer))]
+  const settings = await hot.readDirtySettings(viewers)
+  const clearedOf = new Map(viewers.map((viewer, index) => [viewer, settings[index]?.clearedAt ?? {}]))
+  const cleared = new Map<string, { viewer: ViewerId; business: number; clearedAt: number }>()
+  for (const { key, record } of seen) {
+    const clearedAt = clearedOf.get(key.viewer)?.[key.business] ?? 0
+    if (clearedAt > 0 && (record?.viewedAt ?? 0) <= clearedAt)
+      cleared.set(`${key.business}:${key.viewer}`, { viewer: key.viewer, business: key.business, clearedAt })
+  }
+  let purged = 0
+  for (const { viewer, business, clearedAt } of cleared.values()) {
+    purged += await purgeAllCleared(records, viewer, business, clearedAt, options.purgeRowsMax)
+  }
+  return purged
+}
+
+async function persistSettings(
+  hot: HotStore,
+  records: RecordStore,
+  viewers: readonly ViewerId[],
+  options: PersistOptions,
+  report: PersistReport,
+): Promise<void> {
+  const settings = await hot.readDirtySettings(viewers)
+  const rows = viewers.flatMap((viewer, index) => {
+    const found = settings[index]
+    return found === undefined || found.version === 0 ? [] : [{ viewer, settings: found }]
+  })
+  await records.putSettings(rows)
+  for (const { viewer, settings: stored } of rows) {
+    for (const [business, clearedAt] of Object.entries(stored.clearedAt)) {
+      report.purged += await purgeAllCleared(records, viewer, Number(business), clearedAt, options.purgeRowsMax)
+    }
+  }
+  await hot.clearDirty(
+    rows.map((row) => ({ key: settingsKey(row.viewer), version: row.settings.version })),
+    options.timelineCap,
+  )
+  const missing = viewers.filter((_, index) => (settings[index]?.version ?? 0) === 0)
+  report.missing += missing.length
+  if (missing.length > 0) await hot.dropDirty(missing.map(settingsKey))
+}
+
+async function purgeAllCleared(
+  records: RecordStore,
+  viewer: ViewerId,
+  business: number,
+  clearedAt: number,
+  limit: number,
+): Promise<number> {
+  let purged = 0
+  for (;;) {
+    const removed = await records.purgeCleared(viewer, business, clearedAt, limit)
+    purged += removed
+    if (removed < limit) return purged
+  }
+}

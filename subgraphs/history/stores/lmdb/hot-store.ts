@@ -1,0 +1,122 @@
+/**
+ * The hot store on LMDB. Each port call is one transaction over all the viewers it names (more than the port asks for,
+ * which is atomicity per region); calls of one event turn share a commit. See environment.ts for durability and
+ * viewer-keys.ts for the layout.
+ */
+import type { ProgressChange } from '../../../../core/domain.ts'
+import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-store.ts'
+import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.ts'
+import type { Environment } from '../../../../stores/lmdb/environment.ts'
+import { failingAs } from '../../../../stores/lmdb/failures.ts'
+import { clearDirty, confirmReward, countDirty, listDirty, listPendingRewards, readDirty } from './persist.ts'
+import { makeHotPurge } from './purge.ts'
+import { clearProgress, deleteProgress, putProgress, setPaused } from './put.ts'
+import { listChanges, listTimeline } from './read.ts'
+import { beginWork, clearedAtOf, isVisible, openHotTables, readHeld, settle, shelfWork, viewerWork } from './work.ts'
+import type { HotWork } from './work.ts'
+
+export type { ChangeRelay } from '../../../../stores/lmdb/changes.ts'
+
+export type LmdbHotStoreOptions = {
+  /** Forwards changes between the processes that share the environment. Default: none, for one process. */
+  relay?: ChangeRelay
+}
+
+/** The environment stays open when the store is closed: others may use it. */
+export function openLmdbHotStore(environment: Environment, options: LmdbHotStoreOptions = {}): HotStore {
+  const tables = openHotTables(environment)
+  const changes = makeChanges(options.relay, (change) => change.viewer)
+  const purge = makeHotPurge(environment, tables)
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('HOT_STORE_UNAVAILABLE', environment.folder, task)
+
+  const inWork =
+    <T>(action: (work: HotWork) => T) =>
+    (): T => {
+      const work = beginWork(tables, environment.regions)
+      const result = action(work)
+      settle(work)
+      return result
+    }
+  const writing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.write(inWork(action)))
+  const freeing = <T>(action: (work: HotWork) => T): Promise<T> => calling(() => environment.writeToFree(inWork(action)))
+  const reading = <T>(action: (work: HotWork) => T): Promise<T> =>
+    calling(() => environment.read(() => action(beginWork(tables, environment.regions))))
+
+  function publishPuts(writes: readonly ProgressWrite[], outcomes: readonly PutOutcome[]): void {
+    for (const [index, { viewer, business, oid }] of writes.entries()) {
+      const outcome = outcomes[index]
+      if (outcome?.status === 'written' && changes.wanted(viewer))
+        changes.publish({ kind: 'put', viewer, business, oid, record: outcome.record })
+    }
+  }
+
+  return {
+    async putProgress(writes, putOptions) {
+      if (writes.length === 0) return []
+      const outcomes = await writing((work) => putProgress(work, writes, putOptions))
+      publishPuts(writes, outcomes)
+      return outcomes
+    },
+
+    async deleteProgress(keys, now) {
+      if (keys.length === 0) return []
+      const deletions = await writing((work) => keys.map((key) => deleteProgress(work, key, now)))
+      for (const [index, key] of keys.entries()) {
+        const deletion = deletions[index]
+        if (deletion?.told === true && changes.wanted(key.viewer)) changes.publish(deletedChange(key, deletion.outcome.record))
+      }
+      return deletions.map((deletion) => deletion.outcome)
+    },
+
+    async clearProgress(viewer, business, now) {
+      const { clearedAt, version } = await writing((work) => clearProgress(work, viewer, business, now))
+      const moment = clearedAt[business] ?? now
+      if (changes.wanted(viewer)) changes.publish({ kind: 'cleared', viewer, business, clearedAt: moment, version })
+      return moment
+    },
+
+    setPaused: (viewer, paused, now) => writing((work) => setPaused(work, viewer, paused, now)),
+    getSettings: (viewer) => reading((work) => viewerWork(work, viewer).settings.content),
+    getProgressMany: (keys) => reading((work) => keys.map(({ viewer, business, oid }) => lookUp(work, viewer, business, oid))),
+    listTimeline: (viewer, businesses, before, limit) => reading((work) => listTimeline(work, viewer, businesses, before, limit)),
+
+    listChanges: (viewer, businesses, since) => reading((work) => listChanges(work, viewer, businesses, since)),
+    readDirtyProgress: (keys) => reading((work) => keys.map((key) => readDirty(work, key))),
+    readDirtySettings: (viewers) => reading((work) => viewers.map((viewer) => viewerWork(work, viewer).settings.content)),
+    async clearDirty(marks, timelineCap) {
+      if (marks.length > 0) await freeing((work) => clearDirty(work, marks, timelineCap))
+    },
+    /** A mark and its content are written and removed in one transaction, so no mark here can have lost its content. */
+    dropDirty: () => Promise.resolve(),
+    listDirty: (regions, dirtyBefore, limit) => reading(() => listDirty(tables, regions, dirtyBefore, limit)),
+    countDirty: () => reading(() => countDirty(tables)),
+
+    listPendingRewards: (regions, claimedBefore, limit) => reading(() => listPendingRewards(tables, regions, claimedBefore, limit)),
+    async confirmRewards(rewards) {
+      if (rewards.length > 0) await freeing(() => rewards.forEach((reward) => confirmReward(tables, environment.regions, reward)))
+    },
+
+    purgeExpired: (writtenBefore, limit) => calling(() => purge(writtenBefore, limit)),
+    followProgress: (viewer, listener) => Promise.resolve(changes.follow(viewer, listener)),
+
+    check: () => reading(() => undefined),
+    close() {
+      changes.close()
+      return Promise.resolve()
+    },
+  }
+}
+
+function lookUp(work: HotWork, viewer: string, business: number, oid: string): HotLookup {
+  const shelf = shelfWork(work, viewerWork(work, viewer), business)
+  const held = readHeld(work, shelf, oid)
+  if (held !== undefined) return { record: isVisible(shelf, held.content) ? held.content : undefined, older: undefined }
+  return { record: undefined, older: shelf.stats.floor === undefined ? undefined : { clearedAt: clearedAtOf(shelf) } }
+}
+
+function deletedChange(
+  key: { viewer: string; business: number; oid: string },
+  record: Extract<ProgressChange, { kind: 'deleted' }>['record'],
+): ProgressChange {
+  return { kind: 'deleted', viewer: key.viewer, business: key.business, oid: key.oid, record }
+}

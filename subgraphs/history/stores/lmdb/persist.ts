@@ -1,0 +1,75 @@
+/** Dirty keys as the persist step and the sweeper see them, and rewards that wait for the log. */
+import type { ProgressKey, RewardEvent } from '../../../../core/domain.ts'
+import { isSettingsKey } from '../../../../core/progress-key.ts'
+import { regionOf } from '../../../../core/regions.ts'
+import type { DirtyProgress } from '../hot-store.ts'
+import { dirtyMark, keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
+import { countEntries } from '../../../../stores/lmdb/scan.ts'
+import { trimTimeline } from './read.ts'
+import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
+import type { HotTables, HotWork, ShelfWork } from './work.ts'
+import { encodeHeldProgress } from './values.ts'
+import { REWARD_TIME_BYTES, rewardKey, rewardOfKey, rewardsOfRegion } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
+import { recordKey } from '../../../../stores/lmdb/viewer-keys.ts'
+
+export function readDirty(work: HotWork, key: ProgressKey): DirtyProgress {
+  const shelf = shelfWork(work, viewerWork(work, key.viewer), key.business)
+  return { key, record: readHeld(work, shelf, key.oid)?.content }
+}
+
+/** Clears the marks whose versions have not moved, then trims the timelines they stood in. */
+export function clearDirty(work: HotWork, marks: readonly { key: ProgressKey; version: number }[], timelineCap: number): void {
+  const touched = new Set<ShelfWork>()
+  for (const { key, version } of marks) {
+    const owner = viewerWork(work, key.viewer)
+    if (isSettingsKey(key)) {
+      if (owner.settings.dirtySince > 0 && owner.settings.content.version === version) cleanSettings(work, owner)
+      continue
+    }
+    const shelf = shelfWork(work, owner, key.business)
+    const held = readHeld(work, shelf, key.oid)
+    if (held === undefined || held.dirtySince === 0 || held.content.version !== version) continue
+    void work.tables.dirty.remove(dirtyMark(held.dirtySince, owner.region, key))
+    void work.tables.viewers.put(recordKey(shelf, key.oid), encodeHeldProgress(0, held.content))
+    touched.add(shelf)
+  }
+  for (const shelf of touched) {
+    if (shelf.stats.entries > timelineCap) trimTimeline(work, shelf, timelineCap)
+  }
+}
+
+export function listDirty(tables: HotTables, regions: readonly number[], dirtyBefore: number, limit: number): ProgressKey[] {
+  const wanted = new Set(regions)
+  const keys: ProgressKey[] = []
+  if (wanted.size === 0 || limit <= 0) return keys
+  for (const mark of tables.dirty.getKeys({ end: marksUntil(dirtyBefore) })) {
+    if (!wanted.has(regionOfMark(mark))) continue
+    keys.push(keyOfMark(mark))
+    if (keys.length === limit) break
+  }
+  return keys
+}
+
+export function countDirty(tables: HotTables): number {
+  return countEntries(tables.dirty)
+}
+
+export function listPendingRewards(
+  tables: Pick<HotTables, 'rewards'>,
+  regions: readonly number[],
+  claimedBefore: number,
+  limit: number,
+): RewardEvent[] {
+  const rewards: RewardEvent[] = []
+  for (const region of regions) {
+    for (const { key, value } of tables.rewards.getRange(rewardsOfRegion(region))) {
+      if (rewards.length === limit) return rewards
+      if (value.readUIntBE(0, REWARD_TIME_BYTES) <= claimedBefore) rewards.push(rewardOfKey(key))
+    }
+  }
+  return rewards
+}
+
+export function confirmReward(tables: Pick<HotTables, 'rewards'>, regions: number, reward: RewardEvent): void {
+  void tables.rewards.remove(rewardKey(regionOf(reward.viewer, regions), reward.viewer, reward.business, reward.day, reward.kind))
+}

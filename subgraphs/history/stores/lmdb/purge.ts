@@ -1,0 +1,58 @@
+/**
+ * Retention in the hot store: clean records and tombstones that were last written before a moment leave. The table is
+ * walked in steps outside the write lock; what is found is looked at again inside the transaction that removes it.
+ *
+ * There is no index by time of writing: it would move with every write, and a purge comes once an hour.
+ */
+import { unpackId } from '../../../../core/keys.ts'
+import type { Environment } from '../../../../stores/lmdb/environment.ts'
+import { beginWork, readHeld, removeRecord, settle, shelfWork, viewerWork } from './work.ts'
+import type { HotTables, HotWork, ShelfWork } from './work.ts'
+import { decodeHeldProgress, readDirtySince } from './values.ts'
+import { makeFinder, type Entry } from '../../../../stores/lmdb/scan.ts'
+import { RECORD, STATS, plainKey, readViewerKey } from '../../../../stores/lmdb/viewer-keys.ts'
+
+const VERSIONS_PER_MS = 1_024
+const DAY_MS = 86_400_000
+
+/** Returns `purgeExpired` of the port. */
+export function makeHotPurge(environment: Environment, tables: HotTables) {
+  const find = makeFinder(environment, tables.viewers, isExpired)
+
+  return async (writtenBefore: number, limit: number): Promise<number> => {
+    for (;;) {
+      const found = await find(writtenBefore, limit)
+      if (found.length === 0) return 0
+      const removed = await environment.writeToFree(() => removeExpired(beginWork(tables, environment.regions), found, writtenBefore))
+      if (removed > 0) return removed
+    }
+  }
+}
+
+function isExpired({ key, value }: Entry, writtenBefore: number): boolean {
+  if (readViewerKey(key).kind !== RECORD || readDirtySince(value) > 0) return false
+  return decodeHeldProgress(value, value.length).content.version < writtenBefore * VERSIONS_PER_MS
+}
+
+function removeExpired(work: HotWork, keys: readonly Buffer[], writtenBefore: number): number {
+  let removed = 0
+  for (const key of keys) {
+    const { viewer, business, restAt } = readViewerKey(key)
+    const shelf = shelfWork(work, viewerWork(work, viewer), business)
+    const oid = unpackId(key, restAt)
+    const held = readHeld(work, shelf, oid)
+    if (held === undefined || held.dirtySince > 0 || held.content.version >= writtenBefore * VERSIONS_PER_MS) continue
+    removeRecord(work, shelf, oid, held)
+    if (shelf.stats.entries === 0) dropStats(work, shelf, writtenBefore)
+    removed += 1
+  }
+  settle(work)
+  return removed
+}
+
+/** A viewer who left takes his counts along, or they would stay for ever. Whatever was trimmed is older than what expired last. */
+function dropStats(work: HotWork, shelf: ShelfWork, writtenBefore: number): void {
+  if ((shelf.stats.lastDay + 1) * DAY_MS > writtenBefore) return
+  void work.tables.viewers.remove(plainKey(shelf, STATS))
+  shelf.statsChanged = false
+}

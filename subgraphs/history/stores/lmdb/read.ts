@@ -1,0 +1,92 @@
+/**
+ * Timelines of the hot store: pages over several businesses, and the cap.
+ *
+ * Trimming takes entries from the oldest end, with their contents, and stops at the first dirty one, which the persist
+ * step has yet to read. So what is missing lies at or below the floor, the newest place ever trimmed, and whatever lies
+ * above it is complete here. Late entries below the floor stand in the timeline until they are clean.
+ */
+import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
+import { comparePlaces } from '../../model/places.ts'
+import type { HotPage, KeyChange } from '../hot-store.ts'
+import { decodeHeldProgress } from './values.ts'
+import { clearedAtOf, isVisible, lastVersion, readHeld, removeRecord, shelfWork, viewerWork } from './work.ts'
+import type { HotWork, ShelfWork } from './work.ts'
+import { oidOfRecordKey, readTimelineKey, recordRange, timelineRange } from '../../../../stores/lmdb/viewer-keys.ts'
+
+export function listTimeline(
+  work: HotWork,
+  viewer: ViewerId,
+  businesses: readonly BusinessNumber[],
+  before: Place | undefined,
+  limit: number,
+): HotPage {
+  const owner = viewerWork(work, viewer)
+  const shelves = [...new Set(businesses)].map((business) => shelfWork(work, owner, business))
+  const places = mergePlaces(shelves.map((shelf) => listPlaces(work, shelf, before, limit))).slice(0, limit)
+  return {
+    entries: places.flatMap((place) => entryAt(work, shelfWork(work, owner, place.business), place)),
+    truncated: shelves.flatMap((shelf) => {
+      const { floor } = shelf.stats
+      return floor === undefined ? [] : [{ business: shelf.business, floor, clearedAt: clearedAtOf(shelf) }]
+    }),
+  }
+}
+
+/** Sorted lists to one. They are short, and mostly there is one. */
+export function mergePlaces(lists: readonly Place[][]): Place[] {
+  return lists.length === 1 ? (lists[0] ?? []) : lists.flat().sort(comparePlaces)
+}
+
+function listPlaces(work: HotWork, shelf: ShelfWork, before: Place | undefined, limit: number): Place[] {
+  const places: Place[] = []
+  for (const key of work.tables.viewers.getKeys({ ...timelineRange(shelf, before), limit })) places.push(readTimelineKey(shelf, key))
+  return places
+}
+
+function entryAt(work: HotWork, shelf: ShelfWork, { business, oid }: Place): TimelineEntry[] {
+  const held = readHeld(work, shelf, oid)
+  return held === undefined ? [] : [{ business, oid, record: held.content }]
+}
+
+/** Everything the shelves hold is looked through: followers ask for it once, when they come back. */
+export function listChanges(work: HotWork, viewer: ViewerId, businesses: readonly BusinessNumber[], sinceVersion: number): KeyChange[] {
+  const owner = viewerWork(work, viewer)
+  const changes: KeyChange[] = []
+  for (const business of new Set(businesses)) {
+    const shelf = shelfWork(work, owner, business)
+    for (const { key, value } of work.tables.viewers.getRange(recordRange(shelf))) {
+      const { content: record } = decodeHeldProgress(value, value.length)
+      if (record.version <= sinceVersion || (!record.deleted && !isVisible(shelf, record))) continue
+      changes.push({ kind: record.deleted ? 'deleted' : 'put', viewer, business, oid: oidOfRecordKey(shelf, key), record })
+    }
+  }
+  return changes.sort((a, b) => a.record.version - b.record.version)
+}
+
+export function newestEntry(work: HotWork, shelf: ShelfWork): Place | undefined {
+  return listPlaces(work, shelf, undefined, 1)[0]
+}
+
+export function listedOids(work: HotWork, shelf: ShelfWork): string[] {
+  return listPlaces(work, shelf, undefined, shelf.stats.entries).map((place) => place.oid)
+}
+
+/** Removes clean entries from the oldest end until `cap` are left. */
+export function trimTimeline(work: HotWork, shelf: ShelfWork, cap: number): void {
+  const excess = shelf.stats.entries - cap
+  for (const place of oldestPlaces(work, shelf, excess)) {
+    const held = readHeld(work, shelf, place.oid)
+    if (held === undefined || held.dirtySince > 0) return
+    removeRecord(work, shelf, place.oid, held)
+    shelf.stats.trimmedAt = lastVersion(work)
+    const { floor } = shelf.stats
+    if (floor === undefined || comparePlaces(place, floor) < 0) shelf.stats.floor = place
+  }
+}
+
+function oldestPlaces(work: HotWork, shelf: ShelfWork, limit: number): Place[] {
+  const { start, end } = timelineRange(shelf, undefined)
+  const places: Place[] = []
+  for (const key of work.tables.viewers.getKeys({ start: end, end: start, reverse: true, limit })) places.push(readTimelineKey(shelf, key))
+  return places
+}

@@ -1,0 +1,198 @@
+/**
+ * The record store on MySQL 8, MariaDB 10.11 or TiDB. Tests run it on MariaDB; the SQL is the subset all three document.
+ *
+ * A call of `putProgress` becomes multi-row upserts that merge inside the database (`statements.ts`), several at a time,
+ * as many and as large as the database's latency allows (`write-window.ts`). A statement is atomic and repeatable, a
+ * call is a number of statements: if one fails the call rejects, and the job sends all of it again. Rows go in the order
+ * of the primary key, so that writers meet in one order; where they still deadlock, the loser sends its statement again.
+ *
+ * Viewers whose ids were given out one after the other make no hot spot: no index begins with a time or a counter, every
+ * key begins with the viewer, and the viewers who write in one minute are spread over all who ever joined. The index by
+ * `written_hour` is entered once an hour per row. On TiDB that one index, and `purgeExpired` with it, would rather be a
+ * TTL table (a DATETIME of the last write, `TTL = written_at + INTERVAL 90 DAY`): its nodes then scan and delete
+ * expired rows by themselves, each in its own key range.
+ */
+import { type Clock, sleep, systemClock } from '../../../../core/clock.ts'
+import type { ProgressRecord, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
+import { comparePlaces } from '../../model/places.ts'
+import { type Random, systemRandom } from '../../../../core/random.ts'
+import type { ProgressRow, RecordStore } from '../record-store.ts'
+import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mysql/checked-database.ts'
+import type { Database, Row } from '../../../../stores/mysql/database.ts'
+import { isContention, isOverload } from '../../../../stores/mysql/failures.ts'
+import { packedHex } from '../../../../stores/mysql/literals.ts'
+import { idOf, keyOf, orderOf, progressLiteral, recordOf, settingsLiterals, settingsOf } from './rows.ts'
+import {
+  COUNT_PROGRESS,
+  PING,
+  deleteCleared,
+  deleteExpired,
+  deleteHoursBefore,
+  selectExpiredOfHour,
+  selectPage,
+  selectProgress,
+  selectSettings,
+  upsertProgress,
+  upsertSettings,
+} from './statements.ts'
+import { type WriteWindow, type WriteWindowFigures, type WriteWindowOptions, makeWriteWindow } from '../../../../stores/mysql/write-window.ts'
+
+export type MysqlRecordStoreOptions = CheckedOptions & WriteWindowOptions
+
+export type MysqlFigures = WriteWindowFigures & {
+  /** Rows sent in upserts. */
+  rows: number
+  /** Statements sent again after a deadlock or a wait for a lock that took too long. */
+  retries: number
+}
+
+export type MysqlRecordStore = RecordStore & { figures(): MysqlFigures }
+
+/** Keys a lookup statement carries. */
+const KEYS_MAX = 128
+/** Businesses a page statement reads. */
+const PAGES_MAX = 16
+/** Rows of the hour in which expiry lies now that one purge step looks at. The rest of them wait until the hour is over. */
+const HOUR_ROWS_MAX = 20_000
+const TRIES_MAX = 8
+const RETRY_MS = 10
+/** Operators who count have time. */
+const COUNT_TIMEOUT_MS = 600_000
+const HOUR_MS = 3_600_000
+/** A version is milliseconds times this, plus a count. */
+const VERSION_UNIT = 1_024
+
+/**
+ * Rejects with DATA_INCOMPATIBLE if the schema is missing, old or newer, or of another region count, and with
+ * CONFIG_INVALID if the options are wrong or the server refuses us. A server that does not answer is no reason not to
+ * start: the store opens, and its calls reject with RECORD_STORE_UNAVAILABLE until the server is there and was checked.
+ */
+export async function openMysqlRecordStore(
+  options: MysqlRecordStoreOptions,
+  clock: Clock = systemClock,
+  random: Random = systemRandom,
+): Promise<MysqlRecordStore> {
+  const database = await openCheckedDatabase(options, clock)
+  return makeRecordStore(database, makeWriteWindow(clock, options), clock, random)
+}
+
+function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, random: Random): MysqlRecordStore {
+  let rowsSent = 0
+  let retries = 0
+
+  /** Sends a change; again, after a moment, if another statement held its rows. */
+  async function change(sql: string): Promise<number> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return (await database.send(sql)).affected
+      } catch (error) {
+        if (!isContention(error) || tries >= TRIES_MAX) throw error
+        retries += 1
+        await sleep(clock, RETRY_MS * 2 ** tries * random())
+      }
+    }
+  }
+
+  async function putProgress(rows: readonly ProgressRow[]): Promise<void> {
+    const sorted = rows.map((row) => ({ order: orderOf(row.key), text: progressLiteral(row) })).sort((a, b) => (a.order < b.order ? -1 : 1))
+    const texts = sorted.map((row) => row.text)
+    const underWay = new Set<Promise<void>>()
+    const failures: unknown[] = []
+    for (let next = 0; next < texts.length && failures.length === 0;) {
+      const turn = await window.enter(texts.length - next)
+      const chunk = texts.slice(next, next + turn.rows)
+      next += chunk.length
+      const sent = putChunk(chunk, turn.end)
+        .catch((error: unknown) => void failures.push(error))
+        .finally(() => underWay.delete(sent))
+      underWay.add(sent)
+    }
+    await Promise.all(underWay)
+    if (failures.length > 0) throw failures[0]
+  }
+
+  async function putChunk(chunk: readonly string[], end: (result: 'done' | 'failed' | 'overloaded') => void): Promise<void> {
+    try {
+      await change(upsertProgress(chunk))
+      rowsSent += chunk.length
+      end('done')
+    } catch (error) {
+      end(isOverload(error) ? 'overloaded' : 'failed')
+      throw error
+    }
+  }
+
+  return {
+    readsAtOnceMax: database.connectionsMax,
+
+    putProgress,
+
+    async putSettings(rows) {
+      // A viewer's rows stay in one statement: they are one fact.
+      const sorted = rows
+        .map((row) => ({ order: packedHex(row.viewer), texts: settingsLiterals(row) }))
+        .sort((a, b) => (a.order < b.order ? -1 : 1))
+      for (const chunk of chunked(sorted, KEYS_MAX)) await change(upsertSettings(chunk.flatMap((row) => row.texts)))
+    },
+
+    async getProgressMany(keys) {
+      const found = keys.map((): ProgressRecord | undefined => undefined)
+      const read = async (start: number): Promise<void> => {
+        const { rows } = await database.send(selectProgress(keys.slice(start, start + KEYS_MAX)))
+        for (const row of rows) found[start + Number(row[0])] = recordOf(row, 1)
+      }
+      await Promise.all(Array.from({ length: Math.ceil(keys.length / KEYS_MAX) }, (_, chunk) => read(chunk * KEYS_MAX)))
+      return found
+    },
+
+    async getSettingsMany(viewers) {
+      const answers = await Promise.all(chunked(viewers, KEYS_MAX).map((chunk) => database.send(selectSettings(chunk))))
+      const found = settingsOf(answers.flatMap((answer) => answer.rows))
+      return viewers.map((viewer) => found.get(viewer))
+    },
+
+    async listProgress(viewer, businesses, before, limit) {
+      const statements = chunked([...new Set(businesses)], PAGES_MAX).map((chunk) => selectPage(viewer, chunk, before, limit))
+      const answers = await Promise.all(statements.map((statement) => database.send(statement)))
+      const entries = answers.flatMap((answer) => answer.rows.map(entryOf))
+      return entries.sort((a, b) => comparePlaces(placeOf(a), placeOf(b))).slice(0, limit)
+    },
+
+    purgeCleared: (viewer: ViewerId, business, clearedAt, limit) => change(deleteCleared(viewer, business, clearedAt, limit)),
+
+    async purgeExpired(writtenBefore, limit) {
+      if (writtenBefore <= 0) return 0
+      const hour = Math.floor(writtenBefore / HOUR_MS)
+      const removed = await change(deleteHoursBefore(hour, limit))
+      if (removed > 0) return removed
+      const version = writtenBefore * VERSION_UNIT
+      const { rows } = await database.send(selectExpiredOfHour(hour, version, HOUR_ROWS_MAX, limit))
+      let removedOfHour = 0
+      for (const chunk of chunked(rows.map(keyOf), KEYS_MAX)) removedOfHour += await change(deleteExpired(chunk, version))
+      return removedOfHour
+    },
+
+    async countProgress() {
+      return Number((await database.send(COUNT_PROGRESS, COUNT_TIMEOUT_MS)).rows[0]?.[0])
+    },
+
+    async check() {
+      await database.send(PING)
+    },
+
+    close: () => database.close(),
+    figures: () => ({ ...window.figures(), rows: rowsSent, retries }),
+  }
+}
+
+function entryOf(row: Row): TimelineEntry {
+  return { business: Number(row[0]), oid: idOf(row[1]), record: recordOf(row, 2) }
+}
+
+function placeOf({ business, oid, record }: TimelineEntry) {
+  return { viewedAt: record.viewedAt, business, oid }
+}
+
+function chunked<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
+}

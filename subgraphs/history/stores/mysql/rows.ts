@@ -1,0 +1,73 @@
+/**
+ * Records as rows and back. What orders and merges records stands in columns; the resume point is a protobuf Progress
+ * with nothing else in it, chosen whole by the upsert. Numbers are BIGINT and stay below 2^53.
+ */
+import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
+import { unpackId } from '../../../../core/keys.ts'
+import { decodeProgress, encodeProgress } from '../../model/record-codec.ts'
+import type { ProgressRow, SettingsRow } from '../record-store.ts'
+import type { Cell, Row } from '../../../../stores/mysql/database.ts'
+import { bytesLiteral, idLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
+
+export function progressLiteral({ key, record }: ProgressRow): string {
+  const resume = encodeProgress({ ...record, viewedAt: 0, since: 0, rank: 0, version: 0, deleted: false })
+  const numbers = [record.viewedAt, record.since, record.rank, record.version].map(numberLiteral).join(',')
+  return `(${idLiteral(key.viewer)},${numberLiteral(key.business)},${idLiteral(key.oid)},${numbers},${record.deleted ? 1 : 0},${bytesLiteral(resume)})`
+}
+
+/** Texts that order as the primary key does. */
+export function orderOf(key: ProgressKey): string {
+  return packedHex(key.viewer) + key.business.toString(16).padStart(4, '0') + packedHex(key.oid)
+}
+
+/** The record whose columns begin at `start`: viewed_at, since, resume_rank, version, deleted, resume. */
+export function recordOf(row: Row, start: number): ProgressRecord {
+  const resume = decodeProgress(row[start + 5] as Buffer)
+  return {
+    viewedAt: Number(row[start]),
+    since: Number(row[start + 1]),
+    rank: Number(row[start + 2]),
+    version: Number(row[start + 3]),
+    position: resume.position,
+    duration: resume.duration,
+    device: resume.device,
+    finished: resume.finished,
+    deleted: row[start + 4] === 1,
+  }
+}
+
+export function idOf(cell: Cell | undefined): string {
+  return unpackId(cell as Buffer, 0)
+}
+
+/** The address of a row that begins with viewer, business, oid. */
+export function keyOf(row: Row): ProgressKey {
+  return { viewer: idOf(row[0]), business: Number(row[1]), oid: idOf(row[2]) }
+}
+
+const SWITCHES = 0
+
+/** Texts of (viewer, business, paused, cleared_at, version): the switches, then each watermark. */
+export function settingsLiterals({ viewer, settings }: SettingsRow): string[] {
+  const id = idLiteral(viewer)
+  const version = numberLiteral(settings.version)
+  const watermarks = Object.entries(settings.clearedAt).map(([business, clearedAt]) => {
+    return `(${id},${numberLiteral(Number(business))},0,${numberLiteral(clearedAt)},${version})`
+  })
+  return [`(${id},${SWITCHES},${settings.paused ? 1 : 0},0,${version})`, ...watermarks]
+}
+
+/** The settings of each viewer that has a row among these of viewer, business, paused, cleared_at, version. */
+export function settingsOf(rows: readonly Row[]): Map<ViewerId, ViewerSettings> {
+  const found = new Map<ViewerId, { paused: boolean; clearedAt: Record<number, number>; version: number }>()
+  for (const row of rows) {
+    const viewer = idOf(row[0])
+    const settings = found.get(viewer) ?? { paused: false, clearedAt: {}, version: 0 }
+    found.set(viewer, settings)
+    if (row[1] === SWITCHES) {
+      settings.paused = row[2] === 1
+      settings.version = Number(row[4])
+    } else settings.clearedAt[Number(row[1])] = Number(row[3])
+  }
+  return found
+}

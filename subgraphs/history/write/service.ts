@@ -1,0 +1,183 @@
+/**
+ * The write path of the history subgraph: check, put into the hot store, hand the keys to the aggregator, answer.
+ * When a call resolves the write is readable by every read that starts now, in every process, and durable. While the hot
+ * store is down it is durable in the journal (`writes.ts`), and readable once the hot store is back; the caller's
+ * collector says so.
+ */
+import type { Aggregator } from '../../../writeback/aggregator.ts'
+import type { Businesses } from '../../../config/businesses.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { orderAhead, putOvertaken, type TimesAhead } from '../../../core/clock-differences.ts'
+import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
+import { noteLack, saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import type { FlushedKey, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings } from '../../../core/domain.ts'
+import { TidemarkError, isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
+import { settingsKey } from '../../../core/progress-key.ts'
+import { regionOf } from '../../../core/regions.ts'
+import type { Viewer } from '../../../core/viewer.ts'
+import type { GapSide, HotStore, ProgressWrite } from '../stores/hot-store.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+import { checkIds, checkInputCount, checkReport, type CheckedReport, type ProgressInput } from '../inputs.ts'
+import { BASE_READS_MAX } from './putting.ts'
+import { lookUpStale, overtakenReports } from './stale-reports.ts'
+import { rewardOf } from '../../../core/rewards.ts'
+import { makeDirectWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
+import { flushedKey } from './written-plays.ts'
+
+export { rewardOf } from '../../../core/rewards.ts'
+
+export type HistoryServiceOptions = { regions: number; timelineCap: number }
+
+/** One answer per report. `key` names what `record` is stored under. */
+export type ReportAnswer =
+  | {
+      outcome: 'ACCEPTED'
+      key: ProgressKey
+      record: ProgressRecord
+      dayToken: string | undefined
+      firstOfDay: boolean
+    }
+  /** `record`: the stored record. `clearedAt`: the clearing or deletion after the report. One of them is set, unless a store is down. */
+  | { outcome: 'STALE'; key: ProgressKey; record: ProgressRecord | undefined; clearedAt: number | undefined }
+  | { outcome: 'PAUSED' }
+  | Rejected
+
+type Rejected = { outcome: 'REJECTED'; code: ErrorCode; message: string }
+
+export type HistoryFigures = Record<'accepted' | 'stale' | 'paused' | 'rejected', number>
+
+export type HistoryService = {
+  /** In the order of `inputs`. Throws INPUTS_TOO_MANY, or the code of a store that failed; then nothing is promised. */
+  report(viewer: Viewer, inputs: readonly ProgressInput[], degraded?: Degraded): Promise<ReportAnswer[]>
+  /** The ids that were in the hot history. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  deleteHistory(viewer: Viewer, business: string, ids: readonly string[], degraded?: Degraded): Promise<string[]>
+  /** The watermark. Throws BUSINESS_UNKNOWN. */
+  clearHistory(viewer: Viewer, business: string, degraded?: Degraded): Promise<number>
+  setPaused(viewer: Viewer, paused: boolean, degraded?: Degraded): Promise<ViewerSettings>
+  /** If no store answers: the settings in this process's journal, or else the defaults. */
+  settings(viewer: Viewer, degraded?: Degraded): Promise<ViewerSettings>
+  follow(viewer: Viewer, listener: (change: ProgressChange) => void, onGap: (side: GapSide) => void): Promise<() => void>
+  figures(): HistoryFigures
+}
+
+/**
+ * `reward` takes claims that must reach the log; what it cannot deliver is left to the sweeper. `writes` is how changes are
+ * made; by default straight into the hot store.
+ */
+export function makeHistoryService(
+  clock: Clock,
+  businesses: Businesses,
+  hot: HotStore,
+  records: RecordStore,
+  aggregator: Aggregator,
+  reward: (events: readonly RewardEvent[]) => void,
+  options: HistoryServiceOptions,
+  writes: HistoryWrites = makeDirectWrites(hot, records, options.timelineCap),
+): HistoryService {
+  const figures: HistoryFigures = { accepted: 0, stale: 0, paused: 0, rejected: 0 }
+
+  function aggregate(key: FlushedKey): void {
+    aggregator.add(regionOf(key.viewer, options.regions), key)
+  }
+
+  async function report(viewer: Viewer, inputs: readonly ProgressInput[], degraded?: Degraded): Promise<ReportAnswer[]> {
+    checkInputCount(inputs.length)
+    const now = clock.now()
+    const ahead = orderAhead(
+      inputs.map(({ viewedAt }) => viewedAt),
+      now,
+    )
+    const checked = inputs.map((input) => checkOrReject(input, viewer, now, ahead))
+    const reports = checked.filter((each) => 'record' in each)
+    const put = (some: readonly CheckedReport[]): Promise<WriteOutcome[]> => writes.put(some, now, degraded)
+    const outcomes = reports.length > 0 ? await putOvertaken(reports, await put(reports), overtakenReports(businesses), put) : []
+    const rewards: RewardEvent[] = []
+    let next = 0
+    const answers = checked.map((each): ReportAnswer => {
+      if (!('record' in each)) return each
+      return answer(each, outcomes[next++] as WriteOutcome, now, rewards)
+    })
+    if (rewards.length > 0) reward(rewards)
+    await lookUpStale(hot, records, answers, degraded)
+    for (const each of answers) figures[FIGURE_OF[each.outcome]]++
+    return answers
+  }
+
+  function checkOrReject(input: ProgressInput, viewer: Viewer, now: number, ahead: TimesAhead | undefined): CheckedReport | Rejected {
+    try {
+      return checkReport(input, viewer, businesses, now, ahead)
+    } catch (error) {
+      if (isTidemarkError(error)) return { outcome: 'REJECTED', code: error.code, message: error.message }
+      throw error
+    }
+  }
+
+  function answer(write: ProgressWrite, outcome: WriteOutcome, now: number, rewards: RewardEvent[]): ReportAnswer {
+    if (outcome.status === 'paused') return { outcome: 'PAUSED' }
+    if (outcome.status === 'needs-base') {
+      throw new TidemarkError(
+        'HOT_STORE_UNAVAILABLE',
+        `subject "${write.oid}" changed ${BASE_READS_MAX} times while it was read; send the report again`,
+      )
+    }
+    const key: ProgressKey = { viewer: write.viewer, business: write.business, oid: write.oid }
+    const day = dayOf(now)
+    // A token says that the day was claimed; what claimed nothing earns none.
+    if (outcome.status === 'stale') {
+      const isCleared = write.record.viewedAt <= outcome.voidUntil
+      return { outcome: 'STALE', key, record: outcome.record, clearedAt: isCleared ? outcome.voidUntil : undefined }
+    }
+    if (outcome.status === 'journaled') return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken: undefined, firstOfDay: false }
+    const dayToken = dayTokenOf(write.viewer, write.business, day)
+    aggregate(flushedKey(key, outcome))
+    if (outcome.firstOfDay) rewards.push(rewardOf(write.viewer, write.business, day))
+    return { outcome: 'ACCEPTED', key, record: outcome.record, dayToken, firstOfDay: outcome.firstOfDay }
+  }
+
+  return {
+    report,
+    async deleteHistory(viewer, business, ids, degraded) {
+      const { number } = businesses.byName(business)
+      checkIds(ids)
+      if (ids.length === 0) return []
+      const keys = ids.map((oid) => ({ viewer: viewer.id, business: number, oid }))
+      const { existed, journaled } = await writes.delete(keys, clock.now(), degraded)
+      if (!journaled) keys.forEach(aggregate)
+      return ids.filter((_, index) => existed[index])
+    },
+    async clearHistory(viewer, business, degraded) {
+      const { number } = businesses.byName(business)
+      const { clearedAt, journaled } = await writes.clear(viewer.id, number, clock.now(), degraded)
+      if (!journaled) aggregate(settingsKey(viewer.id))
+      return clearedAt
+    },
+    async setPaused(viewer, paused, degraded) {
+      const { settings, journaled } = await writes.setPaused(viewer.id, paused, clock.now(), degraded)
+      if (!journaled) aggregate(settingsKey(viewer.id))
+      return settings
+    },
+    async settings(viewer, degraded) {
+      const pausedBy = writes.pausedBy(viewer.id)
+      noteLack([viewer.id], writes.mayLack, degraded)
+      try {
+        const settings = await hot.getSettings(viewer.id)
+        return { ...settings, paused: pausedBy ?? settings.paused }
+      } catch (error) {
+        if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+        degraded.add('hotStore')
+        const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer.id]).catch((failure: unknown) => {
+          if (!saysDown(failure, 'recordStore')) throw failure
+          degraded.add('recordStore')
+          return [NO_SETTINGS]
+        })
+        return { ...settings, paused: pausedBy ?? settings.paused }
+      }
+    },
+    follow: (viewer, listener, onGap) => hot.followProgress(viewer.id, listener, onGap),
+    figures: () => ({ ...figures }),
+  }
+}
+
+const NO_SETTINGS: ViewerSettings = { paused: false, clearedAt: {}, version: 0 }
+
+const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', PAUSED: 'paused', REJECTED: 'rejected' } as const

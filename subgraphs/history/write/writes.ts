@@ -1,0 +1,154 @@
+/**
+ * The four ways to change a viewer's history, as the service makes them: straight into the hot store, or, while it is
+ * down, into the journal. `journaled` says that the hot store does not know of it yet; its keys must not be flushed.
+ *
+ * The rule for new writes while others wait: a viewer's writes stay in order. As long as one of his waits in this
+ * process's journal, his next go behind it, even if the hot store is back; other viewers' go straight. Writes of one
+ * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
+ */
+import { asRepeated } from '../../../core/clock-differences.ts'
+import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import { saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
+import { lookUpInRecords } from '../../../loaders/progress.ts'
+import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
+import type { JournalEntry } from '../../../writeback/journal.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+import type { Journaling } from '../../../writeback/journaling.ts'
+import { putProgress } from './putting.ts'
+
+/** `stagedOn`: as of `FlushedKey`. */
+export type WriteOutcome = (PutOutcome & { stagedOn?: number }) | { status: 'journaled'; record: ProgressRecord }
+
+export type HistoryWrites = {
+  /** In the order of `writes`. */
+  put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]>
+  /** `existed`: was it in the history? In key order. */
+  delete(keys: readonly ProgressKey[], now: number, degraded: Degraded | undefined): Promise<{ existed: boolean[]; journaled: boolean }>
+  clear(
+    viewer: ViewerId,
+    business: BusinessNumber,
+    now: number,
+    degraded: Degraded | undefined,
+  ): Promise<{ clearedAt: number; journaled: boolean }>
+  setPaused(
+    viewer: ViewerId,
+    paused: boolean,
+    now: number,
+    degraded: Degraded | undefined,
+  ): Promise<{ settings: ViewerSettings; journaled: boolean }>
+  /** Does something of this viewer's wait that the hot store does not have? To be asked before a read. */
+  mayLack: MayLack
+  /** The switch as a write that waits sets it; undefined = none waits. */
+  pausedBy(viewer: ViewerId): boolean | undefined
+}
+
+/** Rejects with the code of the store that is down. */
+export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCap: number): HistoryWrites {
+  return {
+    put: (writes, now) => putProgress(hot, records, writes, { now, timelineCap }),
+    delete: async (keys, now) => ({ existed: (await hot.deleteProgress(keys, now)).map((each) => each.existed), journaled: false }),
+    clear: async (viewer, business, now) => ({ clearedAt: await hot.clearProgress(viewer, business, now), journaled: false }),
+    setPaused: async (viewer, paused, now) => ({ settings: await hot.setPaused(viewer, paused, now), journaled: false }),
+    mayLack: () => false,
+    pausedBy: () => undefined,
+  }
+}
+
+/** Rejects only if the journal fails too. */
+export function makeJournaledWrites(hot: HotStore, records: RecordStore, journaling: Journaling, timelineCap: number): HistoryWrites {
+  const direct = makeDirectWrites(hot, records, timelineCap)
+
+  /** Tries the hot store unless the viewer's writes wait; what it does not answer goes into the journal. */
+  async function tryOrJournal<T>(
+    viewer: ViewerId,
+    entry: JournalEntry,
+    degraded: Degraded | undefined,
+    task: () => Promise<T>,
+  ): Promise<T | undefined> {
+    if (!journaling.mustJournal(viewer)) {
+      try {
+        return await task()
+      } catch (error) {
+        if (!saysDown(error, 'hotStore')) throw error
+      }
+    }
+    degraded?.add('hotStore')
+    await journaling.append(entry)
+    return undefined
+  }
+
+  async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    const mustWait = new Set(writes.filter((write) => journaling.mustJournal(write.viewer)))
+    if (mustWait.size === 0) return putDirectly(writes, now, degraded)
+    if (mustWait.size === writes.length) return journal(writes, now, degraded)
+    return inTwo(
+      writes,
+      (write) => mustWait.has(write),
+      (waiting) => journal(waiting, now, degraded),
+      (going) => putDirectly(going, now, degraded),
+    )
+  }
+
+  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
+  function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
+  }
+
+  async function putOrJournal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    try {
+      const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
+        degraded?.add('recordStore')
+        await journaling.append({ kind: 'base', now, keys: without.map(({ viewer, business, oid }) => ({ viewer, business, oid })) })
+      })
+      const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
+      if (undecided.length === 0) return outcomes
+      const journaled = await journal(undecided, now, degraded)
+      return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
+    } catch (error) {
+      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, writes)) throw error
+      // Some regions may have taken theirs. Putting those again changes nothing.
+      return journal(writes, now, degraded)
+    }
+  }
+
+  /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
+  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
+    degraded?.add('hotStore')
+    const counting = writes.filter((write) => journaling.pausedBy(write.viewer) !== true)
+    if (counting.length > 0) await journaling.append({ kind: 'put', now, writes: counting })
+    return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
+  }
+
+  /** What the record store shows. Nobody is kept from deleting because it is down as well. */
+  async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<boolean[]> {
+    try {
+      return (await lookUpInRecords(records, keys)).map((record) => record !== undefined)
+    } catch (error) {
+      if (!saysDown(error, 'recordStore')) throw error
+      degraded?.add('recordStore')
+      return keys.map(() => false)
+    }
+  }
+
+  return {
+    put,
+    async delete(keys, now, degraded) {
+      const viewer = keys[0]?.viewer ?? ''
+      const done = await tryOrJournal(viewer, { kind: 'delete', now, keys }, degraded, () => direct.delete(keys, now, degraded))
+      return done ?? { existed: await existedInRecords(keys, degraded), journaled: true }
+    },
+    async clear(viewer, business, now, degraded) {
+      const entry: JournalEntry = { kind: 'clear', now, viewer, business }
+      const done = await tryOrJournal(viewer, entry, degraded, () => direct.clear(viewer, business, now, degraded))
+      return done ?? { clearedAt: now, journaled: true }
+    },
+    async setPaused(viewer, paused, now, degraded) {
+      const entry: JournalEntry = { kind: 'pause', now, viewer, paused }
+      const done = await tryOrJournal(viewer, entry, degraded, () => direct.setPaused(viewer, paused, now, degraded))
+      return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
+    },
+    mayLack: journaling.mayLack,
+    pausedBy: journaling.pausedBy,
+  }
+}

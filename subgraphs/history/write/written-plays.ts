@@ -1,0 +1,48 @@
+/**
+ * Feeds hide a play from the acknowledgement of its report on. Each put hands the records that it wrote, with the records before
+ * them, to feed existence (`subgraphs/history/persist/persist.ts`, `StageWritten`), before the caller has the answer. A store that does not stage keeps no
+ * report from its answer: the persist step stages each play that is not noted as staged here.
+ */
+import type { FlushedKey, ProgressKey } from '../../../core/domain.ts'
+import type { StageWritten, WrittenReport } from '../persist/persist.ts'
+import type { ProgressWrite } from '../stores/hot-store.ts'
+import type { HistoryWrites, WriteOutcome } from './writes.ts'
+
+/** `writes`, with puts whose plays are staged. */
+export function stagingWrites(writes: HistoryWrites, stage: StageWritten | undefined): HistoryWrites {
+  if (stage === undefined) return writes
+  return {
+    ...writes,
+    async put(reports, now, degraded) {
+      const outcomes = await writes.put(reports, now, degraded)
+      await stageOutcomes(reports, outcomes, stage)
+      return outcomes
+    },
+  }
+}
+
+/** Stages the plays of `writes` that were written, and notes in their outcomes on which day each is staged. */
+export async function stageOutcomes(
+  writes: readonly ProgressWrite[],
+  outcomes: readonly WriteOutcome[],
+  stage: StageWritten,
+): Promise<void> {
+  const written: WrittenReport[] = []
+  const places: number[] = []
+  outcomes.forEach((outcome, place) => {
+    if (outcome.status !== 'written') return
+    written.push({ key: writes[place] as ProgressWrite, record: outcome.record, before: outcome.before })
+    places.push(place)
+  })
+  if (written.length === 0) return
+  const days = await stage(written)
+  days.forEach((day, index) => {
+    const outcome = outcomes[places[index] as number]
+    if (day !== undefined && outcome?.status === 'written') outcome.stagedOn = day
+  })
+}
+
+/** The key to persist after this outcome, with the day on which its play was staged. */
+export function flushedKey(key: ProgressKey, { stagedOn }: { stagedOn?: number }): FlushedKey {
+  return stagedOn === undefined ? key : { ...key, stagedOn }
+}

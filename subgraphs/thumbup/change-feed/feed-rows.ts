@@ -1,0 +1,52 @@
+/** Rows as a binary log, or TiCDC, tells them → what the tables `counts`, `owners` and `heartbeats` became. */
+import { packedIdLength, unpackId } from '../../../core/keys.ts'
+import type { OwnerSum } from '../../../core/domain.ts'
+import type { CountedSubject } from '../stores/count-cache.ts'
+
+export const FEED_TABLES = ['counts', 'owners', 'heartbeats'] as const
+export type FeedTable = (typeof FEED_TABLES)[number]
+
+/** A row by its columns' names. Bytes are a Buffer, or a text of them in ISO 8859-1. Numbers may be texts. */
+export type FeedRow = Readonly<Record<string, unknown>>
+
+export type Change =
+  | { kind: 'count'; counted: CountedSubject }
+  | { kind: 'owner'; sum: OwnerSum }
+  | { kind: 'beat'; feed: string; instance: string; beatAt: number }
+
+/** Undefined: nothing that was counted, only who owns the subject. Throws if it is no row of ours. */
+export function changeOf(table: FeedTable, row: FeedRow): Change | undefined {
+  if (table === 'heartbeats')
+    return { kind: 'beat', feed: textOf(row, 'feed'), instance: textOf(row, 'instance'), beatAt: numberOf(row, 'beat_at') }
+  const business = numberOf(row, 'business')
+  const version = numberOf(row, 'version')
+  if (table === 'owners') return { kind: 'owner', sum: { business, owner: idOf(row, 'owner'), likes: numberOf(row, 'likes'), version } }
+  if (version === 0) return undefined
+  const counts = { likes: numberOf(row, 'likes'), dislikes: numberOf(row, 'dislikes'), version }
+  return { kind: 'count', counted: { business, oid: idOf(row, 'oid'), counts } }
+}
+
+function bytesOf(row: FeedRow, column: string): Buffer {
+  const value = row[column]
+  if (Buffer.isBuffer(value)) return value
+  if (typeof value === 'string') return Buffer.from(value, 'latin1')
+  throw new TypeError(`${column} is ${typeof value} and not bytes`)
+}
+
+function idOf(row: FeedRow, column: string): string {
+  const bytes = bytesOf(row, column)
+  if (bytes.length === 0 || packedIdLength(bytes, 0) !== bytes.length)
+    throw new TypeError(`${column} is ${bytes.toString('hex')} and no packed id`)
+  return unpackId(bytes, 0)
+}
+
+function textOf(row: FeedRow, column: string): string {
+  return bytesOf(row, column).toString()
+}
+
+function numberOf(row: FeedRow, column: string): number {
+  const value = row[column]
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+  if (Number.isSafeInteger(number) && (number as number) >= 0) return number as number
+  throw new TypeError(`${column} is ${String(value)} and not a whole number from 0 to 2^53 - 1`)
+}

@@ -1,0 +1,203 @@
+/**
+ * The change feed of counts from a topic that TiCDC fills with canal-json: the same port as the binary log's feed.
+ *
+ * One changefeed for the tables counts, owners and heartbeats, in one topic; rows dispatched by table, or by the index's
+ * value, so that those of a subject keep their order; with several partitions `enable-tidb-extension=true`, whose watermarks
+ * say until when all of them have come. The feed writes its beats into the database and reads them back here, so freshness
+ * is measured from end to end.
+ *
+ * The place is the group's in Kafka, committed when `onChanges` has resolved. A group must have one member only: a second
+ * would take some partitions away. Messages nobody can read are parked and told as a gap, and so are those that Kafka
+ * removed before they were read.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Admin } from 'kafkajs'
+import { type Clock, sleep } from '../../../../core/clock.ts'
+import { TidemarkError } from '../../../../core/errors.ts'
+import type { CountFeed, RunningFeed, WriteBeat } from '../count-feed.ts'
+import { makeAppender } from '../../../../stores/kafka/appender.ts'
+import { askOnce } from '../../../../stores/kafka/asking.ts'
+import { type Decoded, partsOf } from '../../../../stores/kafka/batches.ts'
+import { type CanalMessage, parseCanal } from './canal-message.ts'
+import { makeCanalProgress } from './canal-progress.ts'
+import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../stores/kafka/client.ts'
+import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
+import { parkAll } from '../../../../stores/kafka/dead-letters.ts'
+import { isMissing } from '../../../../stores/kafka/errors.ts'
+import { beginNow } from '../../stores/kafka/events.ts'
+import { topicNames } from '../../../../stores/kafka/topics.ts'
+
+export type CanalFeedOptions = {
+  connection: KafkaConnection
+  /** The topic that TiCDC fills. */
+  topic: string
+  /** The database of the tables, as TiCDC names it. */
+  database: string
+  /** Whose place it is: one name per process that follows. */
+  name: string
+  /** What the names of our own topics begin with, for messages nobody can read. Default "tidemark". */
+  topicPrefix?: string
+  /** Milliseconds between two beats. Minimum 50. Default 1000. */
+  beatEveryMs?: number
+  /** Messages one call of `onChanges` is made of at most. Minimum 1. Default 1000. */
+  batchMax?: number
+}
+
+type Placed = { partition: number; message: CanalMessage }
+
+const START_MAX_MS = 15_000
+const WAITING_BYTES_MAX = 16 * 1_048_576
+
+/** Connects when started. */
+export function makeCanalFeed(
+  writeBeat: WriteBeat,
+  options: CanalFeedOptions,
+  { clock, logger }: { clock: Clock; logger: KafkaLogger },
+): CountFeed {
+  return { start: (onChanges, onGap = () => undefined) => startFeed(writeBeat, options, clock, logger, onChanges, onGap) }
+}
+
+async function startFeed(
+  writeBeat: WriteBeat,
+  options: CanalFeedOptions,
+  clock: Clock,
+  logger: KafkaLogger,
+  onChanges: Parameters<CountFeed['start']>[0],
+  onGap: (sentence: string) => void,
+): Promise<RunningFeed> {
+  const { connection, topic, name, topicPrefix = 'tidemark', beatEveryMs = 1_000, batchMax = 1_000 } = options
+  const instance = randomBytes(8).toString('hex')
+  const groupId = `${topicPrefix}-feed-${name}`
+  const kafka = makeClient(connection, logger)
+  const ask = <T>(work: (admin: Admin) => Promise<T>): Promise<T> => askOnce(kafka, connection, work)
+  const partitions = await ask(async (admin) => {
+    const count = await countPartitions(admin)
+    await beginNow(admin, groupId, topic)
+    await tellRemoved(admin)
+    return count
+  })
+  const progress = makeCanalProgress(partitions)
+  const appender = makeAppender(kafka, connection, clock, logger, { appendMaxMs: 5_000, waitingBytesMax: WAITING_BYTES_MAX })
+  const stopping = Promise.withResolvers<void>()
+  const ended = Promise.withResolvers<unknown>()
+  let stopped = false
+  let finishing: Promise<void> | undefined
+  /** Partitions persist side by side; the port promises calls one after the other. */
+  let queue: Promise<unknown> = Promise.resolve()
+
+  const consumer = await superviseConsumer<CanalMessage>(
+    kafka,
+    connection,
+    {
+      park: (partition, undecodable) => parkAll(appender, topicNames(topicPrefix), partition, undecodable),
+      countPartitions: () => ask(countPartitions),
+    },
+    {
+      persist: ({ partition, messages }) => {
+        const done = queue.then(() => take(messages.map((message) => ({ partition, message }))))
+        queue = done.catch(() => undefined)
+        return done
+      },
+      parked: (reason, where) => onGap(`a message of topic ${topic} cannot be read and is set aside (${JSON.stringify(where)}): ${reason}`),
+    },
+    clock,
+    logger,
+    {
+      topic,
+      groupId,
+      regions: partitions,
+      parts: (messages) => partsOf(messages, decodeOne, () => 1, batchMax),
+      fromBeginning: true,
+      partitionsAtOnce: 4,
+      sessionMaxMs: 10_000,
+      rebalanceMaxMs: 60_000,
+      hungAfterMs: 60_000,
+      startMaxMs: START_MAX_MS,
+      mayBeDown: true,
+    },
+  )
+  const beating = beat()
+  return { readUntil: () => progress.readUntil(), ended: ended.promise, stop }
+
+  function decodeOne({ value }: { value: Buffer | null }): Decoded<CanalMessage> {
+    try {
+      return value === null ? { content: { kind: 'nothing' } } : { content: parseCanal(value, options.database) }
+    } catch (error) {
+      return { reason: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  async function take(placed: readonly Placed[]): Promise<void> {
+    const changes = placed.flatMap(({ message }) => (message.kind === 'rows' ? message.changes : []))
+    const counts = changes.flatMap((change) => (change.kind === 'count' ? [change.counted] : []))
+    const owners = changes.flatMap((change) => (change.kind === 'owner' ? [change.sum] : []))
+    if (counts.length + owners.length > 0) await onChanges({ counts, owners })
+    for (const { partition, message } of placed) {
+      if (message.kind === 'watermark') progress.watermark(partition, message.watermark)
+      if (message.kind !== 'rows') continue
+      for (const change of message.changes) {
+        if (change.kind === 'beat' && change.feed === name && change.instance === instance)
+          progress.beat(change.beatAt, message.committedAt)
+      }
+    }
+  }
+
+  async function beat(): Promise<void> {
+    let isSilent = false
+    let hasComplained = false
+    while (!stopped) {
+      try {
+        await writeBeat(name, instance, clock.now())
+        isSilent = false
+      } catch (error) {
+        if (!isSilent) logger.warn({ err: error, feed: name }, 'the beat of the change feed cannot be written')
+        isSilent = true
+      }
+      if (progress.lacksWatermarks() && !hasComplained) {
+        hasComplained = true
+        logger.error(
+          { topic, partitions },
+          'no watermarks come: create the changefeed with enable-tidb-extension=true, or with one partition',
+        )
+      }
+      await Promise.race([sleep(clock, beatEveryMs), stopping.promise])
+    }
+  }
+
+  async function countPartitions(admin: Admin): Promise<number> {
+    try {
+      const { topics } = await admin.fetchTopicMetadata({ topics: [topic] })
+      const count = topics[0]?.partitions.length ?? 0
+      if (count > 0) return count
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    throw new TidemarkError(
+      'TOPIC_MISSING',
+      `topic ${topic}, which TiCDC should fill, does not exist: create the changefeed, or correct canalTopic`,
+    )
+  }
+
+  async function tellRemoved(admin: Admin): Promise<void> {
+    const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
+    const ends = await admin.fetchTopicOffsets(topic)
+    for (const { partition, offset } of committed?.partitions ?? []) {
+      const low = Number(ends.find((end) => end.partition === partition)?.low ?? 0)
+      if (Number(offset) >= 0 && Number(offset) < low)
+        onGap(`Kafka removed ${low - Number(offset)} messages of topic ${topic} before they were read`)
+    }
+  }
+
+  function stop(): Promise<void> {
+    finishing ??= finish()
+    return finishing
+  }
+
+  async function finish(): Promise<void> {
+    stopped = true
+    stopping.resolve()
+    await Promise.all([consumer.stop(), beating])
+    await appender.close()
+    ended.resolve(new Error('the change feed was stopped'))
+  }
+}

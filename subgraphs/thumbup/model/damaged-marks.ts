@@ -1,0 +1,68 @@
+/**
+ * Marks that cannot be read because a block of the archive is not as it was written. A block is one viewer's, so the error
+ * says whose: everybody else of the same call is persisted and answered without him. A leaf but for errors.
+ */
+import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
+import { TidemarkError, saysDamaged } from '../../../core/errors.ts'
+import { inTwo } from '../../../core/outage/part-outage.ts'
+
+type Owner = { viewer: ViewerId; business: BusinessNumber }
+
+/** Says nothing about others, of whom the same call may have been: nothing was done for them either. */
+export class DamagedMarks extends TidemarkError {
+  readonly owners: readonly Owner[]
+  /** `owners`: at least one. `cause`: what is wrong with a block of the first of them. */
+  constructor(owners: readonly Owner[], cause: unknown) {
+    const [{ viewer, business } = { viewer: '', business: 0 }, ...others] = owners
+    const whose = `marks of viewer "${viewer}" in business ${business}${others.length === 0 ? '' : ` (and of ${others.length} more)`}`
+    super('DATA_DAMAGED', `${whose} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    this.owners = owners
+  }
+
+  concerns({ viewer, business }: Owner): boolean {
+    return this.owners.some((owner) => owner.viewer === viewer && owner.business === business)
+  }
+}
+
+/** For who reads blocks of many viewers: all of them are looked at, and then whoever has damaged ones is told in one error. */
+export function gatherDamage() {
+  const owners: Owner[] = []
+  let first: unknown
+  return {
+    /** Undefined if a block of this owner is damaged. */
+    read<T>({ viewer, business }: Owner, task: () => T): T | undefined {
+      try {
+        return task()
+      } catch (error) {
+        if (!saysDamaged(error)) throw error
+        first ??= error
+        owners.push({ viewer, business })
+        return undefined
+      }
+    },
+    throwIfAny(): void {
+      if (owners.length > 0) throw new DamagedMarks(owners, first)
+    },
+  }
+}
+
+/**
+ * Runs the task for all items; if it fails for damage that some of them have, for the others without them. Answers in the order
+ * of the items, with the error for those that have it. The task must be one that may be repeated.
+ */
+export async function apartIfDamaged<K extends Owner, V>(
+  items: readonly K[],
+  task: (items: readonly K[]) => Promise<readonly V[]>,
+): Promise<(V | DamagedMarks)[]> {
+  try {
+    return [...(await task(items))]
+  } catch (error) {
+    if (!(error instanceof DamagedMarks) || !items.some((item) => error.concerns(item))) throw error
+    return inTwo<K, V | DamagedMarks>(
+      items,
+      (item) => error.concerns(item),
+      async (damaged) => damaged.map(() => error),
+      async (others) => (others.length === 0 ? [] : apartIfDamaged(others, task)),
+    )
+  }
+}

@@ -1,0 +1,66 @@
+/**
+ * Places in lists of marks, and the cursors that name them. Newest first; entries of one moment are ordered as their packed
+ * ids are, so that every store lists them alike and a cursor is valid in all of them.
+ *
+ * A cursor carries a hash of the list it was made in, so that one of another list is refused instead of beginning
+ * somewhere. It says nothing secret and grants no access.
+ */
+import type { MarkPlace } from '../../../core/domain.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../core/keys.ts'
+import { fnv1a } from '../../../core/regions.ts'
+
+/** The first byte of a cursor; 1 is a timeline's (`places.ts`). */
+const KINDS = { likers: 2, likes: 3 } as const
+export type MarkListKind = keyof typeof KINDS
+
+/** A list: the likers of a subject (`id` is its oid), or the likes of a viewer (`id` is his). */
+export type MarkList = { kind: MarkListKind; business: number; id: string }
+
+/** The place right before everything marked at or before this moment: 64 bytes of the highest character come last in every moment. */
+export function placeAtOrBefore(markedAt: number): MarkPlace {
+  return { markedAt: markedAt + 1, id: '\u{10ffff}'.repeat(16) }
+}
+
+const HEADER_BYTES = 1 + 8 + 4
+
+export function encodeMarkCursor(list: MarkList, place: MarkPlace): string {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + PACKED_ID_BYTES_MAX)
+  bytes[0] = KINDS[list.kind]
+  bytes.writeDoubleBE(place.markedAt, 1)
+  bytes.writeUInt32BE(hashOf(list), 9)
+  const end = packId(place.id, bytes, HEADER_BYTES)
+  return bytes.toString('base64url', 0, end)
+}
+
+/** Throws CURSOR_INVALID for anything `encodeMarkCursor` did not make of this list. */
+export function decodeMarkCursor(list: MarkList, cursor: string): MarkPlace {
+  const bytes = cursor.length <= 120 ? Buffer.from(cursor, 'base64url') : Buffer.alloc(0)
+  const place = readPlace(bytes)
+  const shown = cursor.slice(0, 24)
+  if (place === undefined || bytes.toString('base64url') !== cursor) {
+    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" was not made by this API: send endCursor or a cursor of an earlier page`)
+  }
+  if (bytes[0] !== KINDS[list.kind] || bytes.readUInt32BE(9) !== hashOf(list)) {
+    throw new TidemarkError('CURSOR_INVALID', `cursor "${shown}" is of another list: send one of an earlier page of this list`)
+  }
+  return place
+}
+
+function readPlace(bytes: Buffer): MarkPlace | undefined {
+  const kind = bytes[0]
+  if (bytes.length <= HEADER_BYTES || (kind !== KINDS.likers && kind !== KINDS.likes)) return undefined
+  if (bytes.length !== HEADER_BYTES + packedIdLength(bytes, HEADER_BYTES)) return undefined
+  const markedAt = bytes.readDoubleBE(1)
+  if (!Number.isSafeInteger(markedAt) || markedAt < 0) return undefined
+  const id = unpackId(bytes, HEADER_BYTES)
+  // Bytes that are no UTF-8, or an integer written as text, are not what was packed.
+  const packed = Buffer.alloc(PACKED_ID_BYTES_MAX * 2)
+  if (id.length === 0 || Buffer.byteLength(id) > 64 || !packed.subarray(0, packId(id, packed, 0)).equals(bytes.subarray(HEADER_BYTES)))
+    return undefined
+  return { markedAt, id }
+}
+
+function hashOf({ kind, business, id }: MarkList): number {
+  return fnv1a(`${kind}:${business}:${id}`)
+}

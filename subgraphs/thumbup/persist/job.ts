@@ -1,0 +1,169 @@
+/**
+ * The persist path of thumbup: collect flushes for a window, persist their keys in one step, sweep what no flush carried.
+ * Any number of jobs may run; the log's consumer group splits the regions among them. What concerns the whole, one of them
+ * does: whichever owns region 0 publishes what the outbox holds, forgets, archives and recounts (`upkeep.ts`,
+ * `reconciler.ts`).
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
+import type { MarkPersistReport, MarkPersistStores } from './persist.ts'
+import { makeSweeper } from '../../../writeback/sweeper.ts'
+import { makeWindows } from '../../../writeback/window.ts'
+import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../../writeback/log.ts'
+import type { StreamOffset } from '../stores/record-store.ts'
+import type { DirtyWalk, MarkStore } from '../stores/hot-store.ts'
+import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
+import { startRounds } from '../../../core/worker.ts'
+import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
+
+export type ThumbupJobOptions = {
+  /** What the offsets are kept under in the record store, which others' may share. */
+  stream: string
+  windowMs: number
+  windowKeysMax: number
+  persistKeysMax: number
+  sweepAfterMs: number
+  sweepEveryMs: number
+  publishEveryMs: number
+  purgeEveryMs: number
+  tombstoneMs: number
+  /** Milliseconds after which a mark is archived; undefined = never. */
+  archiveAfterMs: number | undefined
+  reconcileEveryMs: number
+  /** Whose marks these stores are for. */
+  isOurs(business: BusinessNumber): boolean
+  /** Are they the own stores of one business? */
+  isTenant?: boolean
+  /** Those that are recounted. */
+  businesses: readonly BusinessNumber[]
+  /** Those whose data is removed. */
+  deleted: readonly BusinessNumber[]
+}
+
+export type ThumbupJobFigures = {
+  messages: number
+  /** Keys that flushes carried, each once per message. */
+  marks: number
+  steps: number
+  rows: number
+  missing: number
+  transitions: number
+  /** Updates of subjects' counts: `marks` : `countUpdates` is what windows save. */
+  countUpdates: number
+  swept: number
+  parked: number
+  /** Changes whose events came from the outbox, because the step could not tell them. */
+  published: number
+} & UpkeepFigures &
+  ReconcilerFigures
+
+export type ThumbupJob = {
+  figures(): ThumbupJobFigures
+  /** Finishes what is under way and leaves the group. */
+  stop(): Promise<void>
+}
+
+/** Whichever job owns this region does what needs to be done once. */
+const WHOLE_REGION = 0
+
+export async function startThumbupJob(
+  clock: Clock,
+  stores: MarkPersistStores,
+  log: Log,
+  persist: (keys: readonly MarkKey[], offsets: readonly StreamOffset[]) => Promise<MarkPersistReport>,
+  options: ThumbupJobOptions,
+  onError: (error: unknown) => void,
+  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
+): Promise<ThumbupJob> {
+  const figures = {
+    ...{ messages: 0, marks: 0, steps: 0, rows: 0, missing: 0, transitions: 0, countUpdates: 0, swept: 0, parked: 0, published: 0 },
+  }
+
+  async function persistCounted(keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []): Promise<void> {
+    const report = await persist(keys, offsets)
+    figures.steps++
+    figures.rows += report.rows
+    figures.missing += report.missing
+    figures.transitions += report.transitions
+    figures.countUpdates += report.countUpdates
+  }
+
+  const windows = makeWindows(
+    clock,
+    (keys, offsets) =>
+      persistCounted(
+        keys,
+        offsets.map((each) => ({ stream: options.stream, ...each })),
+      ),
+    { windowMs: options.windowMs, keysMax: options.windowKeysMax },
+  )
+
+  async function persistBatch({ partition, messages, nextOffset }: LogBatch): Promise<void> {
+    const keys = messages.flatMap((message) => message.keys)
+    await windows.add({ partition, offset: nextOffset, keys })
+    figures.messages += messages.length
+    figures.marks += keys.length
+  }
+
+  const consumer: LogConsumer = await log.consumeFlushes({
+    persist: persistBatch,
+    parked(reason, where) {
+      figures.parked++
+      onParked(reason, where)
+    },
+  })
+  const ownedRegions = (): readonly number[] => consumer.ownedRegions()
+  const ownsWhole = (): boolean => ownedRegions().includes(WHOLE_REGION)
+
+  // What is left of a deleted business waits to be forgotten, not to be persisted.
+  const isSwept = (business: BusinessNumber): boolean => options.isOurs(business) && !options.deleted.includes(business)
+  const sweeper = makeSweeper(clock, { walkDirty: walkOurs(stores.hot, isSwept) }, log, ownedRegions, (keys) => persistCounted(keys), {
+    afterMs: options.sweepAfterMs,
+    everyMs: options.sweepEveryMs,
+    keysMax: options.persistKeysMax,
+  })
+  sweeper.start((report) => {
+    figures.swept += report.keys
+  }, onError)
+
+  const publish = makePublisher(stores, options.isOurs, options.isTenant)
+  const publisher = startRounds(
+    clock,
+    options.publishEveryMs,
+    async (mayGoOn) => {
+      if (ownsWhole()) figures.published += await publish(mayGoOn)
+    },
+    onError,
+  )
+  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options, onError)
+  const keeper = startRounds(clock, options.purgeEveryMs, upkeep.round, onError)
+  const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
+
+  return {
+    figures: () => ({ ...figures, ...upkeep.figures(), ...reconciler.figures() }),
+    async stop() {
+      await Promise.all([publisher.stop(), keeper.stop(), reconciler.stop(), sweeper.stop(), windows.stop()])
+      await consumer.stop()
+    },
+  }
+}
+
+/**
+ * Dirty marks of others, however many wait for a database that is down, must not hide ours behind them; nor must ours that
+ * cannot be persisted hide the rest.
+ */
+function walkOurs(hot: MarkStore, isOurs: (business: BusinessNumber) => boolean) {
+  return (regions: readonly number[], dirtyBefore: number) => {
+    const walk: DirtyWalk = {}
+    const ours: MarkKey[] = []
+    let isDone = false
+    return async (limit: number): Promise<MarkKey[]> => {
+      while (!isDone && ours.length < limit) {
+        const page = await hot.listDirtyMarks(regions, dirtyBefore, limit, walk)
+        isDone = page.length === 0
+        for (const key of page) if (isOurs(key.business)) ours.push(key)
+      }
+      return ours.splice(0, limit)
+    }
+  }
+}

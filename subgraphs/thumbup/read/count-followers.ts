@@ -1,0 +1,160 @@
+/**
+ * The subscribers of counts in this process. A followed subject has one entry here, with its last reported counts and the streams that
+ * follow it. One subscription of the count cache delivers the changes for all of them.
+ *
+ * Anybody can cause this memory, so it is small: the key of a subject is its oid, the string that the request has anyway. A single follower
+ * needs no set, and objects for clients are made when a client reads.
+ *
+ * Changes may be missed while a connection is lost. When it is back, the counts of all subjects are read once, in chunks, and streams get
+ * the newer ones. With the count cache down a stream still opens, and is silent until the cache is back.
+ */
+import type { Clock, Timer } from '../../../core/clock.ts'
+import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import type { BusinessNumber, Subject, SubjectCounts } from '../../../core/domain.ts'
+import type { CountReads } from '../../../loaders/counts.ts'
+import type { CountCache, CountedSubject, CountFollowing } from '../stores/count-cache.ts'
+import { openCountStream, type CountStream } from './count-stream.ts'
+
+/** A followed subject. Counts of version 0: nothing was reported yet. */
+export type Followed = {
+  readonly business: BusinessNumber
+  readonly oid: string
+  likes: number
+  dislikes: number
+  version: number
+  followers: CountStream | Set<CountStream>
+}
+
+export type CountFollowers = {
+  /** Ends when the subscriber returns it. Without a collector it rejects with HOT_STORE_UNAVAILABLE. */
+  open(subjects: readonly Subject[], degraded?: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>>
+  figures(): { streams: number; subjects: number }
+}
+
+/** Milliseconds before unread counts are read again. */
+const AGAIN_MS = 1_000
+/** Subjects per read after a gap. */
+const LOT = 500
+
+export function makeCountFollowers(
+  clock: Clock,
+  cache: Pick<CountCache, 'followCounts'>,
+  counts: Pick<CountReads, 'getFresh'>,
+  windowMs: number,
+): CountFollowers {
+  const followed = new Map<BusinessNumber, Map<string, Followed>>()
+  const streams = new Set<CountStream>()
+  let following: CountFollowing | undefined
+  let catching: Timer | undefined
+  let isCatchingUp = false
+
+  async function open(given: readonly Subject[], degraded?: Degraded): Promise<AsyncIterableIterator<readonly CountedSubject[]>> {
+    const stream = openCountStream(clock, windowMs, () => close(stream))
+    stream.followed = attach(given, stream)
+    streams.add(stream)
+    following ??= cache.followCounts(changed, () => catchUpIn(windowMs))
+    try {
+      await following.add(stream.followed)
+    } catch (error) {
+      if (degraded === undefined || !saysDown(error, 'hotStore')) {
+        void stream.iterator.return?.()
+        throw error
+      }
+      degraded.add('hotStore')
+    }
+    return stream.iterator
+  }
+
+  function attach(subjects: readonly Subject[], stream: CountStream): Followed[] {
+    const own = new Set<Followed>()
+    for (const { business, oid } of subjects) {
+      let ofBusiness = followed.get(business)
+      if (ofBusiness === undefined) followed.set(business, (ofBusiness = new Map()))
+      const entry = ofBusiness.get(oid)
+      if (entry !== undefined) entry.followers = withFollower(entry.followers, stream)
+      const added = entry ?? { business, oid, likes: 0, dislikes: 0, version: 0, followers: stream }
+      if (entry === undefined) ofBusiness.set(oid, added)
+      own.add(added)
+    }
+    return [...own]
+  }
+
+  function close(stream: CountStream): void {
+    if (!streams.delete(stream)) return
+    for (const entry of stream.followed) {
+      if (
+        entry.followers !== stream &&
+        (entry.followers as Set<CountStream>).delete(stream) &&
+        (entry.followers as Set<CountStream>).size > 0
+      )
+        continue
+      followed.get(entry.business)?.delete(entry.oid)
+    }
+    following?.remove(stream.followed)
+    stream.followed = []
+    if (streams.size > 0) return
+    following?.stop()
+    following = undefined
+    catching?.cancel()
+    catching = undefined
+    followed.clear()
+  }
+
+  function changed({ business, oid, counts: now }: CountedSubject): void {
+    const entry = followed.get(business)?.get(oid)
+    if (entry !== undefined) tell(entry, now)
+  }
+
+  /** Streams ignore equal or older versions, such as those of a cache that was filled again. */
+  function tell(entry: Followed, { likes, dislikes, version }: SubjectCounts): void {
+    if (version <= entry.version) return
+    entry.likes = likes
+    entry.dislikes = dislikes
+    entry.version = version
+    if (entry.followers instanceof Set) for (const stream of entry.followers) stream.changed(entry)
+    else entry.followers.changed(entry)
+  }
+
+  /** Connections are lost together, each with a gap of many subjects. One read closes all gaps of a window. */
+  function catchUpIn(ms: number): void {
+    if (streams.size === 0) return
+    catching ??= clock.after(ms, () => {
+      catching = undefined
+      if (isCatchingUp) return catchUpIn(AGAIN_MS)
+      isCatchingUp = true
+      const all = [...followed.values()].flatMap((ofBusiness) => [...ofBusiness.values()])
+      catchUp(all)
+        .then(
+          (isWhole) => isWhole || catchUpIn(AGAIN_MS),
+          () => catchUpIn(AGAIN_MS),
+        )
+        .finally(() => (isCatchingUp = false))
+    })
+  }
+
+  /** False if some counts are unknown or only the last known ones: the missed changes are still to be found. */
+  async function catchUp(all: readonly Followed[]): Promise<boolean> {
+    let isWhole = true
+    for (let at = 0; at < all.length && streams.size > 0; at += LOT) {
+      const lot = all.slice(at, at + LOT)
+      const without: Degraded = new Set()
+      const found = await counts.getFresh(lot, without)
+      if (without.has('recordStore')) isWhole = false
+      lot.forEach((entry, index) => {
+        const now = found[index]
+        if (now != null) changed({ business: entry.business, oid: entry.oid, counts: now })
+      })
+    }
+    return isWhole
+  }
+
+  return {
+    open,
+    figures: () => ({ streams: streams.size, subjects: [...followed.values()].reduce((sum, { size }) => sum + size, 0) }),
+  }
+}
+
+function withFollower(followers: Followed['followers'], stream: CountStream): Followed['followers'] {
+  if (followers instanceof Set) return followers.add(stream)
+  return followers === stream ? followers : new Set([followers, stream])
+}

@@ -1,0 +1,75 @@
+/**
+ * The counts of some subjects as a stream for one subscriber. Changes within a window come as one event, with the newest counts of each
+ * subject. A slow subscriber holds one reference per changed subject, and reads the current counts.
+ */
+import type { Clock, Timer } from '../../../core/clock.ts'
+import type { CountedSubject } from '../stores/count-cache.ts'
+import type { Followed } from './count-followers.ts'
+
+export type CountStream = {
+  followed: readonly Followed[]
+  changed(entry: Followed): void
+  readonly iterator: AsyncIterableIterator<readonly CountedSubject[]>
+}
+
+/** `onEnd` is called once, when the subscriber has returned the iterator. */
+export function openCountStream(clock: Clock, windowMs: number, onEnd: () => void): CountStream {
+  let waiting: Set<Followed> | undefined
+  let pulls: ((result: IteratorResult<readonly CountedSubject[]>) => void)[] = []
+  let isDue = false
+  let timer: Timer | undefined
+  let ended = false
+
+  function hand(): void {
+    if (!isDue || waiting === undefined) return
+    const pull = pulls.shift()
+    if (pull === undefined) return
+    const value = Array.from(waiting, countedOf)
+    isDue = false
+    waiting = undefined
+    pull({ done: false, value })
+  }
+
+  function end(): Promise<IteratorResult<readonly CountedSubject[]>> {
+    if (!ended) {
+      ended = true
+      timer?.cancel()
+      waiting = undefined
+      onEnd()
+      const left = pulls
+      pulls = []
+      for (const pull of left) pull({ done: true, value: undefined })
+    }
+    return Promise.resolve({ done: true, value: undefined })
+  }
+
+  const iterator: AsyncIterableIterator<readonly CountedSubject[]> = {
+    [Symbol.asyncIterator]: () => iterator,
+    next() {
+      if (ended) return Promise.resolve({ done: true, value: undefined })
+      return new Promise((resolve) => {
+        pulls.push(resolve)
+        hand()
+      })
+    },
+    return: end,
+    throw: end,
+  }
+  return {
+    followed: [],
+    iterator,
+    changed(entry) {
+      if (ended) return
+      waiting = (waiting ?? new Set()).add(entry)
+      timer ??= clock.after(windowMs, () => {
+        timer = undefined
+        isDue = true
+        hand()
+      })
+    },
+  }
+}
+
+function countedOf({ business, oid, likes, dislikes, version }: Followed): CountedSubject {
+  return { business, oid, counts: { likes, dislikes, version } }
+}

@@ -1,0 +1,175 @@
+/**
+ * One page of a viewer's likes in a business, without a seam between the hot store and the record store. The reasons are
+ * those of history's timeline (`subgraphs/history/read/timeline.ts`), in short:
+ *
+ * The hot store is read first; only past its floor the record store is. What the first read misses because it left, the
+ * second finds; what leaves in between is found twice, and kept once. A row that is listed may be an old one: it counts if
+ * the subject still stands where it was listed, by the hot store if that holds it (undone, disliked, liked again), else by
+ * the record store once more. What was liked again between the reads stands at the top: so the hot store is read once more.
+ *
+ * With the hot store down the page is what the record store has. With the record store down it ends at the floor, and says
+ * that there is more. Both only for callers with a collector; for others it rejects.
+ */
+import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
+import type { Fills } from '../write/fills.ts'
+import { placeAtOrBefore } from '../model/places.ts'
+import { compareMarkPlaces } from '../../history/model/places.ts'
+import type { MarkRecords } from '../stores/record-store.ts'
+import type { HotLikes, MarkStore } from '../stores/hot-store.ts'
+
+export type MarkPage = { entries: MarkEntry[]; hasNextPage: boolean }
+
+export type LikesSources = {
+  hot: Pick<MarkStore, 'listLikes' | 'readDirtyMarks'>
+  records: Pick<MarkRecords, 'listMarks' | 'getMarkMany'>
+  fills: Pick<Fills, 'bring'>
+  mayLack?: MayLack
+}
+
+/** At most `first` likes strictly after `before`, newest first; null if no store answers. */
+export async function readLikes(
+  sources: LikesSources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  before: MarkPlace | undefined,
+  first: number,
+  degraded?: Degraded,
+): Promise<MarkPage | null> {
+  noteLack([viewer], sources.mayLack, degraded)
+  try {
+    return await readBoth(sources, viewer, business, before, first, degraded)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+    degraded.add('hotStore')
+    return readRecords(sources, viewer, business, before, first, degraded)
+  }
+}
+
+async function readBoth(
+  sources: LikesSources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  before: MarkPlace | undefined,
+  first: number,
+  degraded: Degraded | undefined,
+): Promise<MarkPage | null> {
+  const wanted = first + 1
+  const page = await listHot(sources, viewer, business, before, wanted, degraded)
+  const last = page.entries.length === wanted ? page.entries[wanted - 1] : undefined
+  const isFull = last !== undefined && page.floor !== undefined && page.floor !== null && compareMarkPlaces(last, page.floor) < 0
+  if (page.floor === undefined || isFull) return pageOf(page.entries, first)
+  let older: MarkEntry[]
+  try {
+    older = await listOlder(sources, viewer, business, startAt(page.floor, before), wanted)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return cutAtFloor(page, before, first)
+  }
+  const again = await sources.hot.listLikes(viewer, business, before, wanted)
+  const entries = new Map([...older, ...page.entries, ...again.entries].map((entry) => [entry.id, entry]))
+  return pageOf([...entries.values()].sort(compareMarkPlaces), first)
+}
+
+/** Of a viewer whose marks are unknown the hot store can say nothing yet. */
+async function listHot(
+  { hot, fills }: LikesSources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  before: MarkPlace | undefined,
+  wanted: number,
+  degraded: Degraded | undefined,
+): Promise<HotLikes> {
+  const page = await hot.listLikes(viewer, business, before, wanted)
+  if (page.floor !== null) return page
+  try {
+    await fills.bring({ viewer, business })
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return page
+  }
+  return hot.listLikes(viewer, business, before, wanted)
+}
+
+/** Up to `wanted` likes that the record store lists after this place and that still stand there. */
+async function listOlder(
+  sources: LikesSources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  start: MarkPlace | undefined,
+  wanted: number,
+): Promise<MarkEntry[]> {
+  const found: MarkEntry[] = []
+  for (let after = start; ;) {
+    const rows = await sources.records.listMarks(viewer, business, ['LIKE'], after, wanted)
+    const current = await currentOf(
+      sources,
+      rows.map(({ oid }) => ({ viewer, business, oid })),
+    )
+    rows.forEach(({ oid, markedAt }, index) => {
+      const record = current[index]
+      if (record?.mark === 'LIKE' && record.markedAt === markedAt) found.push({ id: oid, markedAt })
+    })
+    const lastRow = rows[rows.length - 1]
+    if (found.length >= wanted || rows.length < wanted || lastRow === undefined) return found.slice(0, wanted)
+    after = { id: lastRow.oid, markedAt: lastRow.markedAt }
+  }
+}
+
+/** As the hot store holds them, or else as the record store has them after that. */
+async function currentOf({ hot, records }: LikesSources, keys: readonly MarkKey[]): Promise<(MarkRecord | undefined)[]> {
+  if (keys.length === 0) return []
+  const current = (await hot.readDirtyMarks(keys)).map(({ record }) => record)
+  const missed = current.flatMap((record, place) => (record === undefined ? [place] : []))
+  if (missed.length === 0) return current
+  const rows = await records.getMarkMany(missed.map((place) => keys[place] as MarkKey))
+  missed.forEach((place, index) => (current[place] = rows[index]))
+  return current
+}
+
+/** Where the record store's part begins: after `before`, and no earlier than the moment of the floor. */
+function startAt(floor: MarkPlace | null, before: MarkPlace | undefined): MarkPlace | undefined {
+  if (floor === null) return before
+  const atFloor = placeAtOrBefore(floor.markedAt)
+  return before !== undefined && compareMarkPlaces(before, atFloor) > 0 ? before : atFloor
+}
+
+/**
+ * What the hot store alone has, up to its floor: of what lies beyond, neighbours may be missing, and a cursor after it would
+ * skip them for good. Past the floor a page is empty and ends the list; the same cursor finds the rest later.
+ */
+function cutAtFloor({ entries, floor }: HotLikes, before: MarkPlace | undefined, first: number): MarkPage | null {
+  const whole = floor == null ? [] : entries.filter((entry) => compareMarkPlaces(entry, floor) < 0)
+  if (whole.length > 0) return { entries: whole.slice(0, first), hasNextPage: true }
+  return before === undefined && entries.length === 0
+    ? null
+    : { entries: before === undefined ? entries.slice(0, first) : [], hasNextPage: false }
+}
+
+/** The page as the record store alone has it. */
+async function readRecords(
+  { records }: LikesSources,
+  viewer: ViewerId,
+  business: BusinessNumber,
+  before: MarkPlace | undefined,
+  first: number,
+  degraded: Degraded,
+): Promise<MarkPage | null> {
+  try {
+    const rows = await records.listMarks(viewer, business, ['LIKE'], before, first + 1)
+    return pageOf(
+      rows.map(({ oid, markedAt }) => ({ id: oid, markedAt })),
+      first,
+    )
+  } catch (error) {
+    if (!saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return null
+  }
+}
+
+export function pageOf(entries: readonly MarkEntry[], first: number): MarkPage {
+  return { entries: entries.slice(0, first), hasNextPage: entries.length > first }
+}

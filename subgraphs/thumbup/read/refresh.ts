@@ -1,0 +1,51 @@
+/**
+ * Keeps the count cache equal to the record store from whatever tells of changes: the service's own event stream, or the
+ * tail of a database's log. Counts come with their versions, so it does not matter who tells, how often, or in what order;
+ * what tells without them (a tail that sees only that a row changed) has them read.
+ */
+import type { Subject, SubjectCounts } from '../../../core/domain.ts'
+import type { CountCache, CountedSubject } from '../stores/count-cache.ts'
+import type { MarkRecords } from '../stores/record-store.ts'
+import { textOf, type CountReads } from '../../../loaders/counts.ts'
+
+export type CountRefresh = {
+  /** Keeps the newest of each subject, unless newer counts are cached. Rejects with HOT_STORE_UNAVAILABLE. */
+  apply(events: readonly (Subject & { counts: SubjectCounts })[]): Promise<void>
+  /** Reads these subjects' counts, and keeps them. Rejects with the code of the store that failed. */
+  reload(subjects: readonly Subject[]): Promise<void>
+  /** Counts that were given to the cache. */
+  refreshed(): number
+}
+
+export function makeCountRefresh(
+  cache: Pick<CountCache, 'putCounts'>,
+  records: Pick<MarkRecords, 'getCountsMany'>,
+  local: Pick<CountReads, 'learn'>,
+): CountRefresh {
+  let refreshed = 0
+
+  async function apply(events: readonly (Subject & { counts: SubjectCounts })[]): Promise<void> {
+    const newest = new Map<string, CountedSubject>()
+    for (const { business, oid, counts } of events) {
+      const text = textOf({ business, oid })
+      const before = newest.get(text)
+      if (before === undefined || before.counts.version < counts.version) newest.set(text, { business, oid, counts })
+    }
+    if (newest.size === 0) return
+    const counted = [...newest.values()]
+    await cache.putCounts(counted)
+    local.learn(counted)
+    refreshed += counted.length
+  }
+
+  return {
+    apply,
+    async reload(subjects) {
+      const distinct = [...new Map(subjects.map((subject) => [textOf(subject), subject])).values()]
+      if (distinct.length === 0) return
+      const counts = await records.getCountsMany(distinct)
+      await apply(distinct.map(({ business, oid }, index) => ({ business, oid, counts: counts[index] as SubjectCounts })))
+    },
+    refreshed: () => refreshed,
+  }
+}

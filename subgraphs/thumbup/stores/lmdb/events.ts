@@ -1,0 +1,158 @@
+/**
+ * Outgoing events of marks on LMDB: a table per kind, by number, the newest million of each. A group's place is kept beside
+ * them, so a consumer goes on where its group stopped; what another process appended is found by looking every `pollMs`.
+ * Numbers are never given again, so those of a business that is forgotten are a gap, which consumers do not see.
+ */
+import type { Clock } from '../../../../core/clock.ts'
+import type { BusinessNumber } from '../../../../core/domain.ts'
+import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../../model/event-codec.ts'
+import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../events.ts'
+import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
+import { failingAs } from '../../../../stores/lmdb/failures.ts'
+import { appendAll, sequenceKey, sequenceOf } from '../../../../stores/lmdb/sequences.ts'
+import { makePause } from '../../../../stores/lmdb/pause.ts'
+import { makeFinder, visitAll, type Entry } from '../../../../stores/lmdb/scan.ts'
+
+export type LmdbMarkEventsOptions = {
+  /** Events of a kind that are kept, the newest. Minimum 1. Default 1,000,000. */
+  keptMax?: number
+  /** Events one call of a listener gets at most. Minimum 1. Default 5000. */
+  batchMax?: number
+  /** Milliseconds between two looks for what other processes appended. Default 500. */
+  pollMs?: number
+}
+
+const RETRY_MS = 200
+const REMOVED_PER_WRITE = 2_000
+
+/** The environment stays open when these are closed: others may use it. */
+export function openLmdbMarkEvents(environment: Environment, clock: Clock, options: LmdbMarkEventsOptions = {}): MarkEvents {
+  const { keptMax = 1_000_000, batchMax = 5_000, pollMs = 500 } = options
+  const marks = environment.table('mark-events')
+  const counts = environment.table('count-events')
+  const counters = environment.table('event-counters')
+  const groups = environment.table('event-groups')
+  const consumers = new Set<EventConsumer & { wake(): void }>()
+  const kinds = [kindIn(marks, decodeMarkEvent), kindIn(counts, decodeCountEvent)]
+  let forgetting: { business: BusinessNumber; kinds: typeof kinds } | undefined
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
+
+  async function appendEvents(transitions: readonly MarkEvent[], counted: readonly CountEvent[]): Promise<void> {
+    if (transitions.length + counted.length === 0) return
+    const encoded = { marks: transitions.map(encodeMarkEvent), counts: counted.map(encodeCountEvent) }
+    await environment.write(() => {
+      if (encoded.marks.length > 0) appendAll(marks, counters, 'marks', encoded.marks, keptMax)
+      if (encoded.counts.length > 0) appendAll(counts, counters, 'counts', encoded.counts, keptMax)
+    })
+    for (const consumer of consumers) consumer.wake()
+  }
+
+  async function consume<E>(
+    name: 'marks' | 'counts',
+    table: Bytes,
+    group: string,
+    decode: (bytes: Uint8Array) => E,
+    onEvents: (events: readonly E[]) => Promise<void>,
+  ): Promise<EventConsumer> {
+    const placeKey = Buffer.from(`${name}:${group}`)
+    const pause = makePause(clock)
+    let readUntil = 0
+    let place = await environment.write(() => {
+      const found = groups.getBinary(placeKey)
+      if (found !== undefined) return Buffer.from(found).readDoubleBE(0)
+      const last = counters.getBinary(Buffer.from(name))?.readDoubleBE(0) ?? 0
+      void groups.put(placeKey, numberBytes(last))
+      return last
+    })
+
+    async function run(): Promise<void> {
+      while (!pause.isEnded()) {
+        const lookedAt = clock.now()
+        const found = environment.read(() => [...table.getRange({ start: sequenceKey(place + 1), limit: batchMax })])
+        const last = found[found.length - 1]
+        if (last === undefined) {
+          readUntil = lookedAt
+          await pause.take(pollMs)
+          continue
+        }
+        try {
+          await onEvents(found.map(({ value }) => decode(value)))
+          const next = sequenceOf(last.key)
+          await environment.write(() => void groups.put(placeKey, numberBytes(next)))
+          place = next
+          if (found.length < batchMax) readUntil = lookedAt
+        } catch {
+          // The listener knows why; the same events come again.
+          await pause.take(RETRY_MS)
+        }
+      }
+    }
+
+    const running = run()
+    const consumer = {
+      readUntil: () => readUntil,
+      wake: pause.wake,
+      async stop() {
+        consumers.delete(consumer)
+        pause.end()
+        await running
+      },
+    }
+    consumers.add(consumer)
+    return consumer
+  }
+
+  function kindIn(table: Bytes, decode: (bytes: Uint8Array) => { business: BusinessNumber }) {
+    const isOf = ({ value }: Entry, business: BusinessNumber): boolean => {
+      try {
+        return decode(value).business === business
+      } catch {
+        // What nobody can read says of nobody that it is his, and goes with its age.
+        return false
+      }
+    }
+    return { table, isOf, find: makeFinder(environment, table, isOf) }
+  }
+
+  /** A kind that is done is not walked again for each chunk of the next one. */
+  async function forgetEvents(business: BusinessNumber, limit: number): Promise<number> {
+    if (forgetting?.business !== business) forgetting = { business, kinds: [...kinds] }
+    for (let kind = forgetting.kinds[0]; kind !== undefined; kind = forgetting.kinds[0]) {
+      const { table } = kind
+      const found = await kind.find(business, Math.min(limit, REMOVED_PER_WRITE))
+      if (found.length > 0) {
+        await environment.writeToFree(() => {
+          for (const key of found) void table.remove(key)
+        })
+        return found.length
+      }
+      forgetting.kinds.shift()
+    }
+    forgetting = undefined
+    return 0
+  }
+
+  async function countEvents(business: BusinessNumber): Promise<number> {
+    let count = 0
+    for (const { table, isOf } of kinds) await visitAll(environment, table, (entry) => void (count += Number(isOf(entry, business))))
+    return count
+  }
+
+  return {
+    appendEvents: (transitions, counted) => calling(() => appendEvents(transitions, counted)),
+    consumeCounts: (group, onCounts) => calling(() => consume('counts', counts, group, decodeCountEvent, onCounts)),
+    consumeMarks: (group, onMarks) => calling(() => consume('marks', marks, group, decodeMarkEvent, onMarks)),
+    forgetEvents: (business, limit) => calling(() => forgetEvents(business, limit)),
+    countEvents: (business) => calling(() => countEvents(business)),
+    check: () => calling(() => environment.read(() => undefined)),
+    async close() {
+      await Promise.all([...consumers].map((consumer) => consumer.stop()))
+    },
+  }
+}
+
+function numberBytes(value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(8)
+  bytes.writeDoubleBE(value)
+  return bytes
+}

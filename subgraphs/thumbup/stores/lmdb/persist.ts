@@ -1,0 +1,51 @@
+/** Marks that wait, as the persist step and the sweeper see them; what was persisted; tombstones that have served. */
+import type { MarkKey } from '../../../../core/domain.ts'
+import type { DirtyWalk, PersistedMark } from '../hot-store.ts'
+import { keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
+import type { Bytes } from '../../../../stores/lmdb/environment.ts'
+import { dropMark, markShelf, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './work.ts'
+
+export function clearDirtyMarks(work: MarkWork, persisted: readonly PersistedMark[], cap: number): void {
+  const touched = new Set<MarkShelf>()
+  for (const { key, version, record } of persisted) {
+    const shelf = markShelf(work, key)
+    const held = readMark(work, shelf, key.oid)
+    if (held === undefined) continue
+    if (held.record.version === version) {
+      replaceMark(work, shelf, key.oid, held, { record, counted: record.mark, countedAt: record.markedAt, dirtySince: 0 })
+      touched.add(shelf)
+    } else if (held.dirtySince > 0 && record.markedAt >= held.countedAt) {
+      // A clean mark is counted as it is, and a dirty one by the newest row: otherwise this clearing comes late, after that of a newer version.
+      replaceMark(work, shelf, key.oid, held, { ...held, counted: record.mark, countedAt: record.markedAt })
+    }
+  }
+  for (const shelf of touched) trimMarks(work, shelf, cap)
+}
+
+/** Keys of an index by time, of these regions, up to a moment, oldest first; with a walk those after the last one of its last call. */
+export function listIndexed(index: Bytes, regions: readonly number[], until: number, limit: number, walk: DirtyWalk = {}): MarkKey[] {
+  const wanted = new Set(regions)
+  const keys: MarkKey[] = []
+  if (wanted.size === 0 || limit <= 0) return keys
+  const from = walk.place instanceof Buffer ? { start: walk.place, exclusiveStart: true } : {}
+  for (const mark of index.getKeys({ ...from, end: marksUntil(until) })) {
+    walk.place = mark
+    if (!wanted.has(regionOfMark(mark))) continue
+    keys.push(keyOfMark(mark))
+    if (keys.length === limit) break
+  }
+  return keys
+}
+
+/** Drops what is still a clean tombstone of that time or older; returns how many. */
+export function dropUndone(work: MarkWork, keys: readonly MarkKey[], undoneBefore: number): number {
+  let gone = 0
+  for (const key of keys) {
+    const shelf = markShelf(work, key)
+    const held = readMark(work, shelf, key.oid)
+    if (held === undefined || held.dirtySince > 0 || held.record.mark !== 'NONE' || held.record.markedAt > undoneBefore) continue
+    dropMark(work, shelf, key.oid, held)
+    gone += 1
+  }
+  return gone
+}

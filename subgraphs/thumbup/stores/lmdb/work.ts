@@ -1,0 +1,181 @@
+/**
+ * What one call to the mark store works with: the shelves it touches (a viewer's marks in a business), their states read
+ * once, and the version counter. It lives as long as the call's transaction; `settleMarks` writes back what changed.
+ *
+ * One counter serves all regions, as in work.ts. It is the clock of `asOf` too, so whatever leaves the store moves it:
+ * a fill that began before that must find a `leftAt` above its own moment, even if nothing was written in between.
+ */
+import type { BusinessNumber, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
+import { compareMarkPlaces } from '../../../history/model/places.ts'
+import { regionOf } from '../../../../core/regions.ts'
+import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
+import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
+import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './keys.ts'
+import { decodeHeldMark, decodeMarkState, encodeHeldMark, encodeMarkState, type HeldMark, type MarkState } from './values.ts'
+import { STATS, makeShelf, plainKey, recordKey, type Shelf } from '../../../../stores/lmdb/viewer-keys.ts'
+
+export type MarkTables = {
+  /** States, marks and lists, viewer by viewer. */
+  marks: Bytes
+  /** Keys that wait to be persisted, by the time of their first change (`dirty-marks.ts`). */
+  dirty: Bytes
+  /** Clean tombstones by `markedAt`, under keys of the same form. */
+  undone: Bytes
+  counters: Bytes
+}
+
+/** `stored` is false until the state is written for the first time: each shelf that holds a mark has one. */
+export type MarkShelf = Shelf & { viewer: ViewerId; region: number; state: MarkState; stateChanged: boolean; stored: boolean }
+
+export type MarkWork = {
+  tables: MarkTables
+  regions: number
+  shelves: Map<ViewerId, MarkShelf[]>
+  lastVersion: number
+  versionChanged: boolean
+}
+
+const VERSION_KEY = Buffer.from('version')
+const versionScratch = Buffer.allocUnsafeSlow(8)
+const NOTHING = Buffer.allocUnsafeSlow(0)
+/** Versions per millisecond before the hybrid clock runs ahead of the wall's. */
+const VERSIONS_PER_MS = 1_024
+
+export function openMarkTables(environment: Environment): MarkTables {
+  return {
+    marks: environment.table('hot-marks'),
+    dirty: environment.table('hot-mark-dirty'),
+    undone: environment.table('hot-mark-undone'),
+    counters: environment.table('hot-mark-counters'),
+  }
+}
+
+export function beginMarks(tables: MarkTables, regions: number): MarkWork {
+  return { tables, regions, shelves: new Map(), lastVersion: -1, versionChanged: false }
+}
+
+export function markShelf(work: MarkWork, { viewer, business }: { viewer: ViewerId; business: BusinessNumber }): MarkShelf {
+  const shelves = work.shelves.get(viewer) ?? []
+  const known = shelves.find((shelf) => shelf.business === business)
+  if (known !== undefined) return known
+  const shelf = makeShelf(viewer, business)
+  const value = work.tables.marks.getBinaryFast(plainKey(shelf, STATS))
+  const state =
+    value === undefined ? { known: false, floor: undefined, likes: 0, dislikes: 0, droppedUntil: -1, leftAt: 0 } : decodeMarkState(value)
+  const region = regionOf(viewer, work.regions)
+  const made: MarkShelf = { ...shelf, viewer, region, state, stateChanged: false, stored: value !== undefined }
+  shelves.push(made)
+  work.shelves.set(viewer, shelves)
+  return made
+}
+
+export function readMark(work: MarkWork, shelf: MarkShelf, oid: string): HeldMark | undefined {
+  const value = work.tables.marks.getBinaryFast(recordKey(shelf, oid))
+  return value === undefined ? undefined : decodeHeldMark(value, value.length)
+}
+
+/** The next version: above all given out, above `above`, and not behind the clock. */
+export function nextMarkVersion(work: MarkWork, now: number, above: number): number {
+  work.lastVersion = Math.max(lastMarkVersion(work) + 1, now * VERSIONS_PER_MS, above + 1)
+  work.versionChanged = true
+  return work.lastVersion
+}
+
+/** The last version that was given out. */
+export function lastMarkVersion(work: MarkWork): number {
+  if (work.lastVersion < 0) {
+    const value = work.tables.counters.getBinaryFast(VERSION_KEY)
+    work.lastVersion = value === undefined ? 0 : value.readDoubleBE(0)
+  }
+  return work.lastVersion
+}
+
+/** Stores `next` in place of `held`, undefined for nothing, and keeps lists, dirty marks and tombstones in step. */
+export function replaceMark(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark | undefined, next: HeldMark | undefined): void {
+  const { marks, dirty, undone } = work.tables
+  if (next === undefined) void marks.remove(recordKey(shelf, oid))
+  else void marks.put(recordKey(shelf, oid), encodeHeldMark(next))
+  moveInList(work, shelf, oid, held, next)
+  const key: MarkKey = { viewer: shelf.viewer, business: shelf.business, oid }
+  moveInIndex(dirty, shelf.region, key, held?.dirtySince || undefined, next?.dirtySince || undefined)
+  moveInIndex(undone, shelf.region, key, undoneAt(held), undoneAt(next))
+  if (!shelf.stored) shelf.stateChanged = true
+}
+
+function moveInList(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark | undefined, next: HeldMark | undefined): void {
+  const [before, after] = [listOf(held), listOf(next)]
+  if (before === after && held?.record.markedAt === next?.record.markedAt) return
+  if (before !== undefined && held !== undefined) {
+    void work.tables.marks.remove(listKey(shelf, before, { id: oid, markedAt: held.record.markedAt }))
+    countListed(shelf, before, -1)
+  }
+  if (after !== undefined && next !== undefined) {
+    void work.tables.marks.put(listKey(shelf, after, { id: oid, markedAt: next.record.markedAt }), NOTHING)
+    countListed(shelf, after, 1)
+  }
+}
+
+function listOf(held: HeldMark | undefined): ListKind | undefined {
+  if (held === undefined || held.record.mark === 'NONE') return undefined
+  return held.record.mark === 'LIKE' ? LIKES : DISLIKES
+}
+
+function countListed(shelf: MarkShelf, kind: ListKind, added: number): void {
+  shelf.state[kind === LIKES ? 'likes' : 'dislikes'] += added
+  shelf.stateChanged = true
+}
+
+function undoneAt(held: HeldMark | undefined): number | undefined {
+  return held === undefined || held.dirtySince > 0 || held.record.mark !== 'NONE' ? undefined : held.record.markedAt
+}
+
+function moveInIndex(index: Bytes, region: number, key: MarkKey, from: number | undefined, to: number | undefined): void {
+  if (from === to) return
+  if (from !== undefined) void index.remove(dirtyMark(from, region, key))
+  if (to !== undefined) void index.put(dirtyMark(to, region, key), NOTHING)
+}
+
+/** Removes a clean mark, and notes that something left. */
+export function dropMark(work: MarkWork, shelf: MarkShelf, oid: string, held: HeldMark): void {
+  replaceMark(work, shelf, oid, held, undefined)
+  shelf.state.droppedUntil = Math.max(shelf.state.droppedUntil, held.record.markedAt)
+  shelf.state.leftAt = nextMarkVersion(work, 0, 0)
+  shelf.stateChanged = true
+}
+
+/**
+ * Drops clean marks from the oldest end of each list until `cap` are left in it. It stops at the first dirty one, which
+ * the persist step has yet to read; so whatever lies above the floor is all here.
+ */
+export function trimMarks(work: MarkWork, shelf: MarkShelf, cap: number): void {
+  for (const [kind, length] of [
+    [LIKES, shelf.state.likes],
+    [DISLIKES, shelf.state.dislikes],
+  ] as const) {
+    if (length <= cap) continue
+    for (const place of oldestPlaces(work, shelf, kind, length - cap)) {
+      const held = readMark(work, shelf, place.id)
+      if (held === undefined || held.dirtySince > 0) break
+      dropMark(work, shelf, place.id, held)
+      const { known, floor } = shelf.state
+      if (known && (floor === undefined || compareMarkPlaces(place, floor) < 0)) shelf.state.floor = place
+    }
+  }
+}
+
+function oldestPlaces(work: MarkWork, shelf: MarkShelf, kind: ListKind, limit: number): MarkPlace[] {
+  const { start, end } = listRange(shelf, kind)
+  return Array.from(work.tables.marks.getKeys({ start: end, end: start, reverse: true, limit }), (key) => placeOfListKey(shelf, key))
+}
+
+/** Writes back the states and the counter. The last thing a writing call does in its transaction. */
+export function settleMarks(work: MarkWork): void {
+  for (const shelves of work.shelves.values()) {
+    for (const shelf of shelves) {
+      if (shelf.stateChanged) void work.tables.marks.put(plainKey(shelf, STATS), encodeMarkState(shelf.state))
+    }
+  }
+  if (!work.versionChanged) return
+  versionScratch.writeDoubleBE(work.lastVersion)
+  void work.tables.counters.put(VERSION_KEY, versionScratch)
+}

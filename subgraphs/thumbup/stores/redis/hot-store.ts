@@ -1,0 +1,63 @@
+/**
+ * The hot store of marks on Redis 7 or later, or Valkey: a single server or a Cluster, also one that holds history.
+ * `keys.ts` says what stands where, the scripts do each write in one atomic step per region, reads are plain commands
+ * (`read.ts`), `connection.ts` bounds every wait.
+ *
+ * Opening connects in the background and never fails; the first call that gets an answer finds out whether the data is
+ * another deployment's, as in `hot-store.ts`.
+ */
+import type { MarkStore } from '../hot-store.ts'
+import { databaseOf, type RedisConnectionOptions } from '../../../../stores/redis/clients.ts'
+import { connect } from '../../../../stores/redis/connection.ts'
+import { MARK_FORMAT, makeMarkLayout } from './keys.ts'
+import { makeMarkPersisting } from './persist.ts'
+import { makeMarkReading } from './read.ts'
+import { makeMarkWriting } from './put.ts'
+import { checkKeyOptions, checkRegions, makeVerification, outageOf } from '../../../../stores/redis/verification.ts'
+
+export type RedisMarkStoreOptions = RedisConnectionOptions & {
+  /** Shards of viewers: 1 to 16384, fixed for the life of a deployment. */
+  regions: number
+  /** What all keys begin with, for deployments that share a server; that of history will do. No braces. Default "tm". */
+  prefix?: string
+  /**
+   * Milliseconds without a write after which a viewer's marks in a business leave memory. Nothing is lost: he is unknown then,
+   * and filled again. Default 0: never. Minimum otherwise one day, within which everything must have been persisted.
+   */
+  expireMs?: number
+  /** True: data of another deployment there makes it count as down; calls reject with HOT_STORE_UNAVAILABLE. Default false. */
+  mayBeUnfit?: boolean
+}
+
+export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
+  const { regions, prefix = 'tm', expireMs = 0 } = options
+  checkKeyOptions({ prefix, expireMs })
+  const layout = makeMarkLayout(prefix, regions, databaseOf(options))
+  const connection = connect(options, (error, keys) => outageOf(layout, error, keys))
+  const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
+  const port = {
+    ...makeMarkReading(connection, layout),
+    ...makeMarkWriting(connection, layout, expireMs),
+    ...makeMarkPersisting(connection, layout),
+  }
+  return {
+    putMarks: verify(port.putMarks),
+    getMarkMany: verify(port.getMarkMany),
+    listLikes: verify(port.listLikes),
+    beginFill: verify(port.beginFill),
+    fillMarks: verify(port.fillMarks),
+    readDirtyMarks: verify(port.readDirtyMarks),
+    clearDirtyMarks: verify(port.clearDirtyMarks),
+    dropDirtyMarks: verify(port.dropDirtyMarks),
+    listDirtyMarks: verify(port.listDirtyMarks),
+    countDirtyMarks: verify(port.countDirtyMarks),
+    purgeUndone: verify(port.purgeUndone),
+    forgetBusiness: verify(port.forgetBusiness),
+    countViewers: verify(port.countViewers),
+    check: verify((part?: number) => checkRegions(connection, layout, part)),
+    ...(connection.isCluster ? { partOf: layout.regionOf } : {}),
+    async close() {
+      connection.close()
+    },
+  }
+}

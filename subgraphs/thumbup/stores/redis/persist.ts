@@ -1,0 +1,115 @@
+/**
+ * What the job does with marks: dirty ones listed, cleared and dropped, tombstones purged, a deleted business forgotten.
+ * Each may be repeated: it names what it means by version or time.
+ */
+import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
+import { ID_BYTES_MAX } from '../../../../core/keys.ts'
+import type { DirtyWalk, PersistedMark } from '../hot-store.ts'
+import { scriptCommand } from '../../../../stores/redis/connection.ts'
+import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
+import { groupByRegion } from '../../../../stores/redis/grouping.ts'
+import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
+import { packGroup } from '../../../history/stores/redis/keys.ts'
+import { packMarkMember, unpackMarkMember } from './keys.ts'
+import type { MarkLayout } from './keys.ts'
+import { RECORD_BYTES, writeMark } from './values.ts'
+import { viewerKeys } from './put.ts'
+import { countMembers, listMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
+import { SCRIPTS } from './scripts.ts'
+import { writeVersion } from '../../../history/stores/redis/values.ts'
+import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
+import { lengthBefore } from '../../../history/stores/redis/put.ts'
+
+/** Keys one script takes, so that none holds up its server for more than about a millisecond. */
+const KEYS_PER_SCRIPT = 500
+
+export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
+  let forgetting: { business: BusinessNumber; walk: ReturnType<typeof makeWalk> } | undefined
+
+  function clearCommand({ region, groups, items }: RegionBatch<PersistedMark>, cap: number): Command {
+    const packed = Buffer.allocUnsafe(items.length * (2 + 7 + RECORD_BYTES + 1 + ID_BYTES_MAX))
+    let end = 0
+    for (const { item, place } of items) {
+      end = writeVersion(item.version, packed, packed.writeUInt16BE(place, end))
+      end = writeMark(item.record, packed, end)
+      end = lengthBefore(packed, end, (at) => at + packed.write(item.key.oid, at))
+    }
+    const keys = [layout.version(region), layout.dirty(region), layout.undone(region)]
+    const args: Argument[] = [cap, packed.subarray(0, end)]
+    for (const { viewer, business } of groups) {
+      keys.push(...viewerKeys(layout, region, viewer, business))
+      args.push(packGroup(viewer, business))
+    }
+    return scriptCommand(SCRIPTS.clearMarks, keys, args)
+  }
+
+  function dropCommand({ region, groups, items }: RegionBatch<MarkKey>): Command {
+    const keys = [layout.dirty(region), ...groups.flatMap(({ viewer, business }) => viewerKeys(layout, region, viewer, business))]
+    const args = items.flatMap(({ item, place }): Argument[] => [place, item.oid, packMarkMember(item)])
+    return scriptCommand(SCRIPTS.dropMarks, keys, args)
+  }
+
+  function purgeCommand({ region, groups, items }: RegionBatch<MarkKey>, undoneBefore: number): Command {
+    const keys = [layout.version(region), layout.undone(region)]
+    for (const { viewer, business } of groups) keys.push(...viewerKeys(layout, region, viewer, business))
+    const args = items.flatMap(({ item, place }): Argument[] => [place, packGroup(item.viewer, item.business), item.oid])
+    return scriptCommand(SCRIPTS.purgeMarks, keys, [undoneBefore, ...args])
+  }
+
+  function forgetCommand(viewer: ViewerId, business: BusinessNumber): Command {
+    const region = layout.regionOf(viewer)
+    const keys = [layout.dirty(region), layout.undone(region), ...viewerKeys(layout, region, viewer, business)]
+    return scriptCommand(SCRIPTS.forgetMarks, keys, [packGroup(viewer, business)])
+  }
+
+  return {
+    async clearDirtyMarks(persisted: readonly PersistedMark[], cap: number): Promise<void> {
+      const batches = groupByRegion(persisted, ({ key }) => key, layout.regionOf, KEYS_PER_SCRIPT)
+      await connection.send(batches.map((batch) => clearCommand(batch, cap)))
+    },
+
+    async dropDirtyMarks(keys: readonly MarkKey[]): Promise<void> {
+      await connection.send(groupByRegion(keys, (key) => key, layout.regionOf, KEYS_PER_SCRIPT).map(dropCommand))
+    },
+
+    async listDirtyMarks(regions: readonly number[], dirtyBefore: number, limit: number, walk: DirtyWalk = {}): Promise<MarkKey[]> {
+      const places = (walk.place as SetPlaces | undefined) ?? new Map(regions.map((region) => [region, undefined]))
+      const found = await walkMembers(connection, layout.dirty, places, dirtyBefore, limit)
+      walk.place = found.places
+      return found.members.map(unpackMarkMember)
+    },
+
+    countDirtyMarks: (): Promise<number> => countMembers(connection, layout.dirty, layout.regions),
+
+    async purgeUndone(regions: readonly number[], undoneBefore: number, limit: number): Promise<number> {
+      let gone = 0
+      for (;;) {
+        const asked = Math.min(KEYS_PER_SCRIPT, limit - gone)
+        const members = await listMembers(connection, layout.undone, regions, undoneBefore, asked)
+        const batches = groupByRegion(members.map(unpackMarkMember), (key) => key, layout.regionOf)
+        const went = (await connection.send(batches.map((batch) => purgeCommand(batch, undoneBefore)))) as number[]
+        gone += went.reduce((sum, count) => sum + count, 0)
+        if (members.length < asked || gone >= limit) return gone
+      }
+    },
+
+    async forgetBusiness(business: BusinessNumber, limit: number): Promise<number> {
+      if (forgetting?.business !== business) forgetting = { business, walk: makeWalk(connection) }
+      let keysGone = 0
+      await forgetting.walk(layout.viewersPattern(business), limit, async (keys, room) => {
+        const found = keys.flatMap((key) => layout.viewerOf(key) ?? []).filter((found) => found.business === business)
+        const viewers = [...new Set(found.map(({ viewer }) => viewer))].slice(0, room)
+        const went = (await connection.send(viewers.map((viewer) => forgetCommand(viewer, business)))) as number[]
+        keysGone += went.reduce((sum, count) => sum + count, 0)
+        return viewers.length
+      })
+      return keysGone
+    },
+
+    countViewers: (business: BusinessNumber): Promise<number> =>
+      countNames(connection, layout.viewersPattern(business), (key) => {
+        const found = layout.viewerOf(key)
+        return found?.business === business ? found.viewer : undefined
+      }),
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * What viewers do with marks: one script per region and call. And what makes a viewer known: his rows of the record store.
+ * Both may be sent again when an answer is lost: what is held then is what was written, or newer.
+ */
+import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
+import { ID_BYTES_MAX } from '../../../../core/keys.ts'
+import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
+import { scriptCommand } from '../../../../stores/redis/connection.ts'
+import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
+import { groupByRegion } from '../../../../stores/redis/grouping.ts'
+import type { Grouped, RegionBatch } from '../../../../stores/redis/grouping.ts'
+import { packGroup } from '../../../history/stores/redis/keys.ts'
+import type { MarkLayout } from './keys.ts'
+import { RECORD_BYTES, decodeMark, markNumber, markOf, writeMark } from './values.ts'
+import { SCRIPTS } from './scripts.ts'
+import { readVersion, writeVersion } from '../../../history/stores/redis/values.ts'
+import { lengthBefore } from '../../../history/stores/redis/put.ts'
+
+const BASE_KNOWN = 4
+const BASE = 8
+const BLIND = 16
+
+export function makeMarkWriting(connection: Connection, layout: MarkLayout, expireMs: number) {
+  function putCommand({ region, groups, items }: RegionBatch<MarkWrite>, { now, cap }: MarkPutOptions): Command {
+    const keys = [layout.version(region), layout.dirty(region), layout.undone(region)]
+    const args: Argument[] = [now, cap, expireMs, packWrites(items)]
+    for (const { viewer, business } of groups) {
+      keys.push(...viewerKeys(layout, region, viewer, business))
+      args.push(packGroup(viewer, business))
+    }
+    return scriptCommand(SCRIPTS.putMarks, keys, args)
+  }
+
+  return {
+    async putMarks(writes: readonly MarkWrite[], options: MarkPutOptions): Promise<MarkOutcome[]> {
+      const outcomes: MarkOutcome[] = Array.from({ length: writes.length })
+      const batches = groupByRegion(writes, (write) => write, layout.regionOf)
+      const commands = batches.map((batch) => putCommand(batch, options))
+      const answers = (await connection.send(commands)) as Buffer[][]
+      batches.forEach(({ items }, at) =>
+        items.forEach(({ index }, place) => {
+          outcomes[index] = decodeOutcome(answers[at]?.[place] as Buffer, commands[at]?.repeated === true)
+        }),
+      )
+      return outcomes
+    },
+
+    async fillMarks(
+      viewer: ViewerId,
+      business: BusinessNumber,
+      rows: readonly (MarkRecord & { oid: string })[],
+      { cap, asOf, whole }: FillOptions,
+    ): Promise<void> {
+      const region = layout.regionOf(viewer)
+      const keys = [layout.version(region), ...viewerKeys(layout, region, viewer, business)]
+      const newest = rows.reduce((highest, { version }) => Math.max(highest, version), 0)
+      const args = [cap, expireMs, asOf, whole ? 1 : 0, packGroup(viewer, business), packRows(rows), newest]
+      await connection.send([scriptCommand(SCRIPTS.fillMarks, keys, args)])
+    },
+  }
+}
+
+/** As the scripts want them. */
+export function viewerKeys(layout: MarkLayout, region: number, viewer: ViewerId, business: BusinessNumber): string[] {
+  return [layout.marks(region, viewer, business), layout.likes(region, viewer, business), layout.dislikes(region, viewer, business)]
+}
+
+/** As `put-marks.lua` says. */
+function packWrites(items: readonly Grouped<MarkWrite>[]): Buffer {
+  const target = Buffer.allocUnsafe(items.length * (2 + 1 + 6 + 1 + ID_BYTES_MAX + 1 + 7 + RECORD_BYTES))
+  let end = 0
+  for (const { item, place } of items) {
+    const { mark, markedAt, oid, base, baseAsOf } = item
+    end = target.writeUInt16BE(place, end)
+    target[end++] = markNumber(mark) | (base === undefined ? 0 : BASE_KNOWN) | (base ? BASE : 0) | (item.blind === true ? BLIND : 0)
+    end = target.writeUIntBE(markedAt, end, 6)
+    end = lengthBefore(target, end, (at) => at + target.write(oid, at))
+    end = lengthBefore(target, end, (at) => {
+      if (base === undefined) return at
+      // A base without a time is taken as it is.
+      const behind = writeVersion(baseAsOf ?? Number.MAX_SAFE_INTEGER, target, at)
+      return base === null ? behind : writeMark(base, target, behind)
+    })
+  }
+  return target.subarray(0, end)
+}
+
+/** As `fill-marks.lua` says. */
+function packRows(rows: readonly (MarkRecord & { oid: string })[]): Buffer {
+  const target = Buffer.allocUnsafe(rows.length * (1 + 6 + 1 + ID_BYTES_MAX))
+  let end = 0
+  for (const { oid, mark, markedAt } of rows) {
+    target[end++] = markNumber(mark)
+    end = target.writeUIntBE(markedAt, end, 6)
+    end = lengthBefore(target, end, (at) => at + target.write(oid, at))
+  }
+  return target.subarray(0, end)
+}
+
+function decodeOutcome(answer: Buffer, repeated: boolean): MarkOutcome {
+  switch (answer[0]) {
+    case 0:
+      return { status: 'stale', record: decodeMark(answer, 1).record, ...(repeated && { repeated }) }
+    case 1:
+      return { status: 'written', old: markOf(answer[1] as number), record: decodeMark(answer, 2).record }
+    default:
+      return { status: 'needs-base', unknown: answer[1] === 1, asOf: readVersion(answer, 2), ...(repeated && { repeated }) }
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * What viewers ask about marks: states of subjects, a page of likes. No script: per viewer and business three commands, which
+ * leave together with those of all others, in one round trip.
+ *
+ * They are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. What leaves a
+ * sorted set because it changed stands in the hash then, which wins; what leaves it because it was trimmed has made the state
+ * "truncated" then, so that nobody takes the miss for NONE. `sendInOrder` keeps the order when something is repeated.
+ */
+import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
+import { compareMarkPlaces } from '../../../history/model/places.ts'
+import type { DirtyMark, HotLikes, HotMark } from '../hot-store.ts'
+import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
+import { groupByRegion } from '../../../../stores/redis/grouping.ts'
+import type { MarkLayout } from './keys.ts'
+import { STATE_FIELD, cleanMark, decodeMark, floorOf, kindOf } from './values.ts'
+import type { HeldMark, MarksKind } from './values.ts'
+
+/** What a page reads beyond its end, so that the ties there are mostly among it. */
+const MORE = 16
+
+type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; indexes: number[] }
+type Answers = (Buffer | null)[]
+
+export function makeMarkReading(connection: Connection, layout: MarkLayout) {
+  /** The keys by viewer and business: what one set of commands asks for. */
+  function gather(keys: readonly MarkKey[], indexes: readonly number[] = keys.map((_, at) => at)): Asked[] {
+    return groupByRegion(indexes, (index) => keys[index] as MarkKey, layout.regionOf).flatMap(({ region, groups, items }) => {
+      const asked = groups.map(({ viewer, business }): Asked => {
+        const of = [region, viewer, business] as const
+        return { likes: layout.likes(...of), dislikes: layout.dislikes(...of), marks: layout.marks(...of), oids: [], indexes: [] }
+      })
+      for (const { item, place } of items) {
+        asked[place]?.oids.push((keys[item] as MarkKey).oid)
+        asked[place]?.indexes.push(item)
+      }
+      return asked
+    })
+  }
+
+  const scores = (list: string, oids: readonly string[]): Command => ({ name: 'zmscore', args: [list, ...oids] })
+
+  function heldIn(likes: Answers, dislikes: Answers, at: number): HeldMark | undefined {
+    const like = likes[at]
+    if (like) return cleanMark('LIKE', like)
+    const dislike = dislikes[at]
+    return dislike ? cleanMark('DISLIKE', dislike) : undefined
+  }
+
+  return {
+    async getMarkMany(keys: readonly MarkKey[]): Promise<HotMark[]> {
+      const found: HotMark[] = Array.from({ length: keys.length })
+      const asked = gather(keys)
+      const answers = (await connection.sendInOrder(
+        asked.map(({ likes, dislikes, marks, oids }) => [
+          scores(likes, oids),
+          scores(dislikes, oids),
+          { name: 'hmget', args: [marks, STATE_FIELD, ...oids] },
+        ]),
+      )) as Answers[][]
+      asked.forEach(({ indexes }, at) => {
+        const [likes, dislikes, pending] = answers[at] as [Answers, Answers, Answers]
+        const miss = MISSES[kindOf(pending[0])]
+        indexes.forEach((index, place) => {
+          const value = pending[place + 1]
+          const held = value ? decodeMark(value) : heldIn(likes, dislikes, place)
+          found[index] = held === undefined ? { ...miss } : hotMarkOf(held)
+        })
+      })
+      return found
+    },
+
+    async listLikes(viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number): Promise<HotLikes> {
+      const region = layout.regionOf(viewer)
+      const list = layout.likes(region, viewer, business)
+      const marks = layout.marks(region, viewer, business)
+      const entries: MarkEntry[] = []
+      let floor: HotLikes['floor'] = null
+      /** Behind `upTo` and everything of its moment lies what was not read yet. */
+      let upTo: Argument = before?.markedAt ?? '+inf'
+      for (;;) {
+        const count = limit - entries.length + MORE
+        const [values, state] = (
+          await connection.sendInOrder([
+            [
+              { name: 'zrevrangebyscore', args: [list, upTo, '-inf', 'WITHSCORES', 'LIMIT', 0, count] },
+              { name: 'hget', args: [marks, STATE_FIELD] },
+            ],
+          ])
+        ).flat() as [Buffer[], Buffer | null]
+        const read = entriesOf(values)
+        floor = floorOf(state)
+        const last = read.at(-1)
+        const isEnd = last === undefined || read.length < count
+        // Of one moment Redis may have given any: they are read as a whole.
+        const ties = isEnd ? [] : await readTies(list, last.markedAt)
+        const whole = isEnd ? read : [...read.filter(({ markedAt }) => markedAt > last.markedAt), ...ties]
+        const after = before === undefined ? whole : whole.filter((entry) => compareMarkPlaces(before, entry) < 0)
+        entries.push(...after.sort(compareMarkPlaces))
+        if (isEnd || entries.length >= limit) return { entries: entries.slice(0, limit), floor }
+        upTo = `(${last.markedAt}`
+      }
+    },
+
+    async beginFill(viewer: ViewerId, _business: BusinessNumber): Promise<number> {
+      const [version] = await connection.send([{ name: 'get', args: [layout.version(layout.regionOf(viewer))] }])
+      return Number((version as Buffer | null)?.toString() ?? 0)
+    },
+
+    /**
+     * Dirty marks stand in the hash; only what is not there is looked for in the sorted sets, and then in the hash once more:
+     * 1. The hash has nothing of a clean mark. 2. It is changed. 3. The sorted set has the change, whose version is in the hash.
+     * Without it the change would be persisted, and told, as if it had none.
+     */
+    async readDirtyMarks(keys: readonly MarkKey[]): Promise<DirtyMark[]> {
+      const read: DirtyMark[] = keys.map((key) => ({ key, record: undefined }))
+      const asked = gather(keys)
+      const pending = (await connection.send(asked.map(({ marks, oids }) => ({ name: 'hmget', args: [marks, ...oids] })))) as Answers[]
+      const missing: number[] = []
+      asked.forEach(({ indexes }, at) =>
+        indexes.forEach((index, place) => {
+          const value = pending[at]?.[place]
+          if (value) (read[index] as DirtyMark).record = decodeMark(value).record
+          else missing.push(index)
+        }),
+      )
+      const clean = gather(keys, missing)
+      const commands = clean.map(({ likes, dislikes, marks, oids }) => [
+        scores(likes, oids),
+        scores(dislikes, oids),
+        { name: 'hmget', args: [marks, ...oids] },
+      ])
+      const answers = clean.length === 0 ? [] : ((await connection.sendInOrder(commands)) as Answers[][])
+      clean.forEach(({ indexes }, at) => {
+        const [likes, dislikes, changed] = answers[at] as [Answers, Answers, Answers]
+        indexes.forEach((index, place) => {
+          const value = changed[place]
+          ;(read[index] as DirtyMark).record = (value ? decodeMark(value) : heldIn(likes, dislikes, place))?.record
+        })
+      })
+      return read
+    },
+  }
+
+  async function readTies(list: string, markedAt: number): Promise<MarkEntry[]> {
+    const [ids] = (await connection.send([{ name: 'zrangebyscore', args: [list, markedAt, markedAt] }])) as [Buffer[]]
+    return ids.map((id) => ({ id: String(id), markedAt }))
+  }
+}
+
+const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
+const MISSES: Record<MarksKind, HotMark> = {
+  complete: NOTHING,
+  unknown: { ...NOTHING, older: 'unknown' },
+  truncated: { ...NOTHING, older: 'truncated' },
+}
+
+function hotMarkOf({ record: { mark }, counted, dirty }: HeldMark): HotMark {
+  return mark === 'NONE' ? { mark, counted, pending: dirty, undone: true } : { mark, counted, pending: dirty }
+}
+
+/** Members and scores in turn. */
+export function entriesOf(values: readonly Buffer[]): MarkEntry[] {
+  const entries: MarkEntry[] = []
+  for (let at = 0; at + 1 < values.length; at += 2) entries.push({ id: String(values[at]), markedAt: Number(String(values[at + 1])) })
+  return entries
+}

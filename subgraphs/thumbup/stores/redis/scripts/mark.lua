@@ -1,0 +1,203 @@
+-- mark: what stands of one viewer's marks in one business, and how it is changed. Included by the scripts that change marks.
+-- subgraphs/thumbup/stores/redis/keys.ts says what stands where, values.ts describes the bytes. Lua numbers are doubles: all below 2^53.
+-- A group is { prefix = packed viewer + business, marks = key, likes = key, dislikes = key, state = table, changed = boolean };
+-- the caller stores the state if `changed`. `clock` is { last = the last version given in the region }.
+local NONE, LIKE, DISLIKE = 0, 1, 2
+local UNKNOWN, COMPLETE, TRUNCATED = 0, 1, 2
+
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- A mark: mark and what is counted (2 bits each), 16 if dirty; markedAt (6), version (7). If dirty, countedAt (6) as well: the
+-- markedAt of the row that is counted; 0, or missing, if nobody knows. Of a clean mark it is its own.
+local function unpackMark(value)
+  local bits, markedAt, version = struct.unpack('>BI6I7', value)
+  local mark = bits % 4
+  local held = { mark = mark, counted = (bits - mark) / 4 % 4, dirty = bits >= 16, markedAt = markedAt, version = version }
+  held.countedAt = not held.dirty and markedAt or #value >= 20 and struct.unpack('>I6', value, 15) or 0
+  return held
+end
+
+local function packMark(held)
+  local packed = struct.pack('>BI6I7', held.mark + held.counted * 4 + (held.dirty and 16 or 0), held.markedAt, held.version)
+  return held.dirty and packed .. struct.pack('>I6', held.countedAt) or packed
+end
+
+-- What is told of a mark: mark (1), markedAt (6), version (7).
+local function packRecord(record)
+  return struct.pack('>BI6I7', record.mark, record.markedAt, record.version)
+end
+
+-- droppedBefore: 1 + the latest markedAt that ever left. leftAt: the region's clock when something last left.
+-- expiredOn: the day on which the expiry of the keys was last put off. floorId is '' where there is no floor.
+local function unpackState(value)
+  if not value then return { kind = UNKNOWN, droppedBefore = 0, leftAt = 0, expiredOn = 0, floorAt = 0, floorId = '' } end
+  local kind, droppedBefore, leftAt, expiredOn, floorAt, at = struct.unpack('>BI6I7I4I6', value)
+  local state = { kind = kind, droppedBefore = droppedBefore, leftAt = leftAt, expiredOn = expiredOn }
+  state.floorAt, state.floorId = floorAt, string.sub(value, at)
+  return state
+end
+
+local function storeState(group)
+  if not group.changed then return end
+  local state = group.state
+  local packed = struct.pack('>BI6I7I4I6', state.kind, state.droppedBefore, state.leftAt, state.expiredOn, state.floorAt)
+  redis.call('HSET', group.marks, '', packed .. state.floorId)
+end
+
+-- KEYS from `at`: marks (hash), likes (zset), dislikes (zset).
+local function openMarks(at, prefix)
+  local group = { prefix = prefix, marks = KEYS[at], likes = KEYS[at + 1], dislikes = KEYS[at + 2], changed = false }
+  group.state = unpackState(redis.call('HGET', group.marks, ''))
+  return group
+end
+
+-- A clean like or dislike has no version: nothing waits for it any more.
+local function findMark(group, oid)
+  local value = redis.call('HGET', group.marks, oid)
+  if value then return unpackMark(value) end
+  local mark, markedAt = LIKE, redis.call('ZSCORE', group.likes, oid)
+  if not markedAt then
+    mark, markedAt = DISLIKE, redis.call('ZSCORE', group.dislikes, oid)
+  end
+  markedAt = markedAt and tonumber(markedAt)
+  return markedAt and { mark = mark, counted = mark, countedAt = markedAt, dirty = false, markedAt = markedAt, version = 0 }
+end
+
+-- Moves an oid to the list of its mark. `grown`: a list is longer than before; `begun`: it was not there.
+local function placeMark(group, oid, old, mark, markedAt)
+  if old ~= mark then
+    if old == LIKE then redis.call('ZREM', group.likes, oid) end
+    if old == DISLIKE then redis.call('ZREM', group.dislikes, oid) end
+  end
+  if mark == NONE then return end
+  local list = mark == LIKE and group.likes or group.dislikes
+  if redis.call('ZADD', list, whole(markedAt), oid) == 1 then
+    group.grown = true
+    if redis.call('ZCARD', list) == 1 then group.begun = true end
+  end
+end
+
+-- Byte order. Not `<`: Lua compares strings by the server's locale.
+local function bytesBefore(a, b)
+  for at = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, at), string.byte(b, at)
+    if x ~= y then return x < y end
+  end
+  return #a < #b
+end
+
+local LARGEST = '9223372036854775807'
+local function isInteger(id)
+  if id == '0' then return true end
+  return #id <= 19 and string.find(id, '^[1-9][0-9]*$') ~= nil and (#id < 19 or not bytesBefore(LARGEST, id))
+end
+
+-- The order of core/keys.ts compareIds: integers by value, then all others by length and bytes.
+local function idBefore(a, b)
+  local integer = isInteger(a)
+  if integer ~= isInteger(b) then return integer end
+  if #a ~= #b then return #a < #b end
+  return bytesBefore(a, b)
+end
+
+-- The place of list order: newest first, then by id.
+local function placeBefore(markedAt, id, otherAt, otherId)
+  if markedAt ~= otherAt then return markedAt > otherAt end
+  return idBefore(id, otherId)
+end
+
+-- The `count` last places of a list, the last first. Redis orders ties by text, and we by id: so all ties of the place at the
+-- boundary are looked at; of more than TIES_MAX some, which may let an older one stay, and its floor says so.
+local TIES_MAX = 1000
+local function oldestOf(list, count)
+  local answer = redis.call('ZRANGE', list, 0, count, 'WITHSCORES')
+  local boundary, beyond = answer[2 * count], answer[2 * count + 2]
+  local places = {}
+  for at = 1, math.min(2 * count, #answer), 2 do
+    if answer[at + 1] ~= boundary or beyond ~= boundary then
+      places[#places + 1] = { id = answer[at], markedAt = tonumber(answer[at + 1]) }
+    end
+  end
+  if beyond == boundary then
+    for _, id in ipairs(redis.call('ZRANGEBYSCORE', list, boundary, boundary, 'LIMIT', 0, TIES_MAX)) do
+      places[#places + 1] = { id = id, markedAt = tonumber(boundary) }
+    end
+  end
+  if #places > 1 then
+    table.sort(places, function(a, b) return placeBefore(b.markedAt, b.id, a.markedAt, a.id) end)
+  end
+  return places
+end
+
+-- Says that a mark leaves, so that a base or a fill that was read before is refused, and late writes ask for a base.
+local function noteLeft(group, markedAt, clock)
+  local state = group.state
+  state.droppedBefore = math.max(state.droppedBefore, markedAt + 1)
+  clock.last = clock.last + 1
+  state.leftAt = clock.last
+  group.changed = true
+end
+
+-- Only clean ones leave, from the oldest end, and the first dirty one stops it: what is unpersisted is nowhere else.
+local CHUNK = 100
+local function trimList(group, list, cap, clock)
+  local excess = redis.call('ZCARD', list) - cap
+  while excess > 0 do
+    local count = math.min(excess, CHUNK)
+    local oldest = oldestOf(list, count)
+    local ids = {}
+    for at = 1, count do ids[at] = oldest[at].id end
+    local pending = redis.call('HMGET', group.marks, unpack(ids))
+    local gone = {}
+    for at = 1, count do
+      if pending[at] then
+        excess = 0
+        break
+      end
+      gone[at] = ids[at]
+    end
+    if #gone == 0 then return end
+    local state, newest = group.state, oldest[#gone]
+    noteLeft(group, newest.markedAt, clock)
+    if state.kind ~= UNKNOWN then
+      state.kind = TRUNCATED
+      if state.floorId == '' or placeBefore(newest.markedAt, newest.id, state.floorAt, state.floorId) then
+        state.floorAt, state.floorId = newest.markedAt, newest.id
+      end
+    end
+    redis.call('ZREM', list, unpack(gone))
+    excess = excess - #gone
+  end
+end
+
+local function trimMarks(group, cap, clock)
+  trimList(group, group.likes, cap, clock)
+  trimList(group, group.dislikes, cap, clock)
+end
+
+-- Idle viewers leave memory, and are unknown then. Put off once a day, not at each write. The lists outlive the state by a
+-- day: what says that a miss is NONE must never be there without them.
+local DAY = 86400000
+local function putOffExpiry(group, now, expireMs)
+  if expireMs == 0 then return end
+  local today = math.max(0, math.floor(now / DAY))
+  if group.state.expiredOn == today and not group.begun then return end
+  group.state.expiredOn = today
+  group.changed = true
+  storeState(group)
+  group.changed = false
+  redis.call('PEXPIRE', group.marks, whole(expireMs + DAY))
+  redis.call('PEXPIRE', group.likes, whole(expireMs + 2 * DAY))
+  redis.call('PEXPIRE', group.dislikes, whole(expireMs + 2 * DAY))
+end
+
+local function readClock(key)
+  local last = tonumber(redis.call('GET', key) or '0')
+  return { last = last, before = last }
+end
+
+local function storeClock(key, clock)
+  if clock.last > clock.before then redis.call('SET', key, whole(clock.last)) end
+end

@@ -1,0 +1,124 @@
+/**
+ * Putting marks into the hot store with the help of the record store: for the service, and for what is replayed.
+ *
+ * What the hot store cannot decide alone it is helped with in one go: a viewer whose marks are unknown is filled, which
+ * helps all his next calls as well; for everything else the rows are read in one batch. A call for many unknown viewers
+ * (an import) fills nobody: that is a query each, and none of them may ever come back.
+ */
+import { asRepeated } from '../../../core/clock-differences.ts'
+import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { DamagedMarks } from '../model/damaged-marks.ts'
+import type { BusinessNumber, MarkRecord } from '../../../core/domain.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { distinctOwners, textOf, type Fills } from './fills.ts'
+import type { MarkRecords } from '../stores/record-store.ts'
+import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/hot-store.ts'
+
+/** Each further read takes something of the key leaving the hot store in between: two are rare. */
+const BASE_READS_MAX = 20
+const FILLS_PER_CALL_MAX = 4
+
+export type DecidedMark =
+  | (Exclude<MarkOutcome, { status: 'needs-base' }> & {
+      /** What was there before is a guess: the record store was not asked. */
+      blind: boolean
+    })
+  /** What the record store has of this viewer is damaged: nothing changed, and nobody could say what to count. */
+  | { status: 'unreadable'; error: DamagedMarks }
+
+export type PutMarksOptions = { now: number; capOf(business: BusinessNumber): number }
+
+/**
+ * In the order of `writes`. A viewer whose marks are damaged keeps nobody else's from being put. With the record store down the writes are put blindly, for callers with a collector; for others
+ * it rejects. Rejects with HOT_STORE_UNAVAILABLE if that fails; then nothing is promised, and repeating it is right.
+ */
+export async function putMarks(
+  hot: Pick<MarkStore, 'putMarks'>,
+  records: Pick<MarkRecords, 'getMarkMany'>,
+  fills: Pick<Fills, 'bring'>,
+  writes: readonly MarkWrite[],
+  { now, capOf }: PutMarksOptions,
+  degraded?: Degraded,
+): Promise<DecidedMark[]> {
+  const caps = new Set(writes.map(({ business }) => capOf(business)))
+  if (caps.size <= 1) return putOfOneCap(hot, records, fills, writes, { now, cap: [...caps][0] ?? 1 }, degraded)
+  const outcomes: DecidedMark[] = []
+  for (const cap of caps) {
+    const places = writes.flatMap(({ business }, place) => (capOf(business) === cap ? [place] : []))
+    const some = places.map((place) => writes[place] as MarkWrite)
+    const decided = await putOfOneCap(hot, records, fills, some, { now, cap }, degraded)
+    places.forEach((place, index) => (outcomes[place] = decided[index] as DecidedMark))
+  }
+  return outcomes
+}
+
+async function putOfOneCap(
+  hot: Pick<MarkStore, 'putMarks'>,
+  records: Pick<MarkRecords, 'getMarkMany'>,
+  fills: Pick<Fills, 'bring'>,
+  writes: readonly MarkWrite[],
+  options: { now: number; cap: number },
+  degraded: Degraded | undefined,
+): Promise<DecidedMark[]> {
+  const outcomes = await hot.putMarks(writes, options)
+  const blind = new Set<number>()
+  const unreadable = new Map<number, DamagedMarks>()
+  for (let read = 0; read < BASE_READS_MAX; read++) {
+    const undecided = outcomes.flatMap((outcome, place) =>
+      outcome.status === 'needs-base' && !unreadable.has(place) ? [{ place, outcome }] : [],
+    )
+    if (undecided.length === 0) break
+    let again: MarkWrite[]
+    try {
+      again = await helped(records, fills, writes, undecided, read === 0)
+    } catch (error) {
+      const damaged = error instanceof DamagedMarks ? undecided.filter(({ place }) => error.concerns(writes[place] as MarkWrite)) : []
+      if (damaged.length > 0) {
+        for (const { place } of damaged) unreadable.set(place, error as DamagedMarks)
+        continue
+      }
+      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+      degraded.add('recordStore')
+      again = undecided.map(({ place }) => Object.assign({}, writes[place] as MarkWrite, { blind: true as const }))
+      for (const { place } of undecided) blind.add(place)
+    }
+    const decided = await hot.putMarks(again, options)
+    undecided.forEach(({ place, outcome: { repeated } }, index) => {
+      const outcome = decided[index] as MarkOutcome
+      outcomes[place] = repeated === true ? asRepeated(outcome) : outcome
+    })
+  }
+  return outcomes.map((outcome, place) => {
+    if (outcome.status !== 'needs-base') return { ...outcome, blind: blind.has(place) }
+    const error = unreadable.get(place)
+    if (error !== undefined) return { status: 'unreadable', error }
+    throw new TidemarkError(
+      'HOT_STORE_UNAVAILABLE',
+      `subject "${writes[place]?.oid}" changed ${BASE_READS_MAX} times while it was read; send the mark again`,
+    )
+  })
+}
+
+type Undecided = { place: number; outcome: Extract<MarkOutcome, { status: 'needs-base' }> }
+
+/** The writes as they are to be put again: their viewers filled, or with what the record store has for them. */
+async function helped(
+  records: Pick<MarkRecords, 'getMarkMany'>,
+  fills: Pick<Fills, 'bring'>,
+  writes: readonly MarkWrite[],
+  undecided: readonly Undecided[],
+  mayFill: boolean,
+): Promise<MarkWrite[]> {
+  const unknown = distinctOwners(undecided.filter(({ outcome }) => outcome.unknown).map(({ place }) => writes[place] as MarkWrite))
+  const filled = mayFill && unknown.length <= FILLS_PER_CALL_MAX ? unknown : []
+  const isFilled = new Set(filled.map(textOf))
+  const needsRow = undecided.filter(({ place }) => !isFilled.has(textOf(writes[place] as MarkWrite)))
+  const keys = needsRow.map(({ place }) => writes[place] as MarkWrite).map(({ viewer, business, oid }) => ({ viewer, business, oid }))
+  const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...filled.map((of) => fills.bring(of))])
+  const rowOf = new Map<number, MarkRecord | null>(needsRow.map(({ place }, index) => [place, rows[index] ?? null]))
+  return undecided.map(({ place, outcome }) => {
+    const write = writes[place] as MarkWrite
+    const base = rowOf.get(place)
+    return base === undefined ? write : Object.assign({}, write, { base, baseAsOf: outcome.asOf })
+  })
+}

@@ -1,0 +1,89 @@
+/**
+ * What a business may use, so that one that is full or too busy is nobody else's trouble: marks a second, counted by each
+ * process that answers, and marks stored, which each such process sums up from the counts in the background, a page at a
+ * time. That sum is as old as a walk takes: a quota of storage is a fence, not an account.
+ *
+ * Undoing what stands is never refused for want of storage: it is how a business gets below its quota. Nor is a mark where
+ * one stands already, said again or changed: it stores no more. So whether a mark is one too many is for who knows the old
+ * one to say (`quota-check.ts`).
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { BusinessConfig } from '../../../config/config.ts'
+import type { BusinessNumber } from '../../../core/domain.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { makeTokenBucket, type TokenBucket } from '../../../core/token-bucket.ts'
+import type { MarkRecords } from '../stores/record-store.ts'
+import type { MarkWrite } from '../stores/hot-store.ts'
+import { startRounds } from '../../../core/worker.ts'
+
+export type Quotas = {
+  /** Counts it among the marks of this second. Throws QUOTA_EXCEEDED. */
+  admit(write: Pick<MarkWrite, 'business'>): void
+  /** QUOTA_EXCEEDED, if there is no room for one more mark, or one more tombstone, where none stands; undefined: there is. */
+  fullFor(write: Pick<MarkWrite, 'business' | 'oid' | 'mark'>): TidemarkError | undefined
+  stop(): Promise<void>
+}
+
+const PAGE = 1_000
+const PAGE_EVERY_MS = 200
+
+export function startQuotas(
+  clock: Clock,
+  businesses: readonly BusinessConfig[],
+  recordsOf: (business: BusinessNumber) => Pick<MarkRecords, 'listSubjects'>,
+  onError: (business: BusinessNumber, error: unknown) => void,
+): Quotas {
+  const buckets = new Map<BusinessNumber, { bucket: TokenBucket; perSecond: number }>()
+  const stored = new Map<BusinessNumber, { marks: number; max: number; name: string }>()
+  const names = new Map(businesses.map(({ number, name }) => [number, name]))
+  for (const { number, name, thumbup } of businesses) {
+    const { marksPerSecondMax, marksMax } = thumbup
+    if (marksPerSecondMax !== undefined)
+      buckets.set(number, { bucket: makeTokenBucket(clock, marksPerSecondMax), perSecond: marksPerSecondMax })
+    if (marksMax !== undefined) stored.set(number, { marks: 0, max: marksMax, name })
+  }
+
+  const walks = Array.from(stored, ([business, quota]) => {
+    let after: string | undefined
+    let sum = 0
+    return startRounds(
+      clock,
+      PAGE_EVERY_MS,
+      async () => {
+        const page = await recordsOf(business).listSubjects(business, after, PAGE)
+        for (const { counts } of page) sum += counts.likes + counts.dislikes
+        after = page.at(-1)?.oid
+        // What is there already counts before a first walk has ended.
+        quota.marks = page.length < PAGE ? sum : Math.max(quota.marks, sum)
+        if (page.length >= PAGE) return
+        after = undefined
+        sum = 0
+      },
+      (error) => onError(business, error),
+    )
+  })
+
+  return {
+    admit({ business }) {
+      const limit = buckets.get(business)
+      if (limit !== undefined && !limit.bucket.take(1)) {
+        throw new TidemarkError(
+          'QUOTA_EXCEEDED',
+          `business "${names.get(business)}" has had its ${limit.perSecond} marks of this second: send the mark again later`,
+        )
+      }
+    },
+    fullFor({ business, oid, mark }) {
+      const quota = stored.get(business)
+      if (quota === undefined || quota.marks < quota.max) return undefined
+      const what = mark === 'NONE' ? `there is nothing to undo at "${oid}", and ` : ''
+      return new TidemarkError(
+        'QUOTA_EXCEEDED',
+        `${what}business "${quota.name}" has ${quota.marks} marks stored and may have ${quota.max}: raise thumbup.marksMax, or undo some`,
+      )
+    },
+    async stop() {
+      await Promise.all(walks.map((walk) => walk.stop()))
+    },
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * How marks are set, as the service does it: straight into the hot store, or, while it is down or full, into the journal.
+ * `journaled` says that the hot store does not know of it yet; its key must not be flushed.
+ *
+ * The rule for new writes while others wait is that of history: a viewer's writes stay in order. As long as one of his
+ * waits in this process's journal, his next go behind it; other viewers' go straight.
+ */
+import { asRepeated } from '../../../core/clock-differences.ts'
+import { saysDown, saysFull, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
+import type { Journaling, Replay } from '../../../writeback/journaling.ts'
+import type { Fills } from './fills.ts'
+import { putMarks, type DecidedMark } from './putting.ts'
+import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
+import type { MarkRecords } from '../stores/record-store.ts'
+import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
+
+export type MarkWriteOutcome = DecidedMark | { status: 'journaled'; mark: Mark }
+
+export type MarkWrites = {
+  /** In the order of `writes`. Rejects with HOT_STORE_UNAVAILABLE or STORE_FULL only if the journal fails too, or there is none. */
+  put(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]>
+  /**
+   * May one of this viewer's wait in a journal that the hot store does not have? To be asked before a read. While it takes no
+   * writes, though it answers, that may be the journal of any process.
+   */
+  mayLack: MayLack
+}
+
+export type MarkWriteStores = {
+  hot: Pick<MarkStore, 'putMarks'>
+  records: Pick<MarkRecords, 'getMarkMany'>
+  fills: Fills
+  capOf(business: BusinessNumber): number
+}
+
+export function makeMarkWrites(
+  stores: MarkWriteStores,
+  journaling: Pick<Journaling, 'mustJournal' | 'mayLack' | 'append'> | undefined,
+): MarkWrites {
+  const { hot, records, fills, capOf } = stores
+
+  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
+  function putDirectly(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
+  }
+
+  async function putOrJournal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    try {
+      return await putMarks(hot, records, fills, writes, { now, capOf }, degraded)
+    } catch (error) {
+      if (journaling === undefined || !(saysDown(error, 'hotStore') || saysFull(error)) || concernsSomeOnly(error, writes)) throw error
+      // Some may have been taken. Putting those again changes nothing.
+      return journal(writes, now, degraded)
+    }
+  }
+
+  async function journal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
+    degraded?.add('hotStore')
+    await journaling?.append({ kind: 'mark', now, writes })
+    return writes.map(({ mark }) => ({ status: 'journaled', mark }))
+  }
+
+  return {
+    mayLack: (viewer) => journaling !== undefined && (journaling.mustJournal(viewer) || journaling.mayLack(viewer)),
+    async put(writes, now, degraded) {
+      const mustWait = new Set(journaling === undefined ? [] : writes.filter(({ viewer }) => journaling.mustJournal(viewer)))
+      if (mustWait.size === 0) return putDirectly(writes, now, degraded)
+      if (mustWait.size === writes.length) return journal(writes, now, degraded)
+      return inTwo(
+        writes,
+        (write) => mustWait.has(write),
+        (waiting) => journal(waiting, now, degraded),
+        (going) => putDirectly(going, now, degraded),
+      )
+    },
+  }
+}
+
+/** Where journaled marks of a business go. */
+export type ReplayTarget = MarkWriteStores & {
+  /** The hot store has this key's change: it may be flushed. */
+  aggregate(key: MarkKey): void
+  isDeleted(business: BusinessNumber): boolean
+}
+
+/**
+ * Applying what a journal holds. A mark is one last-write-wins register with the time it was given, so an entry may be
+ * applied twice and late: what is newer stays. With the record store down it is put blindly, to be seen at once.
+ *
+ * A business may have got stores of its own, or lost them, since the entry was made. Its marks go where it is served from
+ * now: `targetOf` says where, `own` being the stores that this journal stands in for. Those of others are no reason to hold
+ * up a viewer, so with theirs down the entry stays and his next are applied.
+ */
+export function makeMarkReplay(
+  own: ReplayTarget,
+  targetOf: (business: BusinessNumber) => ReplayTarget | undefined,
+  dropped: (count: number) => void,
+  moved: (business: BusinessNumber) => void,
+): Replay {
+  async function put(target: ReplayTarget, all: readonly MarkWrite[], now: number): Promise<void> {
+    const { hot, records, fills, capOf, aggregate, isDeleted } = target
+    const writes = all.filter(({ business }) => !isDeleted(business))
+    if (writes.length > 0) {
+      const outcomes = await putMarks(hot, records, fills, writes, { now, capOf }, new Set())
+      // The entry stays, and is tried again.
+      for (const outcome of outcomes) if (outcome.status === 'unreadable') throw outcome.error
+      // A stale one may be this one, applied before, whose flush was lost with its process: flushed twice is no harm.
+      writes.forEach(aggregate)
+      dropped(outcomes.filter((outcome, index) => outcome.status === 'stale' && outcome.record.mark !== writes[index]?.mark).length)
+    }
+    dropped(all.length - writes.length)
+  }
+
+  async function putElsewhere(target: ReplayTarget | undefined, writes: readonly MarkWrite[], now: number): Promise<boolean> {
+    for (const { business } of writes) moved(business)
+    if (target === undefined) return false
+    try {
+      await put(target, writes, now)
+      return true
+    } catch (error) {
+      if (saysDown(error, 'hotStore') || saysDown(error, 'recordStore') || saysFull(error)) return false
+      throw error
+    }
+  }
+
+  return {
+    async apply(entry) {
+      if (entry.kind !== 'mark') throw new Error(`an entry of kind ${entry.kind} is in the journal of marks`)
+      const byTarget = Map.groupBy(entry.writes, ({ business }) => targetOf(business))
+      const ours = byTarget.get(own) ?? []
+      if (ours.length > 0) await put(own, ours, entry.now)
+      byTarget.delete(own)
+      let isWhole = true
+      for (const [target, writes] of byTarget) if (!(await putElsewhere(target, writes, entry.now))) isWhole = false
+      return isWhole
+    },
+  }
+}

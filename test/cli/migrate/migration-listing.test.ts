@@ -1,0 +1,52 @@
+/** Whom a listing names besides those it lists. */
+import { expect, test } from 'vitest'
+import { inBatches, type ViewerLine } from '../../../cli/migrate/viewers-file.ts'
+import { listViewers } from '../../../cli/migrate/migration-listing.ts'
+import { MARK_MONTH, encodeMark } from '../../../subgraphs/feed-existence/migration/progress.ts'
+import { RUBBISH } from '../../contracts/feed-existence/record-store-damage.ts'
+import { damageModel, makeSeenRecordsState, openModelSeenRecords } from '../../contracts/feed-existence/record-store-model.ts'
+import { makeSeenStoreModel } from '../../contracts/feed-existence/hot-store-model.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+
+const AT = 1_790_000_000_000
+
+async function* linesOf(viewers: readonly string[]): AsyncGenerator<ViewerLine> {
+  for (const [at, viewer] of viewers.entries()) yield { viewer, line: at + 1, mistake: undefined }
+}
+
+test('whose mark is damaged is listed again, and named; whose is whole is not', async () => {
+  const state = makeSeenRecordsState()
+  const records = openModelSeenRecords(state)
+  const kinds = Object.values(RUBBISH)
+  const viewers = kinds.map((_, at) => String(at))
+  const filter = encodeMark(new Map([[1, { plays: 3, outside: 0, invalid: 0 }]]))
+  const everybody = [...viewers, 'whole', 'emptied', 'new']
+  for (const viewer of [...viewers, 'whole'])
+    await records.putFilters([{ viewer, month: MARK_MONTH, filter, expected: 0, expiresAt: 2 * AT }])
+  await records.putFilters([{ viewer: 'emptied', month: MARK_MONTH, filter: encodeMark(new Map()), expected: 0, expiresAt: 2 * AT }])
+  for (const [at, bytes] of kinds.entries()) damageModel(state, { viewer: String(at), month: MARK_MONTH }, bytes)
+  const hints: string[] = []
+  const counts = await listViewers(
+    makeSteppedClock(AT),
+    {
+      hot: makeSeenStoreModel(2, { slots: 6, shards: 4 }),
+      records,
+      legacy: { examine: async (of) => of.map(() => 'set'), keyOf: (viewer) => viewer },
+    },
+    inBatches(linesOf(everybody), 3),
+    { line: 0, put() {} },
+    {
+      businesses: [1],
+      shape: { slots: 6, shards: 4 },
+      isDry: true,
+      pace: async () => undefined,
+      onMistake: (sentence) => expect.unreachable(sentence),
+      onHint: (sentence) => hints.push(sentence),
+      onBatch: () => undefined,
+    },
+  )
+  expect(counts).toEqual({ viewers: everybody.length, listed: viewers.length + 2, before: 1, without: 0 })
+  expect(hints).toEqual(
+    viewers.map((viewer) => expect.stringContaining(`the migration of viewer "${viewer}" is damaged: he counts as one`)),
+  )
+})

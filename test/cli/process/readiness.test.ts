@@ -1,0 +1,76 @@
+/** What `/health/ready` finds: how often the stores are asked, and what their words make of a process. */
+import { describe, expect, test } from 'vitest'
+import { makeReadiness } from '../../../cli/process/readiness.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+
+function makeStore() {
+  let checks = 0
+  let answer: (() => Promise<void>) | undefined
+  return {
+    check: () => {
+      checks++
+      return answer?.() ?? Promise.resolve()
+    },
+    checks: () => checks,
+    answers(how: (() => Promise<void>) | undefined): void {
+      answer = how
+    },
+  }
+}
+const down = () => Promise.reject(new TidemarkError('HOT_STORE_UNAVAILABLE', 'away'))
+
+describe('readiness', () => {
+  function setUp() {
+    const clock = makeSteppedClock()
+    const [hot, log, records, own] = [makeStore(), makeStore(), makeStore(), makeStore()]
+    const tenants = new Map([[2, { hot: own, log: own, records: own }]])
+    const businesses = [
+      { number: 1, name: 'video' },
+      { number: 2, name: 'article' },
+    ]
+    return { clock, hot, log, records, own, ready: makeReadiness({ hot, log, records, tenants }, clock, businesses) }
+  }
+
+  test('asks each store once, however many ask at once and within the same second', async () => {
+    const { clock, hot, own, ready } = setUp()
+    const all = await Promise.all(Array.from({ length: 100 }, ready))
+    expect(new Set(all.map(({ ok }) => ok))).toEqual(new Set([true]))
+    clock.advance(999)
+    await ready()
+    expect([hot.checks(), own.checks()]).toEqual([1, 3])
+    clock.advance(1)
+    await ready()
+    expect([hot.checks(), own.checks()]).toEqual([2, 6])
+  })
+
+  test('does not begin another look while one is under way that takes longer than its answer is good for', async () => {
+    const { clock, hot, ready } = setUp()
+    hot.answers(() => new Promise<void>(() => undefined))
+    const first = ready()
+    clock.advance(1_500)
+    const second = ready()
+    expect(hot.checks()).toBe(1)
+    clock.advance(500)
+    expect((await first).stores['hotStore']).toMatch(/no answer/)
+    expect(await second).toBe(await first)
+    hot.answers(undefined)
+    expect((await ready()).stores['hotStore']).toBe('ok')
+  })
+
+  test('tells of a store that went, a second later, and of the same of a business without being unready', async () => {
+    const { clock, hot, records, own, ready } = setUp()
+    expect(await ready()).toMatchObject({ ok: true })
+    hot.answers(down)
+    own.answers(down)
+    clock.advance(1_000)
+    const one = await ready()
+    expect(one).toMatchObject({ ok: true, stores: { recordStore: 'ok' } })
+    expect(one.stores['hotStore']).toMatch(/^HOT_STORE_UNAVAILABLE/)
+    expect(one.tenants?.['article']?.['hotStore']).toMatch(/^HOT_STORE_UNAVAILABLE/)
+    expect(one.tenants?.['video']).toBeUndefined()
+    records.answers(down)
+    clock.advance(1_000)
+    expect(await ready()).toMatchObject({ ok: false })
+  })
+})

@@ -1,0 +1,55 @@
+/** The audit's checks of thumbup where there is no thumbup, or only a part of it: they are left out, and say why. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { audit } from '../../cli/audit.ts'
+import { markBadInput } from '../../conformance/checks/mark-bad-input.ts'
+import { markLists, markListsStay } from '../../conformance/checks/mark-lists.ts'
+import { markSums } from '../../conformance/checks/mark-sums.ts'
+import { markWrites } from '../../conformance/checks/mark-writes.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+
+const IDS = [...markWrites, ...markLists, ...markListsStay, ...markSums, ...markBadInput].map(({ id }) => id)
+const thumbup = { flushAgeMaxMs: 20, windowMs: 50, countsWindowMs: 20, sweepAfterMs: 1_000, sweepEveryMs: 200 }
+
+const folders = [makeServiceFolder(), makeServiceFolder()] as const
+let without: Service
+let partly: Service
+beforeAll(async () => {
+  const video = { number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }
+  const article = { number: 2, name: 'article', entity: 'Article', thumbup: { dislikes: false } }
+  without = await startService({ folder: folders[0].folder, settings: { businesses: [video] } })
+  partly = await startService({ folder: folders[1].folder, settings: { thumbup, businesses: [video, article] } })
+})
+afterAll(async () => {
+  await without?.stop()
+  await partly?.stop()
+  for (const { remove } of folders) remove()
+})
+
+async function run(url: string, business?: string): Promise<string[]> {
+  const lines: string[] = []
+  const options = { url, second: undefined, job: undefined, identity: { kind: 'headers' }, business, conflict: 'newest' } as const
+  const ok = await audit({ ...options, glance: true, waitMs: 30_000, eventMaxMs: 30_000, only: IDS }, (line) => lines.push(line))
+  expect(lines.filter((line) => line.startsWith('FAILED'))).toEqual([])
+  expect(ok).toBe(true)
+  return lines.filter((line) => /^(ok|skipped)/.test(line))
+}
+
+test('a deployment without thumbup keeps every promise of it by saying so', async () => {
+  const lines = await run(without.url)
+  expect(lines).toHaveLength(IDS.length)
+  expect(lines.filter((line) => !line.endsWith('(this deployment does not serve thumbup)'))).toEqual([])
+})
+
+test('of a business that nothing can be liked of, nothing is checked', async () => {
+  const lines = await run(partly.url)
+  expect(lines.filter((line) => !line.includes('nothing of video can be liked here'))).toEqual([])
+})
+
+test('without dislikes everything else is checked, and no mark of the audit stays', async () => {
+  const lines = await run(partly.url, 'article')
+  const left = lines.filter((line) => line.startsWith('skipped')).map((line) => line.split(/ +/)[1])
+  expect(new Set(left)).toEqual(new Set(['counts-add-up', 'mark-across-processes', 'mark-moves-both-counts', 'marks-of-two-businesses']))
+  const query = '{ thumbups(business: "article", ids: ["1", "007", "A"]) { likeCount } }'
+  const none = { data: { thumbups: [{ likeCount: 0 }, { likeCount: 0 }, { likeCount: 0 }] } }
+  await expect.poll(() => ask(partly.url, undefined, query), { timeout: 60_000, interval: 100 }).toEqual(none)
+})

@@ -1,0 +1,209 @@
+/** The audit itself: a real service keeps every promise, and a service that breaks one is found out by the right check. */
+import { createSecretKey } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { audit, type AuditRun } from '../../cli/audit.ts'
+import { makeAudit, type Audit } from '../../conformance/audited.ts'
+import { runChecks } from '../../conformance/check.ts'
+import type { Identity } from '../../conformance/identity.ts'
+import { PATIENT_CHECKS, PROMPT_CHECKS } from '../../conformance/suite.ts'
+import { FAULTS } from './audit-faults.ts'
+import { startServer } from '../support/front-schema.ts'
+import { startFaultyProxy, type FaultyProxy } from './faulty-proxy.ts'
+import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
+
+const SECRET = 'an audit signs tokens with this key'
+const CHECKS = [...PROMPT_CHECKS, ...PATIENT_CHECKS]
+const history = { flushAgeMaxMs: 100, sweepAfterMs: 1_000, sweepEveryMs: 200 }
+const thumbup = { flushAgeMaxMs: 20, windowMs: 50, countsWindowMs: 20, sweepAfterMs: 1_000, sweepEveryMs: 200 }
+const businesses = [
+  { number: 1, name: 'video', entity: 'Video' },
+  { number: 2, name: 'article', entity: 'Article', glanceMax: 0 },
+  { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0, conflict: 'furthest' },
+]
+const signed: Identity = {
+  kind: 'signed',
+  key: createSecretKey(Buffer.from(SECRET)),
+  algorithm: 'HS256',
+  issuer: undefined,
+  audience: undefined,
+}
+
+const { folder, remove } = makeServiceFolder()
+let service: Service
+let first: FaultyProxy
+let second: FaultyProxy
+const optionsOf = (more: Partial<AuditRun> = {}): AuditRun => ({
+  url: first.url,
+  second: second.url,
+  job: undefined,
+  identity: { kind: 'headers' },
+  business: undefined,
+  conflict: 'newest',
+  glance: true,
+  waitMs: 30_000,
+  eventMaxMs: 30_000,
+  only: undefined,
+  ...more,
+})
+
+beforeAll(async () => {
+  service = await startService({ folder, settings: { auth: { secret: SECRET }, history, thumbup, businesses } })
+  first = await startFaultyProxy(service.url)
+  second = await startFaultyProxy(service.url)
+})
+afterAll(async () => {
+  await first.close()
+  await second.close()
+  await service.stop()
+  remove()
+})
+
+async function run(more: Partial<AuditRun> = {}): Promise<{ ok: boolean; lines: string[] }> {
+  const lines: string[] = []
+  return { ok: await audit(optionsOf(more), (line) => lines.push(line)), lines }
+}
+const unlike = (word: string) => (line: string) => !line.startsWith(word)
+
+test('a gateway that takes registered operations only is not audited, and the audit says so', async () => {
+  const enforcing = await startServer({ persisted: { mode: 'enforce' } })
+  try {
+    await expect(run({ url: enforcing.url })).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: `${enforcing.url}/graphql takes registered operations only: give the address of a gateway whose persisted.mode is not enforce`,
+    })
+  } finally {
+    await enforcing.close()
+  }
+})
+
+describe('a service that keeps its promises', () => {
+  test('passes every check but the one that needs tokens', async () => {
+    const { ok, lines } = await run()
+    expect(lines.filter(unlike('ok'))).toEqual([
+      expect.stringContaining('skipped  token-expired'),
+      'now waiting for the write-back, 30 s at most',
+      expect.stringMatching(`^${CHECKS.length} checks in .* s: ${CHECKS.length - 1} ok, 0 failed, 1 skipped$`),
+    ])
+    expect(ok).toBe(true)
+  })
+
+  test('passes every check with tokens of its own', async () => {
+    const { lines } = await run({ identity: signed })
+    expect(lines.filter((line) => /^(skipped|FAILED)/.test(line))).toEqual([])
+  })
+
+  test('passes for a business whose rule is the furthest and that knows no glance', async () => {
+    const { lines } = await run({ business: 'comic', conflict: 'furthest', glance: false, waitMs: 0 })
+    const reasons = /token-expired|equal-times|glance-keeps|--wait is 0/
+    expect(lines.slice(0, -1).filter((line) => unlike('ok')(line) && !(line.startsWith('skipped') && reasons.test(line)))).toEqual([])
+  })
+
+  test('with one token nothing of its viewer is touched but what the audit wrote', async () => {
+    const viewer = 'has watched before'
+    await ask(service.url, viewer, 'mutation { reportProgress(input: { business: "video", oid: "mine", position: 600000 }) { outcome } }')
+    const { SignJWT } = await import('jose')
+    const token = await new SignJWT({})
+      .setProtectedHeader({ alg: 'HS256' })
+      .setSubject(viewer)
+      .setExpirationTime('1h')
+      .sign(Buffer.from(SECRET))
+    const { ok, lines } = await run({ identity: { kind: 'token', token }, waitMs: 0 })
+    expect(lines.filter((line) => line.startsWith('FAILED'))).toEqual([])
+    expect(ok).toBe(true)
+    expect(lines.filter((line) => line.startsWith('ok')).length).toBeGreaterThan(30)
+    const { data } = await ask(service.url, viewer, '{ viewerHistory(first: 100) { edges { node { oid } } } historySettings { paused } }')
+    expect(data).toEqual({ viewerHistory: { edges: [{ node: { oid: 'mine' } }] }, historySettings: { paused: false } })
+  })
+
+  test('says whose metrics tell what the write-back has left', async () => {
+    const audited = await makeAudit(optionsOf({ job: 'http://127.0.0.1:1', waitMs: 1 }))
+    const why = expect.stringContaining('give the address of a process of "job history" with --job')
+    expect(await audited.quiet()).toEqual({ kind: 'unknown', why })
+    expect(await audited.cleanUp()).toBe(0)
+  })
+
+  test('keeps nothing of the audit in any history', async () => {
+    const audited = await makeAudit(optionsOf())
+    const viewer = await audited.ownViewer()
+    await viewer.reportBatch([
+      { oid: '1', position: 600_000 },
+      { oid: '2', business: 'article', position: 1 },
+    ])
+    await viewer.pause()
+    expect(await audited.cleanUp()).toBe(0)
+    expect(await viewer.oids()).toEqual([])
+    expect(await viewer.isPaused()).toBe(false)
+  })
+})
+
+describe('a service that breaks a promise', () => {
+  let audited: Audit
+  let withTokens: Audit
+  beforeAll(async () => {
+    const options = optionsOf({ waitMs: 1_500, eventMaxMs: 800 })
+    audited = await makeAudit(options)
+    withTokens = await makeAudit({ ...options, identity: signed })
+  })
+  afterEach(() => {
+    first.setFault({})
+    second.setFault({})
+  })
+  afterAll(async () => {
+    await audited.cleanUp()
+    await withTokens.cleanUp()
+  })
+
+  test('every check has a fault that it must notice', () => {
+    expect(Object.keys(FAULTS).sort()).toEqual(CHECKS.map((check) => check.id).sort())
+    expect(new Set(CHECKS.map((check) => check.id)).size).toBe(CHECKS.length)
+  })
+
+  for (const check of CHECKS) {
+    for (const fault of FAULTS[check.id] ?? []) {
+      test(`${check.id} fails where the service ${fault.name}`, async () => {
+        ;(fault.second === true ? second : first).setFault(fault.make())
+        const [finding] = await runChecks(check.id === 'token-expired' ? withTokens : audited, [check], 1, () => {})
+        expect(finding).toMatchObject({ kind: 'failed', expected: expect.any(String), seen: expect.any(String) })
+        expect(finding).not.toMatchObject({ expected: 'answers of the shape the schema says' })
+      })
+    }
+  }
+
+  test('the command names the check, what was expected and what was seen, and is false', async () => {
+    const audited = run({ only: ['write-then-lookup', 'health-live'] })
+    first.setFault({
+      async answer(asked, forward) {
+        const answer = await forward(asked)
+        if (!/AuditLookup/.test(asked.query)) return answer
+        return { ...answer, text: answer.text.replace('"device":"device 0"', '"device":null') }
+      },
+    })
+    const { ok, lines } = await audited
+    expect(ok).toBe(false)
+    expect(lines).toEqual([
+      expect.stringMatching(/^FAILED +write-then-lookup +An acknowledged report is what the point lookup says at once\.$/),
+      expect.stringMatching(/^ +expected the point lookup right after report 1 was acknowledged to be .*"device":"device 0"/),
+      expect.stringMatching(/^ +saw .*"device":null/),
+      expect.stringMatching(/^ok +health-live/),
+      expect.stringMatching(/^2 checks in .* s: 1 ok, 1 failed, 0 skipped$/),
+    ])
+  })
+
+  test('an answer of no shape at all is a failed check, not the end of the audit', async () => {
+    first.setFault({ answer: async () => ({ status: 502, contentType: 'text/html', text: '<h1>Bad gateway</h1>', json: undefined }) })
+    const findings = await runChecks(audited, CHECKS.slice(0, 3), 2, () => {})
+    expect(findings.map((finding) => finding.kind)).toEqual(['failed', 'failed', 'failed'])
+  })
+})
+
+describe('what cannot be audited', () => {
+  test.each<[string, Partial<AuditRun>, string]>([
+    ['an address where nobody listens', { url: 'http://127.0.0.1:9' }, 'SUBGRAPH_UNAVAILABLE'],
+    ['no address at all', { url: 'localhost' }, 'CONFIG_INVALID'],
+    ['a business that is not configured', { business: 'vidoe' }, 'BUSINESS_UNKNOWN'],
+    ['a token that is not valid', { identity: { kind: 'token', token: 'no.such.token' } }, 'UNAUTHENTICATED'],
+    ['checks that do not exist', { only: ['writes-are-green'] }, 'CONFIG_INVALID'],
+  ])('%s ends with a sentence', async (_, more, code) => {
+    await expect(run(more)).rejects.toMatchObject({ code, message: expect.stringMatching(/: \w/) })
+  })
+})

@@ -1,0 +1,126 @@
+/** Seen store contract: the first play and the first issue of a day, each told once, and the rewards that wait for the log. */
+import { expect, it } from 'vitest'
+import { dayOf } from '../../../core/day-token.ts'
+import type { RewardEvent } from '../../../core/domain.ts'
+import { regionOf } from '../../../core/regions.ts'
+import { rewardOf } from '../../../core/rewards.ts'
+import type { PlayWrite, SeenStore, StagedCount } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import { freshNamedViewer, freshViewer } from '../reports.ts'
+import type { SeenStoreSubject } from './hot-store.ts'
+import { AT, CAPS, issuedOids, play } from './seen.ts'
+
+const TODAY = dayOf(AT)
+const EVERYTHING = 1_000_000
+
+export function daysContract({ store, another, reopen, regions }: SeenStoreSubject): void {
+  const issue = (viewer: string, oid: string, day: number | undefined, now = AT, business = 1) =>
+    store().putIssued(viewer, business, [oid], { ...CAPS, now, day })
+  const stage = (plays: PlayWrite[], target: SeenStore = store(), now = AT): Promise<StagedCount[]> =>
+    target.stagePlays(plays, { now, slot: 3 })
+  async function pending(viewer: string, claimedBefore = AT): Promise<RewardEvent[]> {
+    const all = await store().listPendingRewards([regionOf(viewer, regions())], claimedBefore, EVERYTHING)
+    return all.filter((reward) => reward.viewer === viewer).toSorted((a, b) => (a.id < b.id ? -1 : 1))
+  }
+
+  it('the first issue of a day is told once per viewer and business, and notes what every issue does', async () => {
+    for (const viewer of [freshViewer(), freshNamedViewer(), `9000${freshViewer()}`]) {
+      const other = freshViewer()
+      expect(await issue(viewer, '1', TODAY)).toBe(true)
+      expect(await issue(viewer, '2', TODAY)).toBe(false)
+      expect(await issue(viewer, '3', TODAY, AT, 2)).toBe(true)
+      expect(await issue(other, '1', TODAY)).toBe(true)
+      expect(await issue(viewer, '4', TODAY + 1)).toBe(true)
+      expect(await issue(viewer, '5', undefined)).toBe(false)
+      expect((await issuedOids(store(), viewer)).toSorted()).toEqual(['1', '2', '4', '5'])
+    }
+  })
+
+  it('without anything served no day is claimed', async () => {
+    const viewer = freshViewer()
+    expect(await store().putIssued(viewer, 1, [], { ...CAPS, now: AT, day: TODAY })).toBe(false)
+    expect(await pending(viewer)).toEqual([])
+    expect(await issue(viewer, '1', TODAY)).toBe(true)
+  })
+
+  it('the first play of a day is told once per viewer and business, whatever else is in the call', async () => {
+    const [viewer, named, other] = [freshViewer(), freshNamedViewer(), freshViewer()]
+    const claiming = (who: string, oid: string, day: number | undefined, business = 1): PlayWrite => ({
+      ...play(who, oid, AT, business),
+      day,
+    })
+    expect(
+      await stage([
+        claiming(viewer, '1', TODAY),
+        claiming(named, '1', TODAY),
+        claiming(viewer, '2', TODAY),
+        claiming(viewer, '3', TODAY, 2),
+        claiming(viewer, '4', TODAY - 1),
+        claiming(other, '1', undefined),
+      ]),
+    ).toEqual([
+      {
+        viewer,
+        staged: 4,
+        firsts: [
+          { business: 1, day: TODAY },
+          { business: 2, day: TODAY },
+          { business: 1, day: TODAY - 1 },
+        ],
+      },
+      { viewer: named, staged: 1, firsts: [{ business: 1, day: TODAY }] },
+      { viewer: other, staged: 1 },
+    ])
+    expect(await stage([claiming(viewer, '5', TODAY), claiming(other, '2', TODAY)])).toEqual([
+      { viewer, staged: 5 },
+      { viewer: other, staged: 2, firsts: [{ business: 1, day: TODAY }] },
+    ])
+  })
+
+  it('plays and issues claim days of their own', async () => {
+    const viewer = freshViewer()
+    expect(await issue(viewer, '1', TODAY)).toBe(true)
+    expect(await stage([{ ...play(viewer, '1'), day: TODAY }])).toEqual([{ viewer, staged: 1, firsts: [{ business: 1, day: TODAY }] }])
+  })
+
+  it('neighbours do not take a day from each other', async () => {
+    const first = 7_000_000_000 + Number(freshViewer().slice(-5)) * 100_000
+    const neighbours = Array.from({ length: 3 * regions() + 1 }, (_, at) => String(first + at))
+    const told = await stage(neighbours.map((viewer) => ({ ...play(viewer, '1'), day: TODAY })))
+    expect(told.map(({ firsts }) => firsts?.length)).toEqual(neighbours.map(() => 1))
+    const named = Array.from({ length: 50 }, freshNamedViewer)
+    for (const viewer of named) expect(await issue(viewer, '1', TODAY)).toBe(true)
+  })
+
+  it('a first of the day waits until the log has it, in every process', async () => {
+    const viewer = freshViewer()
+    await issue(viewer, '1', TODAY)
+    await stage([{ ...play(viewer, '1', AT, 300), day: TODAY }], store(), AT + 5)
+    const [issued, played] = [rewardOf(viewer, 1, TODAY, 'FIRST_ISSUE'), rewardOf(viewer, 300, TODAY, 'FIRST_PLAY')]
+    expect(await pending(viewer, AT - 1)).toEqual([])
+    expect(await pending(viewer)).toEqual([issued])
+    expect(await pending(viewer, AT + 5)).toEqual([issued, played])
+    const region = regionOf(viewer, regions())
+    expect(await store().listPendingRewards([(region + 1) % regions()], AT + 5, EVERYTHING)).not.toContainEqual(issued)
+    expect(await store().listPendingRewards([region], AT + 5, 1)).toHaveLength(1)
+    await reopen()
+    expect(await pending(viewer, AT + 5)).toEqual([issued, played])
+    await store().confirmRewards([issued])
+    expect(await pending(viewer, AT + 5)).toEqual([played])
+    await store().confirmRewards([issued, played])
+    await store().confirmRewards([])
+    expect(await pending(viewer, AT + 5)).toEqual([])
+    // That it was told does not make it anybody's again.
+    expect(await issue(viewer, '2', TODAY)).toBe(false)
+  })
+
+  it('of one day claimed in two processes at once, one is the first', async () => {
+    const viewer = freshViewer()
+    const other = await another()
+    const sides = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? store() : other))
+    const issues = await Promise.all(sides.map((side, at) => side.putIssued(viewer, 1, [`${at}`], { ...CAPS, now: AT, day: TODAY })))
+    expect(issues.filter(Boolean)).toHaveLength(1)
+    const plays = await Promise.all(sides.map((side, at) => stage([{ ...play(viewer, `${at}`), day: TODAY }], side)))
+    expect(plays.filter(([count]) => count?.firsts !== undefined)).toHaveLength(1)
+    await other.close()
+  })
+}

@@ -1,0 +1,36 @@
+/**
+ * The contract of the seen store port, run unchanged by every adapter:
+ *
+ *     seenStoreContract('lmdb', shape, async () => ({ store, regions: 100, another, reopen, dispose }))
+ *
+ * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
+ * uses viewers of its own, and compares what counts the whole store as differences. It writes layouts of rings.
+ */
+import { describe } from 'vitest'
+import type { RingShape, SeenStore } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import { describeStore, type OpenedStore, type StoreSubject } from '../opened-store.ts'
+import { concurrencyContract } from './hot-store-concurrency.ts'
+import { daysContract } from './hot-store-days.ts'
+import { foldingContract } from './hot-store-folding.ts'
+import { issuedContract } from './hot-store-issued.ts'
+import { layoutsContract } from './hot-store-layouts.ts'
+import { seenPropertyContract } from './hot-store-property.ts'
+import { stagingContract } from './hot-store-staging.ts'
+
+export type OpenedSeenStore = OpenedStore<SeenStore, [shape?: RingShape]>
+export type SeenStoreSubject = StoreSubject<SeenStore, [shape?: RingShape]> & { shape: () => RingShape }
+
+/** `shape`: as the store is configured, of 6 slots or more; `another` may have another one. */
+export function seenStoreContract(name: string, shape: RingShape, open: () => Promise<OpenedSeenStore>): void {
+  describeStore(`seen store contract: ${name}`, open, (opened) => {
+    const subject: SeenStoreSubject = { ...opened, shape: () => shape }
+    describe('issued', () => issuedContract(subject))
+    describe('staging and the ring', () => stagingContract(subject))
+    describe('folding', () => foldingContract(subject))
+    describe('days', () => daysContract(subject))
+    describe('several at once', () => concurrencyContract(subject))
+    describe('against a model', () => seenPropertyContract(subject))
+    // Last: layouts stay for the rest of the store's life.
+    describe('layouts of the ring', () => layoutsContract(subject))
+  })
+}

@@ -1,0 +1,73 @@
+/**
+ * The contract of the record store of filters, run unchanged by every adapter:
+ *
+ *     seenRecordsContract('mariadb', async () => ({ store, second, reopen, dispose }))
+ *
+ * `open` runs once per suite. Nobody else writes to the store meanwhile; every test has viewers of its own. Purging goes over
+ * all viewers, so that its totals are compared only by tests that purged what was before them.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { FilterKey, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
+import { seenDamageContract } from './record-store-damage.ts'
+import { seenExpiryContract } from './record-store-expiry.ts'
+import { seenFoldingContract } from './record-store-folding.ts'
+import { seenModelContract } from './record-store-sequences.ts'
+import { seenWritingContract } from './record-store-writing.ts'
+
+export type OpenedSeenRecords = {
+  store: SeenRecords
+  /** The same data, over connections of its own. */
+  second: SeenRecords
+  /** Closes `store` and opens the same data again. */
+  reopen(): Promise<SeenRecords>
+  /** As by a disk, past the store: these come in the place of all bytes that are stored of a filter, which is there. */
+  damage(key: FilterKey, bytes: Buffer): Promise<void>
+  /** Closes what is open and removes what was made for the suite. */
+  dispose(): Promise<void>
+}
+
+/** What the parts of the suite work with; the store changes when it is opened again. */
+export type SeenRecordsSubject = {
+  store: () => SeenRecords
+  second: () => SeenRecords
+  reopen: () => Promise<SeenRecords>
+  damage: OpenedSeenRecords['damage']
+}
+
+export function seenRecordsContract(name: string, open: () => Promise<OpenedSeenRecords>): void {
+  describe(`seen records contract: ${name}`, { timeout: 120_000 }, () => {
+    let opened: OpenedSeenRecords | undefined
+    const current = (): OpenedSeenRecords => {
+      if (opened === undefined) throw new Error('the record store of filters could not be opened')
+      return opened
+    }
+    beforeAll(async () => {
+      opened = await open()
+    })
+    afterAll(async () => opened?.dispose())
+
+    const subject: SeenRecordsSubject = {
+      store: () => current().store,
+      second: () => current().second,
+      reopen: async () => {
+        const store = await current().reopen()
+        current().store = store
+        return store
+      },
+      damage: (key, bytes) => current().damage(key, bytes),
+    }
+    describe('writing and reading', () => seenWritingContract(subject))
+    describe('folding', () => seenFoldingContract(subject))
+    describe('quarantine and expiry', () => seenExpiryContract(subject))
+    describe('damage', () => seenDamageContract(subject))
+    describe('against a model', () => seenModelContract(subject))
+
+    it('an answering store passes its check, and calls about nothing answer nothing', async () => {
+      const store = current().store
+      await store.check()
+      expect(await store.getFilters([])).toEqual([])
+      expect(await store.listFilters([])).toEqual([])
+      expect(await store.putFilters([])).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,33 @@
+/**
+ * The contract of the hot store port, run unchanged by every adapter:
+ *
+ *     hotStoreContract('lmdb', async () => ({ store, regions: 100, another, reopen, dispose }))
+ *
+ * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
+ * uses viewers of its own, and compares what counts the whole store as differences.
+ */
+import { describe } from 'vitest'
+import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
+import { changesContract } from './hot-store-changes.ts'
+import { dirtyMarksContract } from './hot-store-dirty.ts'
+import { modelContract } from './hot-store-model.ts'
+import { switchesContract } from './hot-store-switches.ts'
+import { timelinesContract } from './hot-store-timelines.ts'
+import { trimmingContract } from './hot-store-trimming.ts'
+import { writesContract } from './hot-store-writes.ts'
+import { describeStore, type OpenedStore, type StoreSubject } from '../opened-store.ts'
+
+export type OpenedHotStore = OpenedStore<HotStore>
+export type HotStoreSubject = StoreSubject<HotStore>
+
+export function hotStoreContract(name: string, open: () => Promise<OpenedHotStore>): void {
+  describeStore(`hot store contract: ${name}`, open, (subject) => {
+    describe('writes', () => writesContract(subject))
+    describe('deleting, clearing and pausing', () => switchesContract(subject))
+    describe('timelines', () => timelinesContract(subject))
+    describe('trimming', () => trimmingContract(subject))
+    describe('dirty marks, rewards and retention', () => dirtyMarksContract(subject))
+    describe('changes that others follow', () => changesContract(subject))
+    describe('against a model', () => modelContract(subject))
+  })
+}

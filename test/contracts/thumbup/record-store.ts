@@ -1,0 +1,78 @@
+/**
+ * The contract of the record store of marks, run unchanged by every adapter:
+ *
+ *     markRecordsContract('mariadb', async () => ({ store, reopen, plant, dispose }))
+ *
+ * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; every test has
+ * businesses of its own. Archiving and purging go over all businesses, so that their totals are compared with nothing.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
+import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
+import { archiveContract } from './record-store-archive.ts'
+import { applyingContract } from './record-store-applying.ts'
+import { marksListsContract } from './record-store-lists.ts'
+import { outboxContract } from './record-store-outbox.ts'
+import { ownersContract } from './record-store-owners.ts'
+import { marksModelContract } from './record-store-sequences.ts'
+import { tenantsContract } from './record-store-tenants.ts'
+
+/** Writes past the port, as a bug or an operator would. */
+export type PlantedDrift = {
+  /** The subject has counts already. */
+  counts(subject: Subject, wrong: Pick<SubjectCounts, 'likes' | 'dislikes'>): Promise<void>
+  /** The owner has a sum already. */
+  ownerSum(owner: { business: number; owner: ViewerId }, likes: number): Promise<void>
+}
+
+export type OpenedMarkRecords = {
+  store: MarkRecords
+  /** Closes `store` and opens the same data again. */
+  reopen(): Promise<MarkRecords>
+  plant: PlantedDrift
+  /** Closes what is open and removes what was made for the suite. */
+  dispose(): Promise<void>
+}
+
+/** What the parts of the suite work with; the store changes when it is opened again. */
+export type MarkRecordsSubject = {
+  store: () => MarkRecords
+  reopen: () => Promise<MarkRecords>
+  plant: () => PlantedDrift
+}
+
+export function markRecordsContract(name: string, open: () => Promise<OpenedMarkRecords>): void {
+  describe(`mark records contract: ${name}`, { timeout: 120_000 }, () => {
+    let opened: OpenedMarkRecords | undefined
+    const current = (): OpenedMarkRecords => {
+      if (opened === undefined) throw new Error('the record store of marks could not be opened')
+      return opened
+    }
+    beforeAll(async () => {
+      opened = await open()
+    })
+    afterAll(async () => opened?.dispose())
+
+    const subject: MarkRecordsSubject = {
+      store: () => current().store,
+      reopen: async () => {
+        const store = await current().reopen()
+        current().store = store
+        return store
+      },
+      plant: () => current().plant,
+    }
+    describe('applying', () => applyingContract(subject))
+    describe('owners', () => ownersContract(subject))
+    describe('outbox and offsets', () => outboxContract(subject))
+    describe('lists', () => marksListsContract(subject))
+    describe('archiving and purging', () => archiveContract(subject))
+    describe('recounting, export, deletion', () => tenantsContract(subject))
+    describe('against a model', () => marksModelContract(subject))
+
+    it('an answering store passes its check', async () => {
+      await current().store.check()
+      expect(await current().store.getMarkMany([])).toEqual([])
+    })
+  })
+}

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { makeBreaker } from '../../../core/outage/breaker.ts'
+import { TidemarkError } from '../../../core/errors.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+
+const down = () => Promise.reject(new TidemarkError('LOG_UNAVAILABLE', 'the log is down'))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+function setup(patienceMs?: number) {
+  const clock = makeSteppedClock()
+  const state = { up: true, hangs: false, checks: 0, closed: 0 }
+  const check = async () => {
+    state.checks++
+    if (state.hangs) await new Promise(() => undefined)
+    if (!state.up) await down()
+  }
+  const breaker = makeBreaker(
+    clock,
+    'log',
+    check,
+    { checkEveryMs: 100, ...(patienceMs === undefined ? {} : { patienceMs }) },
+    () => undefined,
+  )
+  breaker.onClose(() => state.closed++)
+  return { clock, breaker, state }
+}
+
+describe('a breaker', () => {
+  it('lets calls through, and errors that say nothing about the store', async () => {
+    const { breaker } = setup()
+    expect(await breaker.run(() => Promise.resolve(1))).toBe(1)
+    await expect(breaker.run(() => Promise.reject(new TidemarkError('STORE_FULL', 'full')))).rejects.toMatchObject({ code: 'STORE_FULL' })
+    expect(breaker.isOpen()).toBe(false)
+  })
+
+  it('opens at the first failure, and then asks nobody but the store itself', async () => {
+    const { clock, breaker, state } = setup()
+    state.up = false
+    await expect(breaker.run(down)).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    let calls = 0
+    await expect(breaker.run(() => Promise.resolve(calls++))).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
+    expect(calls).toBe(0)
+    for (let round = 0; round < 3; round++) {
+      clock.advance(100)
+      await turn()
+    }
+    expect(state.checks).toBe(3)
+    state.up = true
+    clock.advance(100)
+    await turn()
+    expect(state.closed).toBe(1)
+    expect(await breaker.run(() => Promise.resolve('through'))).toBe('through')
+    expect(clock.pending()).toBe(0)
+  })
+
+  it('takes a call that outlasts the patience for a store that is down', async () => {
+    const { clock, breaker } = setup(50)
+    const call = breaker.run(() => new Promise(() => undefined))
+    clock.advance(50)
+    await expect(call).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE', message: expect.stringContaining('did not answer in 50 ms') })
+    expect(breaker.isOpen()).toBe(true)
+  })
+
+  it('is not opened again by a call of the outage before', async () => {
+    const { clock, breaker } = setup()
+    let fail: (error: unknown) => void = () => undefined
+    const old = breaker.run(() => new Promise((_, reject) => (fail = reject)))
+    await expect(breaker.run(down)).rejects.toThrow()
+    clock.advance(100)
+    await turn()
+    expect(breaker.isOpen()).toBe(false)
+    fail(new TidemarkError('LOG_UNAVAILABLE', 'late'))
+    await expect(old).rejects.toThrow('late')
+    expect(breaker.isOpen()).toBe(false)
+  })
+
+  it('asks again if a question was not answered within the patience', async () => {
+    const { clock, breaker, state } = setup(50)
+    await expect(breaker.run(down)).rejects.toThrow()
+    state.hangs = true
+    for (const wait of [100, 50, 100, 50]) {
+      clock.advance(wait)
+      await turn()
+    }
+    expect(state.checks).toBe(2)
+    expect(breaker.isOpen()).toBe(true)
+    state.hangs = false
+    clock.advance(100)
+    await turn()
+    expect(breaker.isOpen()).toBe(false)
+  })
+
+  it('asks no more once it is stopped', async () => {
+    const { clock, breaker } = setup()
+    await expect(breaker.run(down)).rejects.toThrow()
+    breaker.stop()
+    expect(clock.pending()).toBe(0)
+  })
+})

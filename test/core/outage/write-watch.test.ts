@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { TidemarkError } from '../../../core/errors.ts'
+import { PartOutage } from '../../../core/outage/part-outage.ts'
+import { makeWriteWatch } from '../../../core/outage/write-watch.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+
+const FULL = new TidemarkError('STORE_FULL', 'it is full')
+const DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'it is down')
+
+/** A store of two parts: viewers whose ids are even, and odd. `wrong`: what a part says to writes. */
+function open(inParts = true) {
+  const clock = makeSteppedClock()
+  const wrong = new Map<number | undefined, Error>()
+  const [asked, told, back]: [(number | undefined)[], unknown[], (number | undefined)[]] = [[], [], []]
+  const store = {
+    ...(inParts && { partOf: (viewer: string) => Number(viewer) % 2 }),
+    async check(part?: number) {
+      asked.push(part)
+      const error = wrong.get(part)
+      if (error !== undefined) throw error
+    },
+  }
+  const watch = makeWriteWatch(clock, store, { checkEveryMs: 1_000 }, (error) => told.push(error))
+  watch.onClose((part) => back.push(part))
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1_000) {
+      clock.advance(1_000)
+      for (let turn = 0; turn < 5; turn++) await Promise.resolve()
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return { clock, wrong, asked, told, back, watch, pass }
+}
+
+describe('a store that refuses writes', () => {
+  test('is asked until it takes them, part by part, and is told of once', async () => {
+    const { wrong, asked, told, back, watch, pass } = open()
+    wrong.set(0, FULL)
+    watch.failed(['2', '4'], FULL)
+    expect([watch.isRefusing('2'), watch.isRefusing('3'), watch.isOpen(), watch.opened()]).toEqual([true, false, true, 1])
+    await pass(2_000)
+    wrong.set(0, DOWN)
+    await pass(1_000)
+    expect([watch.isRefusing('2'), back]).toEqual([true, []])
+    wrong.delete(0)
+    await pass(1_000)
+    expect([watch.isRefusing('2'), watch.isOpen(), back, told]).toEqual([false, false, [0], [FULL]])
+    expect(asked).toEqual([0, 0, 0, 0])
+    await pass(5_000)
+    expect(asked).toHaveLength(4)
+  })
+
+  test('is none because of a write that failed for another reason', () => {
+    const { watch, clock } = open()
+    watch.failed(['2'], DOWN)
+    watch.failed(['2'], new TidemarkError('PLAYS_TOO_MANY', 'too many'))
+    expect([watch.isOpen(), clock.pending()]).toEqual([false, 0])
+  })
+
+  test('is known to who has written nothing, once he asks by himself', async () => {
+    const { wrong, watch, pass, told, back } = open(false)
+    watch.start()
+    await pass(1_000)
+    expect(watch.isRefusing('2')).toBe(false)
+    wrong.set(undefined, FULL)
+    await pass(1_000)
+    expect([watch.isRefusing('2'), watch.isRefusing('3')]).toEqual([true, true])
+    // His own refusal tells him nothing new.
+    watch.failed(['2'], FULL)
+    wrong.clear()
+    await pass(1_000)
+    expect([watch.isRefusing('2'), told, back]).toEqual([false, [FULL], [undefined]])
+  })
+
+  test('is not the whole of it because a part is out of reach, but is if all of it is', async () => {
+    const { wrong, watch, pass } = open()
+    watch.start()
+    wrong.set(undefined, new PartOutage(DOWN, (viewer) => viewer === '2'))
+    await pass(2_000)
+    expect(watch.isOpen()).toBe(false)
+    wrong.set(undefined, DOWN)
+    await pass(1_000)
+    expect(watch.isRefusing('3')).toBe(true)
+  })
+
+  test('is asked no more by who has stopped', async () => {
+    const { watch, clock, asked, pass } = open()
+    watch.start()
+    watch.failed(['2'], FULL)
+    await pass(1_000)
+    watch.stop()
+    const before = asked.length
+    await pass(3_000)
+    expect([asked.length, clock.pending()]).toEqual([before, 0])
+  })
+})

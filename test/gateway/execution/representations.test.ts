@@ -1,0 +1,42 @@
+import { describe, expect, test } from 'vitest'
+import { NO_KEY, compileRequires } from '../../../gateway/execution/representations.ts'
+
+const field = (name: string, ...selections: object[]) => ({ kind: 'Field', name, ...(selections.length === 0 ? {} : { selections }) })
+
+/** The keys of entities of type T that are known by these fields. */
+function keysOf(fields: object[], entities: object[]): unknown[] {
+  const selections = [field('__typename'), ...fields]
+  const requires = compileRequires([{ kind: 'InlineFragment', typeCondition: 'T', selections }] as never, () => new Set(['T']))
+  return entities.map((entity) => requires({ __typename: 'T', ...entity })?.keyOf({ __typename: 'T', ...entity }))
+}
+
+describe('keys of representations', () => {
+  test('differ where the representations do, and only there', () => {
+    const values = ['a', '', '1', 1, 0, null, true, 'true', 'null', 'a;', '1:a', ';', 'a1:b', 'b']
+    const entities = values.flatMap((x) => values.map((y) => ({ x, y })))
+    expect(new Set(keysOf([field('x'), field('y')], entities)).size).toBe(entities.length)
+    expect(keysOf([field('x'), field('y')], [{ x: 'a', y: 1 }])).toEqual(keysOf([field('y'), field('x')], [{ x: 1, y: 'a' }]))
+    expect(
+      new Set(
+        keysOf(
+          [field('x')],
+          values.map((x) => ({ x })),
+        ),
+      ).size,
+    ).toBe(values.length)
+  })
+
+  test('are none where a field is missing, and are for a null', () => {
+    expect(keysOf([field('x'), field('y')], [{ x: 1 }, { y: 1 }, {}])).toEqual([undefined, undefined, undefined])
+    expect(keysOf([field('x')], [{}, { x: null }])).toEqual([undefined, null])
+  })
+
+  test('are left to the representation where a value is no leaf, or fields are nested', () => {
+    expect(keysOf([field('x')], [{ x: { a: 1 } }, { x: [1] }])).toEqual([NO_KEY, NO_KEY])
+    expect(keysOf([field('x', field('a'))], [{ x: { a: 1 } }])).toEqual([NO_KEY])
+  })
+
+  test('of names that every object inherits are not what is inherited', () => {
+    expect(keysOf([field('constructor')], [{}])).toEqual([undefined])
+  })
+})

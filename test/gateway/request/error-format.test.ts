@@ -1,0 +1,123 @@
+import { GraphQLError } from 'graphql'
+import { describe, expect, it } from 'vitest'
+import { ERRORS, TidemarkError, type ErrorCode } from '../../../core/errors.ts'
+import { makeFormatError, statusOf, type Log } from '../../../gateway/request/error-format.ts'
+
+function makeLog() {
+  const lines: { fields: Record<string, unknown>; message: string }[] = []
+  const write = (fields: Record<string, unknown>, message: string) => void lines.push({ fields, message })
+  return { lines, log: { error: write, warn: write, info: write, debug: write } as unknown as Log }
+}
+
+function inField(error: Error): GraphQLError {
+  return new GraphQLError(error.message, { path: ['feed', 3, 'title'], originalError: error })
+}
+
+describe('in production', () => {
+  it('an error of ours keeps its message and says its code, bare or as the cause of a field', () => {
+    const format = makeFormatError('production', makeLog().log)
+    const error = new TidemarkError('FIRST_INVALID', 'first is 0: send 1 to 100')
+    expect(format(error, 'field').toJSON()).toEqual({ message: 'first is 0: send 1 to 100', extensions: { code: 'FIRST_INVALID' } })
+    expect(format(inField(inField(error)), 'field').toJSON()).toEqual({
+      message: 'first is 0: send 1 to 100',
+      path: ['feed', 3, 'title'],
+      extensions: { code: 'FIRST_INVALID' },
+    })
+  })
+
+  it('of a store that fails the client learns which it is, and the log where and why', () => {
+    const { lines, log } = makeLog()
+    const error = new TidemarkError('HOT_STORE_UNAVAILABLE', 'Redis at 10.0.0.7:6379 does not answer (not connected): try again')
+    expect(makeFormatError('production', log)(inField(error), 'field').message).toBe('The hot store does not answer. Try again.')
+    expect(lines).toMatchObject([{ fields: { err: error } }])
+  })
+
+  it('an error that may pass later says so', () => {
+    const format = makeFormatError('production', makeLog().log)
+    const codes = Object.keys(ERRORS) as ErrorCode[]
+    for (const code of codes) {
+      expect(format(new TidemarkError(code, 'a sentence'), 'field').extensions['retryable']).toBe(ERRORS[code].retryable ? true : undefined)
+    }
+  })
+
+  it('any other error shows only an id, under which the log has the cause', () => {
+    const { lines, log } = makeLog()
+    const cause = new Error('password "hunter2" refused by db-7.internal')
+    const shown = makeFormatError('production', log)(inField(cause), 'field')
+    expect(JSON.stringify(shown)).not.toMatch(/hunter2|db-7|at .*\.ts/)
+    expect(shown.extensions).toEqual({ code: 'INTERNAL', retryable: true })
+    expect(shown.path).toEqual(['feed', 3, 'title'])
+    expect(lines).toHaveLength(1)
+    expect(lines[0]?.fields['err']).toBe(cause)
+    expect(shown.message).toBe(`internal error, see the server's log with id ${String(lines[0]?.fields['id'])}`)
+  })
+
+  it('what was thrown need not be an error', () => {
+    const format = makeFormatError('production', makeLog().log)
+    for (const thrown of ['text', 42, null, undefined, Symbol('s')]) expect(format(thrown, 'field').extensions['code']).toBe('INTERNAL')
+  })
+
+  it('an error made on purpose keeps message and code, but no stack of a subgraph', () => {
+    const format = makeFormatError('production', makeLog().log)
+    const made = new GraphQLError('no such movie', {
+      extensions: { code: 'MOVIE_UNKNOWN', stacktrace: ['at x'], exception: { stacktrace: ['at x'] } },
+    })
+    expect(format(made, 'field').toJSON()).toEqual({ message: 'no such movie', extensions: { code: 'MOVIE_UNKNOWN' } })
+    const text = { message: 'no such movie', path: ['movie'], extensions: { code: 'MOVIE_UNKNOWN', sql: 'SELECT' } }
+    expect(makeFormatError('production', makeLog().log, ['MOVIE_UNKNOWN'])(text, 'field').toJSON()).toEqual({
+      message: 'no such movie',
+      path: ['movie'],
+      extensions: { code: 'MOVIE_UNKNOWN' },
+    })
+    expect(format(text, 'field').message).toMatch(/^internal error/)
+  })
+
+  it('an error of a failed subgraph keeps its code, and nothing of what failed', () => {
+    const { lines, log } = makeLog()
+    const cause = new Error('connect ECONNREFUSED 10.1.2.3:4001')
+    const failed = new GraphQLError('The subgraph "movies" does not answer: connect ECONNREFUSED 10.1.2.3:4001', {
+      extensions: { code: 'SUBGRAPH_UNAVAILABLE' },
+      originalError: cause,
+    })
+    const shown = makeFormatError('production', log)(failed, 'field')
+    expect(shown.extensions).toEqual({ code: 'SUBGRAPH_UNAVAILABLE', retryable: true })
+    expect(shown.message).not.toContain('10.1.2.3')
+    expect(lines[0]?.fields['err']).toBe(cause)
+  })
+
+  it('an error of no class and no code is internal', () => {
+    const format = makeFormatError('production', makeLog().log)
+    expect(format({ message: 'password "hunter2" refused' }, 'field').toJSON()).toEqual({
+      message: expect.stringContaining('internal error'),
+      extensions: { code: 'INTERNAL', retryable: true },
+    })
+  })
+
+  it('an error about the document without a code is a failed validation', () => {
+    const format = makeFormatError('production', makeLog().log)
+    expect(format(new GraphQLError('Variable "$id" of required type "ID!" was not provided.'), 'request').extensions).toEqual({
+      code: 'GRAPHQL_VALIDATION_FAILED',
+    })
+  })
+
+  it('an error that wraps itself ends', () => {
+    const looped = new GraphQLError('round and round')
+    Object.defineProperty(looped, 'originalError', { value: looped })
+    expect(makeFormatError('production', makeLog().log)(looped, 'field').message).toBe('round and round')
+  })
+})
+
+it('in development an internal error shows its message, never its stack', () => {
+  const { lines, log } = makeLog()
+  const shown = makeFormatError('development', log)(inField(new Error('x is not a function')), 'field')
+  expect(shown.message).toContain('x is not a function')
+  expect(JSON.stringify(shown)).not.toMatch(/at .*\.ts/)
+  expect(lines).toHaveLength(1)
+})
+
+it('the status of a failed request is the one of its first error in the table', () => {
+  for (const code of Object.keys(ERRORS) as ErrorCode[]) {
+    expect(statusOf([new GraphQLError('a sentence', { extensions: { code } })])).toBe(ERRORS[code].status)
+  }
+  expect(statusOf([new GraphQLError('a sentence', { extensions: { code: 'constructor' } })])).toBe(400)
+})

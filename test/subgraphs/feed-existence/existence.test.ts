@@ -1,0 +1,454 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import type { RewardEvent } from '../../../core/domain.ts'
+import { seededRandom } from '../../../core/random.ts'
+import { beginningOf, monthOf, slotOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
+import { makeExistenceFold } from '../../../subgraphs/feed-existence/index.ts'
+import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
+import { DAY, HOUR, SHAPE, openSeen, runOf, seenConfig, serveSeen, settle, viewerOf, type Opened } from './opened.ts'
+import { until } from '../../../harness/until.ts'
+
+const BULK = 'existence:bulk'
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+function open(options: Parameters<typeof openSeen>[0] = {}, existence: object = {}) {
+  const opened = openSeen(options)
+  const served = serveSeen(opened, seenConfig(existence))
+  closing.push(opened.close, served.stop)
+  return { opened, served }
+}
+
+async function startJob(opened: Opened, served: ReturnType<typeof serveSeen>) {
+  const job = await served.subgraph.startJob()
+  closing.push(async () => {
+    // The log waits by a clock that nobody else moves any more.
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+  return job
+}
+
+const UNSEEN = `query ($business: String!, $candidates: [ID!]!, $exclude: [ID!]) {
+  unseen(business: $business, candidates: $candidates, exclude: $exclude) { ids droppedIssued droppedStaged droppedFiltered } }`
+
+test('a job whose clock is behind that of the service drops nothing that was acknowledged', async () => {
+  const { opened } = open()
+  const behind = { ...opened, clock: makeSteppedClock(opened.clock.now() - HOUR) }
+  const other = serveSeen(behind)
+  closing.push(other.stop)
+  // The log goes by the clock of the service, which acknowledged this with the hot store down, and died.
+  const job = await startJob(opened, other)
+  await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'a', playedAt: opened.clock.now() }])
+  opened.clock.advance(1_000)
+  await until('what was begun has ended', () => job.figures().staged + job.figures().refusedPlays === 1)
+  expect(job.figures().refusedPlays).toBe(0)
+  expect((await opened.plain.hot.getSeen('7', 1)).staged).toEqual([{ oid: 'a', playedAt: behind.clock.now() }])
+})
+
+test('what the log has of a business that is not configured is refused, counted, and earns nothing', async () => {
+  const opened = openSeen()
+  const paid: RewardEvent[] = []
+  const served = serveSeen(opened, seenConfig(), {
+    ...opened.stores,
+    rewards: { appendRewards: async (events) => void paid.push(...events) },
+  })
+  closing.push(opened.close, served.stop)
+  const playedAt = opened.clock.now()
+  await opened.plain.log.appendPlays([999, 1].map((business) => ({ viewer: '7', business, oid: 'x', playedAt })))
+  const job = await startJob(opened, served)
+  await until('what was begun has ended', () => job.figures().staged === 1 && job.figures().refusedPlays === 1)
+  await until('what was begun has ended', () => paid.length > 0)
+  expect(paid.map(({ business }) => business)).toEqual([1])
+  expect((await opened.plain.hot.getSeen('7', 999)).staged).toEqual([])
+})
+
+describe('what is unseen', () => {
+  test('comes in the order of the candidates, each once, without what is excluded, issued, staged or filtered', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.play('7', ['filtered', 'both'])
+    await served.afterHours(job)
+    await served.ask('mutation { recordIssued(business: "video", ids: ["issued", "both"]) { recorded } }', viewerOf('7'))
+    await served.play('7', ['staged'])
+    const candidates = ['d', 'staged', 'b', 'issued', 'd', 'filtered', 'both', 'not', 'a', 'b']
+    const answer = await served.ask(UNSEEN, viewerOf('7'), { business: 'video', candidates, exclude: ['not', 'other'] })
+    expect(answer).toEqual({
+      data: { unseen: { ids: ['d', 'b', 'a'], droppedIssued: 2, droppedStaged: 1, droppedFiltered: 1 } },
+      errors: [],
+      degraded: [],
+    })
+    expect(served.errors).toEqual([])
+  })
+
+  test('is so of one business and one viewer only', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.play('7', ['1', '2'])
+    await served.afterHours(job)
+    expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
+    expect(await served.unseen('7', ['1', '2', '3'], 'article')).toEqual(['1', '2', '3'])
+    expect(await served.unseen('8', ['1', '2', '3'])).toEqual(['1', '2', '3'])
+  })
+
+  test('takes 500 candidates of a viewer, 10,000 with the scope, and says which limit it is', async () => {
+    const { served } = open()
+    const candidates = (count: number) => Array.from({ length: count }, (_, id) => String(id))
+    const ask = (count: number, exclude: number, ...scopes: string[]) =>
+      served.ask(UNSEEN, viewerOf('7', ...scopes), { business: 'video', candidates: candidates(count), exclude: candidates(exclude) })
+    expect((await ask(500, 0)).data.unseen.ids).toHaveLength(500)
+    expect((await ask(501, 0)).errors).toEqual([
+      {
+        code: 'CANDIDATES_TOO_MANY',
+        message: '501 candidates are too many: send at most 500 per call, or use a token with scope existence:bulk for up to 10000',
+      },
+    ])
+    expect((await ask(1, 501)).errors[0]?.code).toBe('CANDIDATES_TOO_MANY')
+    expect((await ask(10_000, 10, BULK)).data.unseen.ids).toHaveLength(9_990)
+    expect((await ask(10_001, 0, BULK)).errors[0]).toEqual({
+      code: 'CANDIDATES_TOO_MANY',
+      message: '10001 candidates are too many: send at most 10000 per call',
+    })
+  })
+
+  test('refuses what is no business, no id, and nobody, with a code', async () => {
+    const { served } = open()
+    const ask = async (business: string, candidates: string[], viewer?: ReturnType<typeof viewerOf>) =>
+      (await served.ask(UNSEEN, viewer, { business, candidates })).errors[0]?.code
+    expect(await ask('vidoe', ['1'], viewerOf('7'))).toBe('BUSINESS_UNKNOWN')
+    expect(await ask('video', ['1', 'x'.repeat(65)], viewerOf('7'))).toBe('ID_INVALID')
+    expect(await ask('video', ['1'])).toBe('UNAUTHENTICATED')
+  })
+
+  test('asks the record store once for a viewer’s filters, also for one who has none, until he is folded again', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.unseen('7', ['1'])
+    await served.unseen('7', ['1'])
+    expect(opened.count('records.getFilters')).toBe(1)
+    await served.play('7', ['1'])
+    await served.afterHours(job)
+    opened.calls.length = 0
+    expect(await served.unseen('7', ['1', '2'])).toEqual(['2'])
+    expect(await served.unseen('7', ['1', '2'])).toEqual(['2'])
+    expect([opened.count('records.getFilters'), opened.count('hot.getSeenMany')]).toEqual([1, 2])
+    expect(served.subgraph.figures().cache).toMatchObject({ entries: 1 })
+  })
+})
+
+describe('what is recorded', () => {
+  test('is left out by the next request', async () => {
+    const { served } = open()
+    expect((await served.ask('mutation { recordIssued(business: "video", ids: ["1", "1"]) { recorded } }', viewerOf('7'))).data).toEqual({
+      recordIssued: { recorded: true },
+    })
+    expect(
+      (await served.ask('mutation { recordPlayed(business: "video", ids: ["2", "2", "3"]) { recorded visible } }', viewerOf('7'))).data,
+    ).toEqual({ recordPlayed: { recorded: 2, visible: true } })
+    expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual(['4'])
+  })
+
+  test('of the last served the cap stays, and what is younger than the least age', async () => {
+    const { opened, served } = open({}, { issuedCap: 3, issuedMinAgeMs: 60_000, issuedHardCap: 5 })
+    const issue = (...ids: string[]) => served.subgraph.service.recordIssued(viewerOf('7'), 'video', ids)
+    await issue('1', '2')
+    opened.clock.advance(30_000)
+    await issue('3', '4')
+    expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual([])
+    opened.clock.advance(40_000)
+    await issue('5')
+    expect(await served.unseen('7', ['1', '2', '3', '4', '5'])).toEqual(['1', '2'])
+  })
+
+  test('as served is forgotten once the viewer was served nothing for a week, and not before', async () => {
+    const { opened, served } = open({}, { issuedTtlMs: 7 * DAY })
+    await startJob(opened, served)
+    const issue = (viewer: string, id: string) => served.subgraph.service.recordIssued(viewerOf(viewer), 'video', [id])
+    const over = opened.clock.now() + 7 * DAY
+    await issue('7', 'a')
+    await issue('8', 'a')
+    opened.clock.advance(5 * DAY)
+    await issue('8', 'b')
+    opened.clock.advance(2 * DAY - HOUR)
+    await until('the end of what was served', async () => {
+      opened.clock.advance(5 * 60_000)
+      return (await served.unseen('7', ['a', 'c'])).length === 2
+    })
+    expect(opened.clock.now()).toBeGreaterThan(over)
+    expect(await served.unseen('8', ['a', 'b', 'c'])).toEqual(['c'])
+  })
+
+  test.each([
+    ['before the oldest month that is looked at', beginningOf(monthOf(Date.UTC(2026, 4, 20)) - 3) - 1],
+    ['too far ahead', Date.UTC(2026, 4, 20, 10, 35) + 1],
+    ['no time', 0.5],
+  ])('is not a play %s', async (_, playedAt) => {
+    const { served } = open()
+    await expect(served.play('7', ['1'], playedAt)).rejects.toMatchObject({ code: 'PLAYED_AT_INVALID' })
+    const answer = await served.ask(`mutation { recordPlayed(business: "video", ids: ["1"], playedAt: "x") { visible } }`, viewerOf('7'))
+    expect(answer.errors[0]?.code).toBe('PLAYED_AT_INVALID')
+    await expect(served.play('7', ['1'], Date.UTC(2026, 4, 20) / 1_000)).rejects.toThrow(/is in seconds, .*: send milliseconds/)
+    expect(await served.unseen('7', ['1'])).toEqual(['1'])
+  })
+
+  test('of a live month long ago goes into the filter of that month, and is forgotten with it', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.play('7', ['old'], beginningOf(monthOf(opened.clock.now()) - 3))
+    await served.play('7', ['new'])
+    await served.afterHours(job)
+    const [stored] = await opened.plain.records.listFilters(['7'])
+    expect(stored?.map(({ month }) => month)).toEqual([-3, 0].map((back) => monthOf(opened.clock.now()) + back))
+    expect(await served.unseen('7', ['old', 'new'])).toEqual([])
+    opened.clock.advance(12 * DAY)
+    expect(await served.unseen('7', ['old', 'new'])).toEqual(['old'])
+  })
+
+  test('by a device whose clock is ahead of the next month is seen all the while', async () => {
+    const start = Date.UTC(2026, 4, 31, 23, 58)
+    const { opened, served } = open({ start }, { stagedMax: 1 })
+    await startJob(opened, served)
+    // Two are too many, and are folded at once: before their month has begun.
+    await served.play('7', ['1', '2'], start + 4 * 60_000)
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1)
+    expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
+    opened.clock.advance(5 * 60_000)
+    expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
+  })
+
+  test('beyond what may be staged is folded early, and what comes meanwhile stays staged', async () => {
+    const { opened, served } = open({}, { stagedMax: 3 })
+    await startJob(opened, served)
+    await served.play('7', ['1', '2', '3'])
+    await settle()
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(3)
+    opened.before('records.putFilters', async () => {
+      opened.before('records.putFilters', undefined)
+      await served.play('7', ['5'])
+    })
+    await served.play('7', ['4'])
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds >= 1)
+    await settle()
+    expect(await served.unseen('7', ['1', '2', '3', '4', '5', '6'])).toEqual(['6'])
+    const filtered = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', '1', '7')
+    expect(filtered).toMatchObject({ hidden: true, stagedAt: null, filters: [{ month: '2026-05', has: true }] })
+  })
+})
+
+describe('the log of plays', () => {
+  test('is staged in any order and as often as it says, and what no filter is for is refused and counted', async () => {
+    const { opened, served } = open()
+    const now = opened.clock.now()
+    const play = (oid: string, playedAt = now) => ({ viewer: '7', business: 1, oid, playedAt })
+    await opened.plain.log.appendPlays([play('2'), play('1', now - DAY), play('2')])
+    await opened.plain.log.appendPlays([play('3'), play('past', now - 200 * DAY), play('ahead', now + DAY)])
+    const job = await startJob(opened, served)
+    await until('what was begun has ended', () => job.figures().staged === 5)
+    expect(await served.unseen('7', ['1', '2', '3', 'past', 'ahead'])).toEqual(['past'])
+    expect(job.figures()).toMatchObject({ staged: 5, refusedPlays: 1 })
+    await served.afterHours(job)
+    expect(job.figures()).toMatchObject({ plays: 4, writes: 1, viewers: 1 })
+    expect(await served.unseen('7', ['1', '2', '3', '4'])).toEqual(['4'])
+  })
+})
+
+describe('the job', () => {
+  test('folds an hour when it is over, each viewer with one write, and leaves what is staged now', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    for (const viewer of ['7', '8', 'x']) for (const id of ['1', '2', '3']) await served.play(viewer, [id])
+    await served.afterHours(job)
+    expect(job.figures()).toMatchObject({ viewers: 3, plays: 9, writes: 3, refused: 0, shardsFailed: 0, viewersFailed: 0 })
+    await served.play('7', ['4'])
+    expect(await opened.plain.hot.countRing()).toEqual([0, 0, 0, 0, 0, 1])
+    await served.afterHours(job, 3)
+    expect(job.figures()).toMatchObject({ plays: 10, writes: 4 })
+    expect((await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)).toBe(0)
+  })
+
+  test('looks at each shard of a due slot exactly once a run', async () => {
+    const { opened, served } = open()
+    const looked: string[] = []
+    const { hot } = opened.stores
+    const { listRing } = hot
+    hot.listRing = (slot, shard, limit) => {
+      looked.push(`${slot}:${shard}`)
+      return listRing(slot, shard, limit)
+    }
+    const job = await startJob(opened, served)
+    await served.afterHours(job)
+    // Begun at 10, which is slot 4: the first run takes all that have come to rest, the next one slots 4 and 3.
+    expect(looked.sort()).toEqual([0, 1, 2, 3, 3, 4, 5].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)).sort())
+    looked.length = 0
+    await served.afterHours(job)
+    expect(looked.sort()).toEqual([4, 5].flatMap((slot) => [0, 1, 2, 3].map((shard) => `${slot}:${shard}`)))
+  })
+
+  test('removes expired filters in the hour they expire', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.play('7', ['1'])
+    await served.afterHours(job)
+    const [expiring] = (await opened.plain.records.measureFilters()).expiring
+    opened.clock.advance((expiring?.day ?? 0) * DAY - 1 - opened.clock.now())
+    await settle()
+    expect((await opened.plain.records.measureFilters()).filters).toBe(1)
+    opened.clock.advance(5 * HOUR)
+    await settle()
+    // A job that is slow waits for its next hour later than this clock goes on: so it goes on until then.
+    await until('the filter was removed', () => {
+      if (job.figures().purged === 1) return true
+      opened.clock.advance(60_000)
+      return false
+    })
+    expect((await opened.plain.records.measureFilters()).filters).toBe(0)
+  })
+
+  test('started twice folds everything once more than needed and loses nothing', async () => {
+    const { opened, served } = open()
+    const jobs = [await startJob(opened, served), await startJob(opened, served)]
+    const ids = Array.from({ length: 150 }, (_, id) => String(id))
+    for (const viewer of ['1', '2', '3', '4']) await served.play(viewer, ids)
+    opened.clock.advance(HOUR)
+    const hour = Math.floor(opened.clock.now() / HOUR)
+    await Promise.all(jobs.map((job) => runOf(opened, job, hour)))
+    for (const viewer of ['1', '2', '3', '4']) expect(await served.unseen(viewer, ids)).toEqual([])
+    expect((await opened.plain.hot.countRing()).reduce((sum, each) => sum + each)).toBe(0)
+    expect(served.errors).toEqual([])
+  })
+
+  test('makes the filter of a month small when the next month’s begins', async () => {
+    const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 12) })
+    const job = await startJob(opened, served)
+    const ids = Array.from({ length: 200 }, (_, id) => String(id))
+    await served.play('7', ids)
+    await served.afterHours(job)
+    const sizes = async () => (await opened.plain.records.listFilters(['7']))[0]?.map(({ filter }) => filter.length) as [number]
+    const [open_] = await sizes()
+    opened.clock.advance(DAY)
+    await settle()
+    await served.play('7', ['next'])
+    await served.afterHours(job)
+    const [closed] = await sizes()
+    expect(closed).toBeLessThan(open_ * 0.7)
+    expect(job.figures()).toMatchObject({ closed: 1 })
+    expect(await served.unseen('7', [...ids, 'next'])).toEqual([])
+  })
+})
+
+describe('what operators and others ask', () => {
+  test('says why a subject is hidden, to operators only', async () => {
+    const { opened, served } = open()
+    const ask = (id: string, ...scopes: string[]) =>
+      served.ask(
+        `query ($id: ID!) { whyHidden(business: "video", id: $id, viewer: "7") { hidden issuedAt stagedAt viewedAt filters { month has records bytes rate } } }`,
+        viewerOf('o', ...scopes),
+        { id },
+      )
+    expect((await ask('1')).errors[0]?.code).toBe('FORBIDDEN')
+    const now = opened.clock.now()
+    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['1'])
+    await served.play('7', ['1', '2'], now - 5)
+    const record = {
+      viewedAt: now - 9,
+      since: 0,
+      rank: 1,
+      version: 1,
+      position: 5,
+      duration: 9,
+      device: '',
+      finished: false,
+      deleted: false,
+    }
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: '1' }, record }])
+    expect((await ask('1', 'operator')).data.whyHidden).toEqual({
+      hidden: true,
+      issuedAt: now,
+      stagedAt: now - 5,
+      viewedAt: now - 9,
+      filters: [],
+    })
+    const job = await startJob(opened, served)
+    await served.afterHours(job)
+    const { hidden, stagedAt, filters } = (await ask('2', 'operator')).data.whyHidden
+    expect([hidden, stagedAt, filters[0].month, filters[0].has, filters[0].records]).toEqual([true, null, '2026-05', true, 2])
+    expect(filters[0].rate).toBeLessThan(0.0026)
+    expect((await ask('3', 'operator')).data.whyHidden).toMatchObject({ hidden: false, issuedAt: null, viewedAt: null })
+  })
+
+  test('is answered without a month that has ended since its filters were loaded', async () => {
+    const { opened, served } = open({ start: Date.UTC(2026, 4, 31, 20, 30) })
+    const job = await startJob(opened, served)
+    await served.play('7', ['february'], Date.UTC(2026, 1, 3))
+    await served.play('7', ['march'], Date.UTC(2026, 2, 3))
+    await served.afterHours(job)
+    opened.clock.advance(Date.UTC(2026, 4, 31, 23, 50) - opened.clock.now())
+    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['new'])
+    const { loads } = served.subgraph.figures().cache
+    opened.clock.advance(20 * 60_000)
+    expect(await served.unseen('7', ['february', 'march', 'new'])).toEqual(['february', 'new'])
+    expect(served.subgraph.figures().cache.loads).toBe(loads)
+  })
+
+  test('says of a play that lies ahead, in the month that begins soon, why it is hidden', async () => {
+    const opened = openSeen({ start: Date.UTC(2026, 5, 1) - 60_000 })
+    const served = serveSeen(opened)
+    closing.push(opened.close, served.stop)
+    const now = opened.clock.now()
+    await served.play('7', ['x'], now + 120_000)
+    const { fold } = makeExistenceFold(opened.clock, opened.plain, seenConfig(), seededRandom(3))
+    await fold(slotOf(now, SHAPE.slots), ['7'])
+    expect(await served.unseen('7', ['x'])).toEqual([])
+    const { hidden, filters } = await served.subgraph.service.whyHidden(viewerOf('o', 'operator'), 'video', 'x', '7')
+    expect([hidden, filters]).toMatchObject([true, [{ month: '2026-06', has: true }]])
+  })
+
+  test('is answered with the reason: watched surely, watched probably, served, or none', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    await served.play('7', ['probably'])
+    await served.afterHours(job)
+    await served.subgraph.service.recordIssued(viewerOf('7'), 'video', ['issued', 'played', 'probably'])
+    await served.play('7', ['played'])
+    const ids = ['played', 'none', 'probably', 'issued']
+    const answer = await served.ask(
+      `query ($ids: [ID!]!) { seen(business: "video", ids: $ids) { id reason }
+        _entities(representations: [{ __typename: "Video", id: "issued" }, { __typename: "Article", id: "issued" }, { __typename: "Video", id: "probably" }]) {
+          ... on Video { viewerSeen } ... on Article { viewerSeen } } }`,
+      viewerOf('7'),
+      { ids },
+    )
+    expect(answer).toEqual({
+      data: {
+        seen: [
+          { id: 'played', reason: 'PLAYED' },
+          { id: 'none', reason: null },
+          { id: 'probably', reason: 'PLAYED_PROBABLY' },
+          { id: 'issued', reason: 'ISSUED' },
+        ],
+        _entities: [{ viewerSeen: 'ISSUED' }, { viewerSeen: null }, { viewerSeen: 'PLAYED_PROBABLY' }],
+      },
+      errors: [],
+      degraded: [],
+    })
+  })
+
+  test('is measured: what filters hide wrongly, and what history knows of what they drop', async () => {
+    const { opened, served } = open()
+    const job = await startJob(opened, served)
+    const ids = Array.from({ length: 100 }, (_, id) => String(id))
+    await served.play('7', ids)
+    await served.afterHours(job)
+    const record = { viewedAt: 9, since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: false, deleted: false }
+    await opened.history.putProgress(ids.slice(0, 30).map((oid) => ({ key: { viewer: '7', business: 1, oid }, record })))
+    for (let call = 0; call < 100; call++) await served.unseen('7', ids.slice(0, 40))
+    await settle()
+    const { probes, hits, dropped, unknown } = served.subgraph.figures().samples
+    expect(probes).toBe(20_000)
+    expect(hits / probes).toBeLessThan(0.01)
+    expect(dropped).toBeGreaterThan(0)
+    expect(unknown / dropped).toBe(0.25)
+  })
+})

@@ -1,0 +1,253 @@
+import { setImmediate } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { TidemarkError } from '../../../../core/errors.ts'
+import { HOUR_MS, regionOfShard } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
+import type { RingLayout } from '../../../../subgraphs/feed-existence/stores/hot-store.ts'
+import { makeFolding } from '../../../../subgraphs/feed-existence/fold/folding.ts'
+
+const REGIONS = 2
+const SHAPE = { slots: 5, shards: 2 }
+const OLD_SHAPE = { slots: 6, shards: 6 }
+
+/** A ring in which nobody is: what is looked at is noted. */
+function makeLookedAt() {
+  let owned: readonly number[] = []
+  let now = 1_000 * HOUR_MS
+  let looked: { slot: number; shard: number }[] = []
+  const layouts: RingLayout[] = [
+    { ...OLD_SHAPE, since: 0 },
+    { ...SHAPE, since: HOUR_MS },
+  ]
+  const folding = makeFolding(
+    { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing(slot, shard) {
+        looked.push({ slot, shard })
+        return Promise.resolve([])
+      },
+      getRingLayouts: () => Promise.resolve(layouts),
+    },
+    () => Promise.reject(new Error('nobody is there to be folded')),
+    () => owned,
+    { shape: SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 2 },
+    (error) => expect.unreachable(String(error)),
+  )
+  return {
+    folded: () => folding.figures().foldedHour,
+    async again(regions: readonly number[]): Promise<void> {
+      owned = regions
+      await folding.round()
+    },
+    async hour(regions: readonly number[]): Promise<typeof looked> {
+      owned = regions
+      now += HOUR_MS
+      looked = []
+      await folding.round()
+      return looked
+    },
+  }
+}
+
+/** How many places of shapes that nobody uses any more were looked at, by region. */
+function oldPlaces(looked: readonly { slot: number; shard: number }[]): number[] {
+  const old = looked.filter(({ slot, shard }) => slot >= SHAPE.slots || shard >= SHAPE.shards)
+  return [0, 1].map((region) => old.filter(({ shard }) => regionOfShard(shard, REGIONS) === region).length)
+}
+
+// 6 slots of 3 shards each, without the 5 of the one shard that both shapes have.
+const ALL = 13
+
+test('an hour is folded once no region of this worker has a shard of it left, and none is where it has no region', async () => {
+  const ring = makeLookedAt()
+  expect(ring.folded()).toBe(-1)
+  await ring.hour([])
+  expect(ring.folded()).toBe(-1)
+  await ring.hour([0])
+  expect(ring.folded()).toBe(1_001)
+  await ring.hour([0, 1])
+  expect(ring.folded()).toBe(1_002)
+  await ring.hour([])
+  expect(ring.folded()).toBe(1_002)
+  await ring.again([0])
+  expect(ring.folded()).toBe(1_003)
+})
+
+test('a region that comes from a worker that is gone is walked once, under the shapes of old as well', async () => {
+  const ring = makeLookedAt()
+  expect(oldPlaces(await ring.hour([0]))).toEqual([ALL, 0])
+  expect(oldPlaces(await ring.hour([0]))).toEqual([0, 0])
+  expect(oldPlaces(await ring.hour([0, 1]))).toEqual([ALL, ALL])
+  expect(oldPlaces(await ring.hour([0, 1]))).toEqual([0, 0])
+  expect(oldPlaces(await ring.hour([0]))).toEqual([0, 0])
+  expect(oldPlaces(await ring.hour([0, 1]))).toEqual([ALL, ALL])
+})
+
+const HOT_DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer')
+
+/** A ring with one viewer in each shard, who is named after it and stays there. */
+function makeFull(answers: (viewer: string) => boolean) {
+  let now = 1_000 * HOUR_MS
+  const asked: string[] = []
+  const errors: unknown[] = []
+  const folding = makeFolding(
+    { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard) => Promise.resolve([`${slot}/${shard}`]),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, viewers) => {
+      asked.push(...viewers)
+      return viewers.every(answers)
+        ? Promise.resolve({ plays: 1, writes: 1, refused: 0, closed: 0, quarantined: 0, failed: [] })
+        : Promise.reject(HOT_DOWN)
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 10, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  return {
+    ...{ folding, errors },
+    later: () => void (now += HOUR_MS),
+    /** Whom a round came by, and how it ended. */
+    async round(): Promise<{ asked: string[]; ended: unknown }> {
+      asked.length = 0
+      const ended = await folding.round().catch((error: unknown) => error)
+      return { asked: [...asked], ended }
+    },
+  }
+}
+
+test('shards for which a store does not answer hold up no others, however many there are and whichever comes first', async () => {
+  const bad = new Set([0, 1, 2, 3, 5].flatMap((slot) => [0, 2, 4, 1].map((shard) => `${slot}/${shard}`)))
+  const { folding, round } = makeFull((viewer) => !bad.has(viewer))
+  const found = new Set<string>()
+  for (let turn = 0; turn < 12; turn++) {
+    const { asked, ended } = await round()
+    expect(ended).toBe(HOT_DOWN)
+    for (const viewer of asked) found.add(viewer)
+    expect(new Set(asked).size).toBe(asked.length)
+  }
+  const { shards, slots } = OLD_SHAPE
+  // The slot of the hour that has not ended is left alone.
+  expect(folding.figures()).toMatchObject({ shards: (slots - 1) * shards - bad.size, shardsLeft: bad.size, foldedHour: -1 })
+  expect(found.size).toBe((slots - 1) * shards)
+  bad.clear()
+  expect(await round()).toMatchObject({ ended: undefined })
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, foldedHour: folding.figures().runHour - 1 })
+})
+
+test('a store that answers for nobody is asked a few times a round', async () => {
+  const { round } = makeFull(() => false)
+  for (let turn = 0; turn < 3; turn++) expect((await round()).asked).toHaveLength(3)
+})
+
+test('a fold that fails for a reason nobody foresaw leaves him alone staged who brings it about; others of his shard are folded', async () => {
+  const failing = new Set(['3', '7'])
+  const ring = new Set(Array.from({ length: 12 }, (_, at) => String(at)))
+  const errors: unknown[] = []
+  let now = 1_000 * HOUR_MS
+  const folding = makeFolding(
+    { now: () => now, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, viewers) => {
+      if (viewers.some((viewer) => failing.has(viewer))) return Promise.reject(new RangeError('out of range'))
+      for (const viewer of viewers) ring.delete(viewer)
+      return Promise.resolve({ plays: viewers.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed: [] })
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  await folding.round()
+  expect([...ring]).toEqual(['3', '7'])
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, shardsFailed: 0, viewers: 10, viewersFailed: 2, plays: 10 })
+  expect(errors.map(String)).toEqual(['RangeError: out of range', 'RangeError: out of range'])
+  failing.clear()
+  now += HOUR_MS
+  await folding.round()
+  now += HOUR_MS
+  for (let lap = 0; lap < 6; lap++, now += HOUR_MS) await folding.round()
+  expect([...ring]).toEqual([])
+})
+
+test('more viewers at the front of a shard whose folds fail than a page has keep nobody behind them waiting', async () => {
+  const keysMax = 5
+  const viewers = Array.from({ length: 4 * keysMax }, (_, at) => String(at))
+  const failing = new Set(viewers.slice(0, 2 * keysMax + 1))
+  const ring = new Set(viewers)
+  const errors: unknown[] = []
+  const folding = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing: (slot, shard, limit) => Promise.resolve(slot === 0 && shard === 0 ? [...ring].slice(0, limit) : []),
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    (_, some) => {
+      expect(some.length).toBeLessThanOrEqual(keysMax)
+      const failed = some.filter((viewer) => failing.has(viewer)).map((viewer) => ({ viewer, error: new Error(viewer) }))
+      for (const viewer of some) if (!failing.has(viewer)) ring.delete(viewer)
+      return Promise.resolve({ plays: some.length - failed.length, writes: 1, refused: 0, closed: 0, quarantined: 0, failed })
+    },
+    () => [0, 1],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax, foldsAtOnce: 1 },
+    (error) => errors.push(error),
+  )
+  await folding.round()
+  expect([...ring]).toEqual([...failing])
+  // Each of them was tried once.
+  expect(errors.map((error) => (error as Error).message)).toEqual([...failing])
+  expect(folding.figures()).toMatchObject({ shardsLeft: 0, viewers: viewers.length - failing.size, viewersFailed: failing.size })
+})
+
+test('shards that go to another worker in the middle of a round are left to it, and are done here should they come back', async () => {
+  const owned = new Set([0, 1])
+  const looked: number[] = []
+  const folding = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    {
+      listRing(_, shard) {
+        looked.push(regionOfShard(shard, REGIONS))
+        // The first look is the last one that finds region 1 here.
+        owned.delete(1)
+        return Promise.resolve([])
+      },
+      getRingLayouts: () => Promise.resolve([]),
+    },
+    () => expect.unreachable('nobody is there to be folded'),
+    () => [...owned],
+    { shape: OLD_SHAPE, regions: REGIONS, settleMs: 0, keysMax: 5, foldsAtOnce: 1 },
+    (error) => expect.unreachable(String(error)),
+  )
+  const places = ((OLD_SHAPE.slots - 1) * OLD_SHAPE.shards) / REGIONS
+  await folding.round()
+  expect(looked).toEqual(Array.from({ length: places }, () => 0))
+  expect(folding.figures()).toMatchObject({ shards: places, shardsLeft: places })
+  owned.add(1)
+  looked.length = 0
+  await folding.round()
+  expect(looked).toEqual([1])
+})
+
+test('a round over many empty shards lets others have their turn between them', async () => {
+  const ring = makeFolding(
+    { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
+    { listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },
+    () => Promise.reject(new Error('nobody is there to be folded')),
+    () => [0],
+    { shape: { slots: 25, shards: 400 }, regions: 1, settleMs: 0, keysMax: 10, foldsAtOnce: 2 },
+    (error) => expect.unreachable(String(error)),
+  )
+  let turns = 0
+  const looking = { isOver: false }
+  const watched = (async () => {
+    for (; !looking.isOver; turns++) await setImmediate()
+  })()
+  await ring.round()
+  looking.isOver = true
+  await watched
+  expect(ring.figures().shards).toBeGreaterThan(9_000)
+  expect(turns).toBeGreaterThan(200)
+})

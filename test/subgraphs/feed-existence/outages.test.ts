@@ -1,0 +1,451 @@
+import { crc32 } from 'node:zlib'
+import { afterEach, describe, expect, test } from 'vitest'
+import { HOUR, openSeen, runOf, seenConfig, serveSeen, settle, untilRounds, viewerOf, type Opened } from './opened.ts'
+import { until } from '../../../harness/until.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function open(existence: object = {}) {
+  const opened = openSeen()
+  const served = serveSeen(opened, seenConfig(existence))
+  closing.push(opened.close, served.stop)
+  const job = await served.subgraph.startJob()
+  closing.push(async () => {
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+  return { opened, served, job }
+}
+
+async function openWithoutJob() {
+  const opened = openSeen()
+  const served = serveSeen(opened)
+  closing.push(opened.close, served.stop)
+  return { opened, served }
+}
+
+/** Breakers ask again by the clock. */
+async function back(opened: Opened, store: 'hot' | 'log' | 'records'): Promise<void> {
+  opened.set(store, false)
+  opened.clock.advance(1_000)
+  await settle()
+}
+
+/** Until the log has shown that nothing waits in it; the clock moves as long as it takes. */
+async function caughtUp(opened: Opened, served: ReturnType<typeof serveSeen>, viewer = viewerOf('7')): Promise<void> {
+  await until('answers lack nothing', async () => {
+    opened.clock.advance(1_000)
+    await settle()
+    return (await served.ask('{ unseen(business: "video", candidates: []) { ids } }', viewer)).degraded.length === 0
+  })
+}
+
+const UNSEEN = '{ unseen(business: "video", candidates: ["filtered", "staged", "issued", "new"]) { ids } }'
+const PLAY = 'mutation ($id: ID!) { recordPlayed(business: "video", ids: [$id]) { recorded visible } }'
+const ISSUE = 'mutation ($id: ID!) { recordIssued(business: "video", ids: [$id]) { recorded } }'
+const viewer = viewerOf('7')
+
+async function recorded(options: object = {}) {
+  const all = await open(options)
+  await all.served.play('7', ['filtered'])
+  await all.served.afterHours(all.job)
+  await all.served.play('7', ['staged'])
+  await all.served.ask(ISSUE, viewer, { id: 'issued' })
+  return all
+}
+
+describe('with the hot store down', () => {
+  test('the filters answer alone, and the answer says so', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    for (let call = 0; call < 2; call++) {
+      const answer = await served.ask(UNSEEN, viewer)
+      expect(answer).toEqual({ data: { unseen: { ids: ['staged', 'issued', 'new'] } }, errors: [], degraded: ['hotStore'] })
+    }
+    await back(opened, 'hot')
+    await caughtUp(opened, served)
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+  })
+
+  test('a play is durable in the log, and hidden once the hot store is back', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('hot', true)
+    expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
+      data: { recordPlayed: { recorded: 1, visible: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    await settle()
+    await back(opened, 'hot')
+    opened.clock.advance(10_000)
+    await until('what was begun has ended', () => job.figures().staged === 1)
+    expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
+    expect(served.subgraph.figures().existence).toMatchObject({ logged: 1 })
+  })
+
+  test('a play is hidden by the process that took it from its answer on, and before its turn in the log', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('hot', true)
+    await served.ask(PLAY, viewer, { id: 'new' })
+    const without = { data: { unseen: { ids: ['staged', 'issued'] } }, errors: [], degraded: ['hotStore'] }
+    expect(await served.ask(UNSEEN, viewer)).toEqual(without)
+    expect((await served.ask('{ seen(business: "video", ids: ["new"]) { reason } }', viewer)).data.seen).toEqual([{ reason: 'PLAYED' }])
+    expect(served.subgraph.figures().staging.waiting).toBe(1)
+    // Nobody stages it yet.
+    let letGo = (): void => {}
+    const held = new Promise<void>((resolve) => (letGo = resolve))
+    opened.before('hot.stagePlays', () => held)
+    opened.set('hot', false)
+    opened.clock.advance(1_000)
+    await until('it is back', async () => (await served.ask(UNSEEN, viewer)).data.unseen.ids.length === 0)
+    expect(job.figures().staged).toBe(0)
+    expect(served.subgraph.figures().staging.waiting).toBe(1)
+    opened.before('hot.stagePlays', undefined)
+    letGo()
+    await until('it is staged', () => {
+      opened.clock.advance(1_000)
+      return served.subgraph.figures().staging.waiting === 0
+    })
+    expect((await served.ask(UNSEEN, viewer)).data.unseen.ids).toEqual([])
+    expect((await opened.plain.hot.getSeen('7', 1)).staged.map(({ oid }) => oid).sort()).toEqual(['new', 'staged'])
+  })
+
+  test('and back, answers of all processes say that something may be missing until the log has been staged', async () => {
+    const { opened, served } = await openWithoutJob()
+    const other = serveSeen(opened)
+    closing.push(other.stop)
+    const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
+    await served.play('7', ['staged'])
+    opened.set('hot', true)
+    expect((await other.ask(nothing, viewer)).degraded).toEqual(['hotStore'])
+    await served.ask(PLAY, viewer, { id: 'new' })
+    // The process that took it dies; nobody but the log has it.
+    await served.stop()
+    await back(opened, 'hot')
+    for (let second = 0; second < 10; second++) {
+      expect(await other.ask(nothing, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: ['hotStore'] })
+      opened.clock.advance(1_000)
+      await settle()
+    }
+    const job = await other.subgraph.startJob()
+    await caughtUp(opened, other)
+    expect((await other.ask(nothing, viewer)).data.unseen.ids).toEqual([])
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('before a process began, its answers say that something may be missing while the log has what was left, or is down', async () => {
+    const { opened } = await openWithoutJob()
+    await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'new', playedAt: opened.clock.now() }])
+    const later = serveSeen(opened)
+    closing.push(later.stop)
+    // The log cannot be asked yet, from the first answer on.
+    opened.set('log', true)
+    await later.subgraph.start()
+    const nothing = '{ unseen(business: "video", candidates: ["new"]) { ids } }'
+    const lacking = { data: { unseen: { ids: ['new'] } }, errors: [], degraded: ['hotStore'] }
+    for (let second = 0; second < 5; second++) {
+      expect(await later.ask(nothing, viewer)).toEqual(lacking)
+      opened.clock.advance(1_000)
+      await settle()
+    }
+    await back(opened, 'log')
+    expect(await later.ask(nothing, viewer)).toEqual(lacking)
+    const job = await later.subgraph.startJob()
+    await caughtUp(opened, later)
+    expect((await later.ask(nothing, viewer)).data.unseen.ids).toEqual([])
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('what was issued is not noted, and the answer says so', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    expect(await served.ask(ISSUE, viewer, { id: 'new' })).toEqual({
+      data: { recordIssued: { recorded: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    expect(served.subgraph.figures()).toMatchObject({ existence: { issuedLost: 1 }, outages: { hotStore: { isDown: true, count: 1 } } })
+  })
+
+  test('a viewer’s filters are read once, and again when it is back', async () => {
+    const { opened, served } = await recorded()
+    opened.set('hot', true)
+    opened.calls.length = 0
+    for (let call = 0; call < 3; call++) await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(1)
+    await back(opened, 'hot')
+    await served.ask(UNSEEN, viewer)
+    expect(opened.count('records.getFilters')).toBe(2)
+  })
+
+  test('or full, a play goes to the log', async () => {
+    const { opened, served } = await recorded()
+    opened.refuse('hot.stagePlays', 'STORE_FULL')
+    expect(await served.ask(PLAY, viewer, { id: 'new' })).toEqual({
+      data: { recordPlayed: { recorded: 1, visible: false } },
+      errors: [],
+      degraded: ['hotStore'],
+    })
+    opened.refuse('hot.stagePlays', undefined)
+  })
+
+  test.each(['LOG_UNAVAILABLE', 'STORE_FULL'] as const)(
+    'and the log too (%s), a play is refused rather than lost, by a code that the schema names',
+    async (code) => {
+      const { opened, served } = await openWithoutJob()
+      opened.set('hot', true)
+      opened.refuse('log.appendPlays', code)
+      const { errors } = await served.ask(PLAY, viewer, { id: 'new' })
+      expect(errors).toMatchObject([{ code }])
+      const { description } = served.subgraph.schema.getMutationType()?.getFields()['recordPlayed'] ?? {}
+      expect(description?.split('Errors:')[1]).toMatch(new RegExp(`\\b${code}\\b`))
+    },
+  )
+})
+
+describe('with the record store down', () => {
+  test('what is issued, staged and in memory answers, and the answer says so if that is not all', async () => {
+    const { opened, served, job } = await recorded()
+    await served.ask(UNSEEN, viewer)
+    opened.set('records', true)
+    // In memory, and as new as can be: nothing is missing.
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+    // Of another viewer nothing is in memory.
+    await served.play('8', ['staged'])
+    expect(await served.ask(UNSEEN, viewerOf('8'))).toEqual({
+      data: { unseen: { ids: ['filtered', 'issued', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await back(opened, 'records')
+    await served.afterHours(job)
+    opened.set('records', true)
+    // A fold has come between: the last known ones still answer.
+    expect(await served.ask(UNSEEN, viewer)).toEqual({
+      data: { unseen: { ids: ['staged', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await back(opened, 'records')
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['new'] } }, errors: [], degraded: [] })
+  })
+
+  test('the job leaves everything staged and goes on when it is back', async () => {
+    const { opened, served, job } = await recorded()
+    opened.set('records', true)
+    opened.clock.advance(HOUR)
+    await untilRounds('a round has failed', opened, () => job.figures().shardsFailed > 0)
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(1)
+    await back(opened, 'records')
+    await runOf(opened, job, Math.floor(opened.clock.now() / HOUR))
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(0)
+    expect(await served.unseen('7', ['filtered', 'staged', 'new'])).toEqual(['new'])
+  })
+
+  test('a viewer with too much staged goes on being recorded', async () => {
+    const { opened, served } = await recorded({ stagedMax: 1 })
+    opened.set('records', true)
+    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
+    await settle()
+    await back(opened, 'records')
+    expect(await served.unseen('7', ['a', 'b', 'c', 'new'])).toEqual(['new'])
+  })
+
+  test('a viewer who cannot be folded is refused beyond what an hour takes, loses nothing, and goes on when he can be', async () => {
+    const { opened, served, job } = await open({ stagedMax: 3, stagedHardMax: 3 })
+    opened.set('records', true)
+    for (const id of ['a', 'b', 'c']) expect((await served.ask(PLAY, viewer, { id })).errors).toEqual([])
+    const [refusal] = (await served.ask(PLAY, viewer, { id: 'd' })).errors
+    expect(refusal).toMatchObject({ code: 'PLAYS_TOO_MANY', message: expect.stringContaining('3 things or more in this hour') })
+    expect((await served.ask(PLAY, viewerOf('8'), { id: 'd' })).errors).toEqual([])
+    // What was acknowledged elsewhere is staged all the same.
+    await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'logged', playedAt: opened.clock.now() }])
+    opened.clock.advance(1_000)
+    await until('what was begun has ended', () => job.figures().staged === 1)
+    await back(opened, 'records')
+    await until('what was begun has ended', () => !served.subgraph.figures().outages.recordStore.isDown)
+    await until('his early fold has made room', async () => (await served.ask(PLAY, viewer, { id: 'd' })).errors.length === 0)
+    expect(await served.unseen('7', ['a', 'b', 'c', 'd', 'logged', 'new'])).toEqual(['new'])
+  })
+})
+
+describe('an early fold', () => {
+  test.each(['records', 'hot'] as const)('is left to the job while %s is known to be down', async (store) => {
+    const { opened, served } = await open({ stagedMax: 1 })
+    const release = Promise.withResolvers<void>()
+    opened.before('hot.readStaged', () => release.promise)
+    await served.play('8', ['a', 'b'])
+    await until('what was begun has ended', () => opened.count('hot.readStaged') === 1)
+    await served.play('7', ['a', 'b'])
+    expect(served.subgraph.figures().staging.earlyWaiting).toBe(1)
+    opened.set(store, true)
+    await served.ask('{ unseen(business: "video", candidates: ["a"]) { ids } }', viewerOf('9'))
+    await until('what was begun has ended', () => served.subgraph.figures().outages[store === 'hot' ? 'hotStore' : 'recordStore'].isDown)
+    // It is back, which the service has not seen yet.
+    opened.set(store, false)
+    release.resolve()
+    await until('what was begun has ended', () => served.subgraph.figures().staging.earlyFolds === 1 && served.errors.some(isLeft))
+    expect(opened.count('hot.readStaged')).toBe(1)
+    expect((await opened.plain.hot.getSeen('7', 1)).staged).toHaveLength(2)
+  })
+
+  const isLeft = (error: unknown): boolean => String(error).includes('left to the job')
+})
+
+describe('a filter that is damaged', () => {
+  const record = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: true, deleted: false }
+
+  async function damage(opened: Opened): Promise<void> {
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    const filter = Buffer.from(stored.filter)
+    filter[filter.length - 1]! ^= 1
+    await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
+  }
+
+  test('is set aside by whoever reads it, made anew from history, and the viewer is answered meanwhile', async () => {
+    const { opened, served } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered', 'other'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    await opened.history.putProgress([
+      { key: { viewer: '7', business: 1, oid: 'earlier' }, record: { ...record, viewedAt: now - 40 * 24 * HOUR } },
+    ])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    const answer = await served.ask(UNSEEN, viewer)
+    expect(answer).toMatchObject({
+      data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+      errors: [],
+      degraded: ['recordStore'],
+    })
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await settle()
+    expect(await served.ask(UNSEEN, viewer)).toEqual({
+      data: { unseen: { ids: ['staged', 'issued', 'new'] } },
+      errors: [],
+      degraded: [],
+    })
+    expect(await served.unseen('7', ['earlier'])).toEqual(['earlier'])
+    const [aside] = await opened.plain.records.listQuarantined(10)
+    expect(aside).toMatchObject({ viewer: '7', reason: expect.stringContaining('sum') })
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('is made anew without what history has as a glance, or as less than its business takes for a play', async () => {
+    const opened = openSeen()
+    const config = seenConfig()
+    const businesses = config.businesses.map((each) => (each.number === 2 ? { ...each, playedFrom: 60_000 } : each))
+    const served = serveSeen(opened, { ...config, businesses })
+    closing.push(opened.close, served.stop)
+    const visit = { ...record, duration: 600_000, finished: false, viewedAt: opened.clock.now() }
+    const visitOf = (business: number, oid: string, position: number) => ({
+      key: { viewer: '7', business, oid },
+      record: { ...visit, position },
+    })
+    await opened.history.putProgress([
+      visitOf(1, 'glance', 1),
+      visitOf(1, 'long', 59_999),
+      visitOf(2, 'short', 59_999),
+      visitOf(2, 'long', 60_000),
+    ])
+    await served.play('7', ['lost'])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    await served.ask(UNSEEN, viewer)
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await until('what was begun has ended', () => served.subgraph.figures().cache.entries === 0)
+    expect(await served.unseen('7', ['glance', 'long', 'new'])).toEqual(['glance', 'new'])
+    expect(await served.unseen('7', ['short', 'long', 'new'], 'article')).toEqual(['short', 'new'])
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('is made anew in the step that sets it aside: whoever dies next, and whoever reads in between, misses nothing', async () => {
+    const { opened, served } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    const job = await served.subgraph.startJob()
+    await served.afterHours(job)
+    await damage(opened)
+    // Nothing can be written any more once it was set aside.
+    opened.refuse('records.putFilters', 'RECORD_STORE_UNAVAILABLE')
+    await served.ask(UNSEEN, viewer)
+    await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+    await settle()
+    expect(await served.unseen('7', ['filtered', 'new'])).toEqual(['new'])
+    opened.refuse('records.putFilters', undefined)
+    const stopped = job.stop()
+    opened.clock.advance(HOUR)
+    await stopped
+  })
+
+  test('of a newer version is told once, and not looked for by every reader', async () => {
+    const { opened, served, job } = await open()
+    await served.play('7', ['filtered'])
+    await served.afterHours(job)
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    const filter = Buffer.from(stored.filter)
+    filter[0] = 0xf2
+    filter.writeUInt32BE(crc32(filter.subarray(5), crc32(filter.subarray(0, 1))), 1)
+    await opened.plain.records.putFilters([{ viewer: '7', month: stored.month, filter, expected: stored.version, expiresAt: 1 }])
+    opened.clock.advance(2 * HOUR)
+    await settle()
+    opened.calls.length = 0
+    for (let call = 0; call < 5; call++) {
+      expect(await served.ask(UNSEEN, viewer)).toMatchObject({
+        data: { unseen: { ids: ['filtered', 'staged', 'issued', 'new'] } },
+        degraded: ['recordStore'],
+      })
+    }
+    await settle()
+    expect(opened.count('records.quarantineFilter')).toBe(0)
+    expect(served.errors.length).toBeLessThanOrEqual(2)
+    expect((await opened.plain.records.listFilters(['7']))[0]?.[0]?.filter).toEqual(filter)
+  })
+
+  test('and cannot be made anew is looked for again after a minute', async () => {
+    const { opened, served, job } = await open()
+    await served.play('7', ['filtered'])
+    await served.afterHours(job)
+    const [[stored]] = (await opened.plain.records.listFilters(['7'])) as [[{ month: number; filter: Buffer; version: number }]]
+    await damage(opened)
+    opened.refuse('records.quarantineFilter', 'STORE_FULL')
+    const ask = () => served.ask('{ unseen(business: "video", candidates: ["filtered"]) { ids } }', viewer)
+    expect(await ask()).toMatchObject({ data: { unseen: { ids: ['filtered'] } }, degraded: ['recordStore'] })
+    await until('what was begun has ended', () => opened.count('records.quarantineFilter') === 1)
+    await settle()
+    // As it is restored by an operator.
+    await opened.plain.records.putFilters([{ viewer: '7', ...stored, expected: stored.version + 1, expiresAt: 1 }])
+    opened.clock.advance(59_000)
+    expect((await ask()).degraded).toEqual(['recordStore'])
+    opened.clock.advance(2_000)
+    expect(await ask()).toEqual({ data: { unseen: { ids: [] } }, errors: [], degraded: [] })
+  })
+
+  test('is made anew by the fold too, with what is staged in it', async () => {
+    const { opened, served, job } = await open()
+    const now = opened.clock.now()
+    await served.play('7', ['filtered'])
+    await opened.history.putProgress([{ key: { viewer: '7', business: 1, oid: 'filtered' }, record: { ...record, viewedAt: now } }])
+    await served.afterHours(job)
+    await damage(opened)
+    await served.play('7', ['staged'])
+    await served.afterHours(job)
+    expect(job.figures()).toMatchObject({ quarantined: 1, viewersFailed: 0 })
+    expect(await served.ask(UNSEEN, viewer)).toEqual({ data: { unseen: { ids: ['issued', 'new'] } }, errors: [], degraded: [] })
+  })
+})

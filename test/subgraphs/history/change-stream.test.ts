@@ -1,0 +1,364 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { makeAggregator } from '../../../writeback/aggregator.ts'
+import { makeBusinesses } from '../../../config/businesses.ts'
+import type { ProgressChange } from '../../../core/domain.ts'
+import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
+import { openChangeStream, tokenOf } from '../../../subgraphs/history/read/change-stream.ts'
+import { makeHistoryService } from '../../../subgraphs/history/write/service.ts'
+import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
+import { makeSwitchedStores, type SwitchedStores } from '../switched-stores.ts'
+
+const viewer = { id: '7', scopes: [] }
+const businesses = makeBusinesses([
+  { number: 1, name: 'video', entity: 'Video', conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 },
+])
+
+describe('a stream of changes', () => {
+  let stores: SwitchedStores
+  let clock: SteppedClock
+  let hot: HotStore
+  /** Listeners the hot store has. */
+  let following: number
+  /** Tells the last follower of a gap. */
+  let gap: ((side: 'begins' | 'ends') => void) | undefined
+  beforeEach(() => {
+    stores = makeSwitchedStores()
+    clock = makeSteppedClock()
+    following = 0
+    hot = {
+      ...stores.hot,
+      async followProgress(id, listener, onGap) {
+        const unfollow = await stores.hot.followProgress(id, listener)
+        gap = onGap
+        following++
+        return () => {
+          following--
+          unfollow()
+        }
+      },
+    }
+  })
+
+  function open(since?: string, over: HotStore = hot, degraded?: Set<'hotStore' | 'log' | 'recordStore'>) {
+    const aggregator = makeAggregator(clock, () => undefined, { keysMax: 10, ageMaxMs: 1_000, heldMax: 10 })
+    const options = { regions: 4, timelineCap: 10 }
+    const service = makeHistoryService(clock, businesses, over, stores.records, aggregator, () => undefined, options)
+    return openChangeStream(service, over, businesses, clock, viewer, since, degraded)
+  }
+  /** Each is a millisecond after the one before. Returns the change as followers are told it. */
+  function watch(oid: string, position: number, business = 1): ProgressChange {
+    clock.advance(1)
+    const viewedAt = clock.now()
+    const record = { viewedAt, since: 0, rank: viewedAt, version: 0, position, duration: 0, device: '', finished: false, deleted: false }
+    const outcome = stores.state.put({ viewer: '7', business, oid, record, decisive: true }, { now: viewedAt, timelineCap: 10 })
+    if (outcome.status !== 'written') throw new Error(`the report was ${outcome.status}`)
+    return { kind: 'put', viewer: '7', business, oid, record: outcome.record }
+  }
+  /** What waits now, without waiting for more. */
+  async function taken(stream: AsyncIterableIterator<ProgressChange>): Promise<unknown[]> {
+    const found: unknown[] = []
+    for (;;) {
+      const next = await Promise.race([stream.next(), settle().then(() => undefined)])
+      if (next === undefined || next.done === true) return found
+      found.push(next.value.kind === 'cleared' ? 'cleared' : [next.value.kind, next.value.oid, next.value.record.position])
+    }
+  }
+  async function settle(): Promise<void> {
+    for (let i = 0; i < 5; i++) await turn()
+  }
+
+  test('gives each change to a subscriber who waits for it', async () => {
+    const stream = await open()
+    const first = stream.next()
+    const change = watch('a', 1)
+    expect(await first).toEqual({ done: false, value: change })
+    const second = stream.next()
+    stores.state.remove({ viewer: '7', business: 1, oid: 'a' }, clock.now() + 1)
+    expect((await second).value).toMatchObject({ kind: 'deleted', oid: 'a' })
+    await stream.return?.()
+  })
+
+  test('stops following when the subscriber returns it, and ends whoever waits', async () => {
+    const stream = await open()
+    expect(following).toBe(1)
+    const waiting = stream.next()
+    await stream.return?.()
+    expect(following).toBe(0)
+    expect(await waiting).toEqual({ done: true, value: undefined })
+    watch('a', 1)
+    expect(await stream.next()).toEqual({ done: true, value: undefined })
+    await stream.return?.()
+    expect(following).toBe(0)
+  })
+
+  test('stops following when the loop over it ends, whatever waits in it', async () => {
+    const stream = await open()
+    watch('a', 1)
+    watch('b', 2)
+    for await (const change of stream) {
+      expect(change).toMatchObject({ oid: 'a' })
+      break
+    }
+    expect(following).toBe(0)
+  })
+
+  test('follows nothing if what was missed cannot be read', async () => {
+    const broken: HotStore = { ...hot, listChanges: () => Promise.reject(new Error('no page')) }
+    await expect(open('1', broken)).rejects.toThrow('no page')
+    expect(following).toBe(0)
+  })
+
+  test('keeps only the newest change of each key for a slow subscriber', async () => {
+    const stream = await open()
+    for (let position = 1; position <= 500; position++) watch('a', position)
+    watch('b', 7)
+    watch('a', 501)
+    stores.state.remove({ viewer: '7', business: 1, oid: 'b' }, clock.now())
+    expect(await taken(stream)).toEqual([
+      ['put', 'a', 501],
+      ['deleted', 'b', 0],
+    ])
+    await stream.return?.()
+  })
+
+  test('keeps a clearing beside the keys, and the newest of several', async () => {
+    const stream = await open()
+    watch('a', 1)
+    stores.state.clear('7', 1, clock.now() + 1)
+    stores.state.clear('7', 1, clock.now() + 2)
+    expect(await taken(stream)).toEqual([['put', 'a', 1], 'cleared'])
+    await stream.return?.()
+  })
+
+  test('tells nothing of a business that is not configured, nor of another viewer', async () => {
+    const stream = await open()
+    watch('a', 1, 9)
+    stores.state.setPaused('7', false, clock.now())
+    stores.state.clear('8', 1, clock.now())
+    watch('b', 2)
+    expect(await taken(stream)).toEqual([['put', 'b', 2]])
+    await stream.return?.()
+  })
+
+  test('begins with what is strictly newer than the token, oldest first', async () => {
+    watch('a', 1)
+    watch('d', 4)
+    const seen = watch('b', 2)
+    watch('c', 3)
+    watch('d', 5)
+    const stream = await open(tokenOf(seen))
+    expect(await taken(stream)).toEqual([
+      ['put', 'c', 3],
+      ['put', 'd', 5],
+    ])
+    await stream.return?.()
+  })
+
+  test('begins with deletions and clearings that were missed, too, and a clearing moves the token no further', async () => {
+    watch('gone', 1)
+    const seen = watch('a', 2)
+    stores.state.remove({ viewer: '7', business: 1, oid: 'gone' }, clock.now() + 1)
+    clock.advance(2)
+    stores.state.clear('7', 1, clock.now())
+    watch('b', 3)
+    const stream = await open(tokenOf(seen))
+    const first = await stream.next()
+    expect(first.value).toMatchObject({ kind: 'cleared', clearedAt: clock.now() - 1 })
+    expect(tokenOf(first.value as ProgressChange)).toBe(tokenOf(seen))
+    expect(await taken(stream)).toEqual([['put', 'b', 3]])
+    await stream.return?.()
+    stores.state.remove({ viewer: '7', business: 1, oid: 'b' }, clock.now() + 1)
+    const again = await open(tokenOf(seen))
+    await again.next()
+    expect(await taken(again)).toEqual([['deleted', 'b', 0]])
+    await again.return?.()
+  })
+
+  test('serves everybody who waits, in their order', async () => {
+    const stream = await open()
+    const waiting = [stream.next(), stream.next(), stream.next()]
+    const changes = [watch('a', 1), watch('b', 2)]
+    expect((await Promise.all(waiting.slice(0, 2))).map((each) => each.value as unknown)).toEqual(changes)
+    await stream.return?.()
+    expect((await waiting[2])?.done).toBe(true)
+  })
+
+  test('begins with nothing if nothing is newer than the token, or without one', async () => {
+    const last = watch('a', 1)
+    for (const since of [tokenOf(last), undefined]) {
+      const stream = await open(since)
+      expect(await taken(stream)).toEqual([])
+      await stream.return?.()
+    }
+    expect(following).toBe(0)
+  })
+
+  test('sends once what comes in between following and reading, and misses nothing of it', async () => {
+    const seen = watch('a', 1)
+    let isBetween = true
+    const racing: HotStore = {
+      ...hot,
+      async listChanges(...args) {
+        if (isBetween) watch('b', 2)
+        isBetween = false
+        const page = await hot.listChanges(...args)
+        watch('c', 3)
+        watch('b', 4)
+        return page
+      },
+    }
+    const stream = await open(tokenOf(seen), racing)
+    expect(await taken(stream)).toEqual([
+      ['put', 'c', 3],
+      ['put', 'b', 4],
+    ])
+    await stream.return?.()
+  })
+
+  test('a subscriber who leaves with the token of a change he got comes back to everything behind it', async () => {
+    const seen = watch('a', 1)
+    const racing: HotStore = {
+      ...hot,
+      async listChanges(...args) {
+        watch('b', 2)
+        const page = await hot.listChanges(...args)
+        watch('c', 3)
+        return page
+      },
+    }
+    const stream = await open(tokenOf(seen), racing)
+    const first = await stream.next()
+    await stream.return?.()
+    expect(first.value).toMatchObject({ oid: 'b' })
+    const again = await open(tokenOf(first.value as ProgressChange))
+    expect(await taken(again)).toEqual([['put', 'c', 3]])
+    await again.return?.()
+  })
+
+  test('what comes before following is known to have begun does not hide what was missed', async () => {
+    const seen = watch('a', 1)
+    watch('missed', 2)
+    const hasty: HotStore = {
+      ...hot,
+      async followProgress(...args) {
+        const unfollow = await hot.followProgress(...args)
+        watch('early', 3)
+        return unfollow
+      },
+    }
+    const stream = await open(tokenOf(seen), hasty)
+    expect(await taken(stream)).toEqual([
+      ['put', 'missed', 2],
+      ['put', 'early', 3],
+    ])
+    await stream.return?.()
+  })
+
+  test('a process whose clock is behind is heard by a subscriber who has just come', async () => {
+    clock.advance(10_000)
+    const stream = await open()
+    clock.advance(-5_000)
+    watch('behind', 1)
+    expect(await taken(stream)).toEqual([['put', 'behind', 1]])
+    await stream.return?.()
+  })
+
+  test('tells what was missed while following was interrupted, before what comes after, and once', async () => {
+    let connected = true
+    const flaky: HotStore = {
+      ...hot,
+      followProgress: (id, listener, onGap) => hot.followProgress(id, (change) => void (connected && listener(change)), onGap),
+    }
+    const stream = await open(undefined, flaky)
+    watch('a', 1)
+    connected = false
+    watch('missed', 2)
+    stores.state.remove({ viewer: '7', business: 1, oid: 'gone' }, clock.now() + 1)
+    clock.advance(2)
+    connected = true
+    gap?.('begins')
+    watch('after', 3)
+    watch('missed', 4)
+    await settle()
+    gap?.('ends')
+    await settle()
+    watch('last', 5)
+    expect(await taken(stream)).toEqual([
+      ['put', 'a', 1],
+      ['deleted', 'gone', 0],
+      ['put', 'after', 3],
+      ['put', 'missed', 4],
+      ['put', 'last', 5],
+    ])
+    await stream.return?.()
+  })
+
+  test('what could not be read after an interruption is read again, and nothing overtakes it', async () => {
+    const stream = await open()
+    watch('a', 1)
+    gap?.('begins')
+    stores.set('hot', 'down')
+    gap?.('ends')
+    await settle()
+    watch('b', 2)
+    clock.advance(1_000)
+    await settle()
+    stores.set('hot', 'up')
+    clock.advance(1_000)
+    await settle()
+    expect(await taken(stream)).toEqual([
+      ['put', 'a', 1],
+      ['put', 'b', 2],
+    ])
+    await stream.return?.()
+    expect(clock.pending()).toBe(0)
+  })
+
+  test('refuses a token that is none, before it follows', async () => {
+    for (const since of ['', 'A', '-1', 'zzzzzzzzzzzz', '1.5'])
+      await expect(open(since), since).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
+    expect(following).toBe(0)
+  })
+
+  test('with the hot store down it tries again, begins with what changed since, and leaves no timer', async () => {
+    stores.set('hot', 'down')
+    await expect(open()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
+    const degraded = new Set<'hotStore' | 'log' | 'recordStore'>()
+    watch('before', 1)
+    clock.advance(1)
+    const stream = await open(undefined, hot, degraded)
+    expect([...degraded]).toEqual(['hotStore'])
+    watch('a', 1)
+    clock.advance(1_000)
+    await settle()
+    expect(following).toBe(0)
+    stores.set('hot', 'up')
+    clock.advance(1_000)
+    await settle()
+    expect(await taken(stream)).toEqual([['put', 'a', 1]])
+    await stream.return?.()
+    expect([following, clock.pending()]).toEqual([0, 0])
+  })
+
+  test('that is returned while the hot store is down tries no more', async () => {
+    stores.set('hot', 'down')
+    const stream = await open(undefined, hot, new Set())
+    await stream.return?.()
+    expect(clock.pending()).toBe(0)
+    stores.set('hot', 'up')
+    clock.advance(10_000)
+    await settle()
+    expect(following).toBe(0)
+  })
+
+  test('that is returned while a try to follow is under way stops following when that succeeds', async () => {
+    stores.set('hot', 'down')
+    const stream = await open(undefined, hot, new Set())
+    stores.set('hot', 'up')
+    clock.advance(1_000)
+    await stream.return?.()
+    await settle()
+    expect([following, clock.pending()]).toEqual([0, 0])
+  })
+})

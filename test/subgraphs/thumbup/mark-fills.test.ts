@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { makeFills } from '../../../subgraphs/thumbup/write/fills.ts'
+
+const CAP = 3
+
+/** Fills whose record store answers each viewer when the test says so. */
+function makeHeldFills() {
+  const waiting = new Map<string, { answer(): void; refuse(): void }>()
+  const filled: string[] = []
+  const fills = makeFills(
+    {
+      beginFill: () => Promise.resolve(0),
+      fillMarks: (viewer) => {
+        filled.push(viewer)
+        return Promise.resolve()
+      },
+    },
+    {
+      listMarks: (viewer) =>
+        new Promise((resolve, reject) => {
+          waiting.set(viewer, { answer: () => resolve([]), refuse: () => reject(new Error('refused')) })
+        }),
+    },
+    () => CAP,
+  )
+  return { fills, filled, waiting }
+}
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('a fill that outlives who asked for it is waited for by whoever stops', async () => {
+  const { fills, filled, waiting } = makeHeldFills()
+  const asked = Promise.all(['1', '2'].map((viewer) => fills.bring({ viewer, business: 1 })))
+  await nextTurn()
+  waiting.get('1')?.refuse()
+  await expect(asked).rejects.toThrow('refused')
+  let isSettled = false
+  const settled = fills.settled().then(() => (isSettled = true))
+  await nextTurn()
+  expect(isSettled).toBe(false)
+  waiting.get('2')?.answer()
+  await settled
+  expect(filled).toEqual(['2'])
+  await fills.settled()
+})

@@ -1,0 +1,45 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { MarkChanges } from '../../../subgraphs/thumbup/stores/record-store.ts'
+import { makePublisher } from '../../../subgraphs/thumbup/persist/upkeep.ts'
+import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
+
+let stores: MarkedStores
+beforeEach(() => {
+  stores = openMarkedStores()
+})
+afterEach(() => stores.close())
+
+function wait(business: number, count: number): void {
+  for (let at = 0; at < count; at++) {
+    const number = ++stores.rows.lastNumber
+    const changes: MarkChanges = {
+      number,
+      transitions: [],
+      counts: [{ business, oid: String(number), counts: { likes: 1, dislikes: 0, version: 1 } }],
+      owners: [],
+    }
+    stores.rows.outbox.set(number, changes)
+  }
+}
+
+test('what waits of another business, whose job is away, does not keep ours from being told', async () => {
+  wait(2, 1_200)
+  wait(1, 25)
+  const publish = makePublisher(stores.stores, (business) => business === 1)
+  expect([await publish(() => true), await publish(() => true)]).toEqual([0, 25])
+  expect([...stores.rows.outbox.values()].filter(({ counts }) => counts[0]?.business === 1)).toEqual([])
+  expect(stores.rows.outbox.size).toBe(1_200)
+})
+
+test('however much waits, few changes are in memory at once', async () => {
+  wait(1, 300)
+  const asked: number[] = []
+  const { listOutbox } = stores.stores.records
+  stores.stores.records.listOutbox = (limit, after) => {
+    asked.push(limit)
+    return listOutbox(limit, after)
+  }
+  const publish = makePublisher(stores.stores, () => true)
+  expect([await publish(() => true), await publish(() => true)]).toEqual([0, 300])
+  expect(Math.max(...asked)).toBeLessThanOrEqual(10)
+})

@@ -1,0 +1,120 @@
+import { buildSubgraphSchema } from '@apollo/subgraph'
+import { buildSchema, parse } from 'graphql'
+import { describe, expect, test } from 'vitest'
+import { makeConfig } from '../../../config/config.ts'
+import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
+import { makeEngine } from '../../../gateway/operation/engine.ts'
+import { historySdl } from '../../../subgraphs/history/schema.ts'
+import { hasThumbup } from '../../../subgraphs/thumbup/businesses.ts'
+import { thumbupSdl } from '../../../subgraphs/thumbup/schema.ts'
+import { localTransport } from '../../../gateway/transports/local.ts'
+import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
+
+describe('the schema of thumbup', () => {
+  test('composes with history, whose subjects it extends', () => {
+    const { businesses } = makeConfig([])
+    const supergraph = composeSupergraph([
+      { name: 'history', sdl: historySdl(businesses) },
+      { name: 'thumbup', sdl: thumbupSdl(businesses) },
+    ])
+    const schema = buildSchema(supergraph, { assumeValidSDL: true })
+    for (const { entity } of businesses) {
+      const fields = schema.getType(entity)?.toConfig() as { fields?: object }
+      expect(Object.keys(fields.fields ?? {}).sort()).toEqual(['dislikeCount', 'id', 'likeCount', 'likers', 'viewerMark', 'viewerProgress'])
+    }
+    expect(schema.getMutationType()?.getFields()).toHaveProperty('mark')
+    expect(schema.getMutationType()?.getFields()).toHaveProperty('reportProgress')
+  })
+
+  test('has the businesses whose thumbup is on, or that are deleted, and no others', () => {
+    const { businesses } = thumbupConfig()
+    expect(thumbupSdl(businesses)).toContain('union Subject = Video | Article | Gone\n')
+    composeSupergraph([
+      { name: 'history', sdl: historySdl(businesses) },
+      { name: 'thumbup', sdl: thumbupSdl(businesses) },
+    ])
+    const off = makeConfig([
+      { name: 'test', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }] } },
+    ])
+    expect([hasThumbup(off), hasThumbup(thumbupConfig())]).toEqual([false, true])
+    // The last one to go: its fields stay, and somebody must remove what is stored of it.
+    const gone = thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { deleted: true } }] })
+    expect([hasThumbup(gone), thumbupSdl(gone.businesses).includes('union Subject = Video\n')]).toEqual([true, true])
+  })
+
+  test('settings that would persist every mark twice, or never fill a flush, are refused with the reason', () => {
+    expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 10_000 } })).toThrow('thumbup.sweepAfterMs (10000) must exceed')
+    expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 120_000, windowMs: 60_000 } })).toThrow(
+      '(121000), or every mark is persisted twice: raise',
+    )
+    expect(() => thumbupConfig({ thumbup: { aggregatorKeysMax: 5, flushKeysMax: 6 } })).toThrow('or no flush is ever full')
+    expect(() => thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Thumbup' }] })).toThrow("a type of Tidemark's own")
+  })
+
+  test('the age at which marks are swept follows windows that are longer, unless it is set', () => {
+    const swept = (thumbup: object) => thumbupConfig({ thumbup }).thumbup.sweepAfterMs
+    expect(swept({})).toBe(60_000)
+    expect(swept({ windowMs: 60_000 })).toBe(242_000)
+    expect(swept({ windowMs: 600_000, flushAgeMaxMs: 3_600_000 })).toBe(9_600_000)
+    expect(swept({ windowMs: 60_000, sweepAfterMs: 122_000 })).toBe(122_000)
+  })
+
+  test('a partner’s entities get their counts and marks through the gateway, and scopes are asked for there', async () => {
+    const stores = openMarkedStores()
+    const served = serveThumbup(stores)
+    const feed = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])
+      type Query { feed: [Video!]! }
+      type Video @key(fields: "id") { id: ID! title: String! }`
+    const resolvers = {
+      Query: { feed: () => ['a', 'b', 'c'].map((id) => ({ id })) },
+      Video: { title: ({ id }: { id: string }) => `T${id}` },
+    }
+    const engine = makeEngine(
+      composeSupergraph([
+        { name: 'feed', sdl: feed },
+        { name: 'thumbup', sdl: served.subgraph.sdl },
+      ]),
+      [
+        { name: 'feed', transport: localTransport(buildSubgraphSchema([{ typeDefs: parse(feed), resolvers }])) },
+        { name: 'thumbup', transport: localTransport(served.subgraph.schema) },
+      ],
+      { tokensMax: 1_000 },
+    )
+    const ask = async (query: string, viewer?: ReturnType<typeof viewerOf>) => {
+      const operation = engine.prepare(query)
+      if ('errors' in operation) throw operation.errors[0]
+      const degraded = new Set<never>()
+      const context = { viewer, degraded, loaders: served.subgraph.makeLoaders(degraded) }
+      return JSON.parse(JSON.stringify(await operation.execute({}, context)))
+    }
+    const marked = await ask(
+      'mutation { mark(business: "video", id: "b", mark: LIKE) { outcome oldMark newMark changed state likeCount dislikeCount } }',
+      viewerOf('7'),
+    )
+    expect(marked).toEqual({
+      data: {
+        mark: { outcome: 'ACCEPTED', oldMark: 'NONE', newMark: 'LIKE', changed: true, state: 'PENDING', likeCount: 1, dislikeCount: 0 },
+      },
+    })
+    stores.calls.length = 0
+    const feedOf = await ask(
+      '{ feed { title likeCount viewerMark } thumbupUser { id likes(business: "video") { edges { node { oid subject { ... on Video { title } } } } } } }',
+      viewerOf('7'),
+    )
+    expect(feedOf).toEqual({
+      data: {
+        feed: [
+          { title: 'Ta', likeCount: 0, viewerMark: 'NONE' },
+          { title: 'Tb', likeCount: 1, viewerMark: 'LIKE' },
+          { title: 'Tc', likeCount: 0, viewerMark: 'NONE' },
+        ],
+        thumbupUser: { id: '7', likes: { edges: [{ node: { oid: 'b', subject: { title: 'Tb' } } }] } },
+      },
+    })
+    expect([stores.count('hot.getMarkMany'), stores.count('cache.getCountsMany')]).toEqual([1, 1])
+    const denied = await ask('{ reconcile(business: "video", ids: ["a"]) { checked } }', viewerOf('7'))
+    expect(denied.errors[0].extensions.code).toBe('UNAUTHORIZED_FIELD_OR_TYPE')
+    await served.stop()
+    await stores.close()
+  })
+})

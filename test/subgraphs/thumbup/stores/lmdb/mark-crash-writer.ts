@@ -1,0 +1,52 @@
+/**
+ * A process that is there to be killed: marks in calls of several sizes, several in flight, and persists some of them,
+ * until then. Prints the number of each call once it is acknowledged, with a minus once it is cleared. What a call marks
+ * follows from its number (`marksOf`).
+ *
+ *     node mark-crash-writer.ts FOLDER FIRST STEP
+ */
+import { writeSync } from 'node:fs'
+import type { Mark } from '../../../../../core/domain.ts'
+import { openEnvironment } from '../../../../../stores/lmdb/environment.ts'
+import { openLmdbMarkStore } from '../../../../../subgraphs/thumbup/stores/lmdb/hot-store.ts'
+import type { MarkWrite } from '../../../../../subgraphs/thumbup/stores/hot-store.ts'
+
+export const VIEWERS = 40
+export const BASE = 1_700_000_000_000
+const CAP = 1_000_000
+const MARKS: Mark[] = ['LIKE', 'DISLIKE', 'NONE']
+
+/** 1 to 60 marks of viewers of several regions, of subjects of this call alone. */
+export function marksOf(call: number): MarkWrite[] {
+  return Array.from({ length: 1 + (call % 60) }, (_, index) => ({
+    viewer: String(1 + ((call + index) % VIEWERS)),
+    business: 1,
+    oid: `${call}-${index}`,
+    mark: MARKS[index % 3] ?? 'NONE',
+    markedAt: BASE + call,
+    blind: true as const,
+  }))
+}
+
+async function markForEver(folder: string, first: number, step: number): Promise<void> {
+  const store = openLmdbMarkStore(openEnvironment(folder, { regions: 100, sizeMaxGb: 1 }))
+  let next = first
+  async function client(): Promise<never> {
+    for (;;) {
+      const call = next
+      next += step
+      const marks = marksOf(call)
+      await store.putMarks(marks, { now: BASE + call, cap: CAP })
+      writeSync(1, `${call}\n`)
+      if (call % 4 > 1) continue
+      const read = await store.readDirtyMarks(marks)
+      const persisted = read.flatMap(({ key, record }) => (record === undefined ? [] : [{ key, version: record.version, record }]))
+      await store.clearDirtyMarks(persisted, CAP)
+      writeSync(1, `-${call}\n`)
+    }
+  }
+  await Promise.all([client(), client(), client(), client()])
+}
+
+const [folder, first, step] = process.argv.slice(2)
+if (import.meta.main && folder !== undefined) await markForEver(folder, Number(first), Number(step))

@@ -1,0 +1,71 @@
+/** What a process says when stores go and come back: each outage twice, not with every step that fails because of it. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { systemClock } from '../../core/clock.ts'
+import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
+import type { Journals } from '../../writeback/journal.ts'
+import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
+import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from '../subgraphs/switched-stores.ts'
+import { until } from '../../harness/until.ts'
+
+let stores: SwitchedStores
+let folder: Folder
+let journals: Journals
+let history: HistorySubgraph
+let said: unknown[][]
+
+beforeEach(() => {
+  stores = makeSwitchedStores()
+  folder = makeDataFolder()
+  journals = openLmdbJournals(folder.path)
+  said = []
+  const say =
+    (what: string) =>
+    (...about: unknown[]) =>
+      void said.push([what, ...about])
+  const notices = {
+    failed: say('failed'),
+    storeDown: say('down'),
+    storeBack: say('back'),
+    replayed: say('replayed'),
+    parked: say('parked'),
+    damaged: say('damaged'),
+  }
+  const guards = { checkEveryMs: 10, recordPatienceMs: 100, logPatienceMs: 100 }
+  history = makeHistorySubgraph(systemClock, { ...stores, journals }, config, notices, guards)
+})
+afterEach(async () => {
+  await history.drain()
+  await journals.close()
+  folder.remove()
+})
+
+const viewer = { id: '7', scopes: [] }
+const report = (oid: string) => history.service.report(viewer, [{ business: 'video', oid, position: 10_000 }], new Set())
+const kinds = () => said.map(([what]) => what)
+
+describe('an outage', () => {
+  it('of the hot store is told once, and so are its end and the replay of the journal', async () => {
+    stores.set('hot', 'down')
+    for (let i = 0; i < 20; i++) await report(String(i))
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(said).toEqual([['down', 'hotStore', expect.objectContaining({ code: 'HOT_STORE_UNAVAILABLE' })]])
+    stores.set('hot', 'up')
+    await until('all is replayed', () => said.length >= 3)
+    expect(said.slice(1)).toEqual(
+      expect.arrayContaining([
+        ['back', 'hotStore', expect.any(Number)],
+        ['replayed', 20, expect.any(Number)],
+      ]),
+    )
+    expect(said[1]?.[2]).toBeGreaterThanOrEqual(40)
+  })
+
+  it('of the log under load is two lines, however many flushes fail', async () => {
+    stores.set('log', 'down')
+    for (let i = 0; i < 50; i++) await report(String(i))
+    await until('flushes went another way', () => history.figures().flushes.direct >= 5)
+    stores.set('log', 'up')
+    await until('it is back', () => kinds().includes('back'))
+    expect(kinds()).toEqual(['down', 'back'])
+  })
+})

@@ -1,0 +1,14 @@
+/** A process that journals until it is killed, and prints the number of each entry that is durable. `node journal-writer.ts FOLDER` */
+import { writeSync } from 'node:fs'
+import { openLmdbJournals } from '../../../../writeback/stores/lmdb/journal.ts'
+
+const { own } = openLmdbJournals(process.argv[2] ?? '')
+let next = 0
+async function write(): Promise<never> {
+  for (;;) {
+    const now = next++
+    await own.append([{ kind: 'clear', now, viewer: '7', business: 1 }])
+    writeSync(1, `${now}\n`)
+  }
+}
+await Promise.all([write(), write(), write(), write()])

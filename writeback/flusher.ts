@@ -1,0 +1,98 @@
+/**
+ * Aggregator → log. Flushes are appended in the background; while the log is down they go straight to the persist step,
+ * a bounded number at once and a bounded number behind them, and what exceeds that is left to the sweeper. A flush never
+ * makes a writer wait. How long a log may take before it counts as down is the log's to say: a guarded one has a bound.
+ */
+import type { RegionKeys } from './aggregator.ts'
+import type { FlushedKey, RewardEvent } from '../core/domain.ts'
+import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
+import type { Log } from './log.ts'
+
+export type FlusherOptions = {
+  /** Persist steps under way at once while the log is down. Minimum 0. */
+  directMax: number
+  /** Persist steps that may wait for those. Default 0. */
+  directWaitingMax?: number
+}
+
+export type FlusherFigures = {
+  /** Messages the log took. */
+  messages: number
+  /** Flushes persisted directly because the log was down. */
+  direct: number
+  /** Flushes left to the sweeper. */
+  left: number
+}
+
+export type Flusher = {
+  flush(regions: readonly RegionKeys[]): void
+  reward(events: readonly RewardEvent[]): void
+  /** Resolves when nothing that was given to the flusher is under way any more. */
+  settled(): Promise<void>
+  figures(): FlusherFigures
+}
+
+export function makeFlusher(
+  hot: Pick<HotStore, 'confirmRewards'>,
+  log: Pick<Log, 'appendFlushes' | 'appendRewards'>,
+  persist: (keys: readonly FlushedKey[]) => Promise<unknown>,
+  options: FlusherOptions,
+  onError: (error: unknown) => void,
+): Flusher {
+  const underWay = new Set<Promise<void>>()
+  const figures: FlusherFigures = { messages: 0, direct: 0, left: 0 }
+  const waiting: (() => void)[] = []
+  let directUnderWay = 0
+
+  function track(work: Promise<void>): void {
+    const tracked = work.catch(onError).finally(() => underWay.delete(tracked))
+    underWay.add(tracked)
+  }
+
+  async function append(regions: readonly RegionKeys[]): Promise<void> {
+    try {
+      await log.appendFlushes(regions)
+      figures.messages += regions.length
+    } catch (error) {
+      onError(error)
+      await Promise.all(regions.map(persistDirectly))
+    }
+  }
+
+  async function persistDirectly({ keys }: RegionKeys): Promise<void> {
+    if (directUnderWay < options.directMax) directUnderWay++
+    else if (options.directMax > 0 && waiting.length < (options.directWaitingMax ?? 0)) {
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else {
+      figures.left++
+      return
+    }
+    try {
+      await persist(keys)
+      figures.direct++
+    } catch (error) {
+      // Told here: a step that fails must not hide from `settled` those that still run or wait beside it.
+      figures.left++
+      onError(error)
+    } finally {
+      // Whoever waits takes over the place.
+      const next = waiting.shift()
+      if (next === undefined) directUnderWay--
+      else next()
+    }
+  }
+
+  async function appendRewards(events: readonly RewardEvent[]): Promise<void> {
+    await log.appendRewards(events)
+    await hot.confirmRewards(events)
+  }
+
+  return {
+    flush: (regions) => track(append(regions)),
+    reward: (events) => track(appendRewards(events)),
+    async settled() {
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+    figures: () => ({ ...figures }),
+  }
+}

@@ -1,0 +1,17 @@
+/** The tables of the log: flushes that wait, messages that could not be decoded, rewards, and their last numbers. */
+import type { Stream } from '../../log.ts'
+import type { Bytes, Environment } from '../../../stores/lmdb/environment.ts'
+
+export type LogTables = { flushes: Bytes; dead: Bytes; rewards: Bytes; counters: Bytes }
+
+const NAMES = { history: 'log', marks: 'mark-log', plays: 'play-log' } as const satisfies Record<Stream, string>
+
+export function openLogTables(environment: Environment, stream: Stream = 'history'): LogTables {
+  const name = NAMES[stream]
+  return {
+    flushes: environment.table(name),
+    dead: environment.table(`${name}-dead`),
+    rewards: environment.table(`${name}-rewards`),
+    counters: environment.table(`${name}-counters`),
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * The log on LMDB: flushes in a table by their number, one partition that owns all regions. Any process of the deployment
+ * appends; one process consumes, the one that runs the job. Committing a message removes it, so what is in the table is
+ * what lags. Messages that cannot be decoded are moved to a table of their own, with the reason.
+ *
+ * Rewards are appended and stay for whoever wants them, the newest million of them; see `listRewards`.
+ */
+import type { Clock } from '../../../core/clock.ts'
+import type { RewardEvent } from '../../../core/domain.ts'
+import { decodeReward, encodeFlush, encodeReward } from '../../../subgraphs/history/model/record-codec.ts'
+import type { Log, Stream } from '../../log.ts'
+import type { Environment } from '../../../stores/lmdb/environment.ts'
+import { failingAs } from '../../../stores/lmdb/failures.ts'
+import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
+import { openLogTables } from './log-tables.ts'
+import { countEntries } from '../../../stores/lmdb/scan.ts'
+import { appendAll, sequenceKey, sequenceOf } from '../../../stores/lmdb/sequences.ts'
+
+export type LmdbLogOptions = Partial<ConsumerOptions> & {
+  /** Which log of this folder. Default "history". */
+  stream?: Stream
+  /** Rewards kept, the newest. Minimum 1. Default 1,000,000. */
+  rewardsMax?: number
+}
+
+const REWARDS_MAX = 1_000_000
+const CONSUMER_DEFAULTS: ConsumerOptions = { messagesMax: 200, keysMax: 5_000, pollMs: 500, retryMinMs: 100, retryMaxMs: 5_000 }
+
+/** The environment stays open when the log is closed: others may use it. */
+export function openLmdbLog(environment: Environment, clock: Clock, options: LmdbLogOptions = {}): Log {
+  const tables = openLogTables(environment, options.stream)
+  const consumerOptions: ConsumerOptions = { ...CONSUMER_DEFAULTS, ...options }
+  const consumers = new Set<RunningConsumer>()
+  const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
+  /** Consumers of this process take turns: the next begins when the one before has left. */
+  let turn: Promise<unknown> = Promise.resolve()
+
+  async function appendFlushes(messages: Parameters<Log['appendFlushes']>[0]): Promise<void> {
+    if (messages.length === 0) return
+    const values = messages.map(encodeFlush)
+    await environment.write(() => appendAll(tables.flushes, tables.counters, 'flushes', values))
+    for (const consumer of consumers) consumer.wake()
+  }
+
+  async function appendRewards(events: readonly RewardEvent[]): Promise<void> {
+    if (events.length === 0) return
+    const values = events.map(encodeReward)
+    await environment.write(() => appendAll(tables.rewards, tables.counters, 'rewards', values, options.rewardsMax ?? REWARDS_MAX))
+  }
+
+  return {
+    appendFlushes: (messages) => calling(() => appendFlushes(messages)),
+    appendRewards: (events) => calling(() => appendRewards(events)),
+    consumeFlushes: (hooks) =>
+      calling(() => {
+        const consumer = consume(environment, tables, clock, hooks, consumerOptions, turn)
+        turn = consumer.left
+        consumers.add(consumer)
+        void consumer.left.then(() => consumers.delete(consumer))
+        return { ownedRegions: consumer.ownedRegions, stop: consumer.stop }
+      }),
+    lag: () => calling(() => environment.read(() => countEntries(tables.flushes))),
+    check: () => calling(() => environment.read(() => undefined)),
+    async close() {
+      await Promise.all([...consumers].map((consumer) => consumer.stop()))
+    },
+  }
+}
+
+/** Rewards after this number (0: from the oldest kept), with their numbers, in order of appending. */
+export function listRewards(environment: Environment, after: number, limit: number): { sequence: number; reward: RewardEvent }[] {
+  const { rewards } = openLogTables(environment)
+  return environment.read(() =>
+    Array.from(rewards.getRange({ start: sequenceKey(after + 1), limit }), ({ key, value }) => ({
+      sequence: sequenceOf(key),
+      reward: decodeReward(value),
+    })),
+  )
+}

@@ -1,0 +1,77 @@
+/**
+ * Windows of a job: batches of all partitions are collected, until the first is `windowMs` old or they hold `keysMax`
+ * keys, and are persisted together, each key once. So a subject that a thousand viewers liked within a window has one
+ * update of its counts, and not one per partition and batch.
+ *
+ * A batch resolves, and is committed, when its window is persisted; it rejects if that fails, and comes again. A batch that
+ * arrives while a window is persisted opens the next one. What a partition brings meanwhile waits in the log: so a mark
+ * that was flushed right after its partition's batch had left is counted within two windows.
+ */
+import type { Clock, Timer } from '../core/clock.ts'
+import type { MarkKey } from '../core/domain.ts'
+import { distinctKeys } from '../core/progress-key.ts'
+
+/** `offset`: where the partition goes on after the batch. */
+export type WindowBatch = { partition: number; offset: number; keys: readonly MarkKey[] }
+export type WindowOffset = { partition: number; offset: number }
+
+export type WindowOptions = {
+  /** Milliseconds; 0: every batch by itself. */
+  windowMs: number
+  /** Minimum 1. */
+  keysMax: number
+}
+
+export type Windows = {
+  add(batch: WindowBatch): Promise<void>
+  /** Persists what is collected at once, and every later batch as it comes; resolves when nothing is under way. */
+  stop(): Promise<void>
+}
+
+type Open = { batches: WindowBatch[]; keys: number; closed: PromiseWithResolvers<void>; timer: Timer | undefined }
+
+export function makeWindows(
+  clock: Clock,
+  persist: (keys: readonly MarkKey[], offsets: readonly WindowOffset[]) => Promise<unknown>,
+  options: WindowOptions,
+): Windows {
+  let open: Open | undefined
+  let stopped = false
+  const underWay = new Set<Promise<void>>()
+
+  function add(batch: WindowBatch): Promise<void> {
+    open ??= begin()
+    open.batches.push(batch)
+    open.keys += batch.keys.length
+    const { closed } = open
+    if (stopped || options.windowMs === 0 || open.keys >= options.keysMax) close(open)
+    return closed.promise
+  }
+
+  function begin(): Open {
+    const window: Open = { batches: [], keys: 0, closed: Promise.withResolvers(), timer: undefined }
+    if (options.windowMs > 0) window.timer = clock.after(options.windowMs, () => close(window))
+    return window
+  }
+
+  function close(window: Open): void {
+    if (open === window) open = undefined
+    window.timer?.cancel()
+    const offsets = window.batches.map(({ partition, offset }) => ({ partition, offset }))
+    const work = persist(distinctKeys(window.batches.flatMap(({ keys }) => keys)), offsets).then(
+      () => window.closed.resolve(),
+      (error: unknown) => window.closed.reject(error),
+    )
+    const tracked = work.finally(() => underWay.delete(tracked))
+    underWay.add(tracked)
+  }
+
+  return {
+    add,
+    async stop() {
+      stopped = true
+      if (open !== undefined) close(open)
+      while (underWay.size > 0) await Promise.all(underWay)
+    },
+  }
+}
