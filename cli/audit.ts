@@ -6,7 +6,6 @@
  * aggregates (`history.flushAgeMaxMs`), or six windows of thumbup (`thumbup.windowMs`), and some seconds.
  */
 import { TidemarkError, type ErrorCode } from '../core/errors.ts'
-import type { ConflictRule } from '../subgraphs/history/model/merge.ts'
 import { apiUrl } from '../conformance/api-client.ts'
 import { askGraphQL, codesOf } from '../conformance/answer.ts'
 import { makeAudit, type AuditOptions } from '../conformance/audited.ts'
@@ -15,6 +14,7 @@ import { identityOf, type IdentityFlags } from '../conformance/identity.ts'
 import { blank, isBlank } from './process/environment.ts'
 import { readSecretFile, secretText } from './process/secret-text.ts'
 import { PATIENT_CHECKS, PROMPT_CHECKS } from '../conformance/suite.ts'
+import type { ConflictRule } from '../core/domain.ts'
 
 export type AuditRun = AuditOptions & {
   /** Beginnings of ids; absent: all checks. */

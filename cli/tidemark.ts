@@ -4,9 +4,9 @@ import './process/node-version.ts'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { isTidemarkError } from '../core/errors.ts'
 import { LEGACY_SCORES } from '../config/legacy.ts'
-import { CONFLICT_RULES } from '../subgraphs/history/model/merge.ts'
 import { subgraphNamesText } from '../subgraphs/names.ts'
 import { makeAllYoung } from './process/heap.ts'
+import { CONFLICT_RULES } from '../core/domain.ts'
 
 makeAllYoung()
 // Whoever reads us has enough: `tidemark export-business video | head`.

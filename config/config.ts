@@ -8,7 +8,6 @@
 import { z } from 'zod'
 import { issuesBeside, mistakesOf, relationsBeside, withoutWrong, type ConfigSource } from './mistakes.ts'
 import { TidemarkError } from '../core/errors.ts'
-import { CONFLICT_RULES } from '../subgraphs/history/model/merge.ts'
 
 import { count, DAY, MINUTE } from './values.ts'
 import { corsSchema, identitySchema, limitsSchema, persistedSchema, PERSISTED_MODES, remoteSchema } from './gateway.ts'
@@ -16,6 +15,7 @@ import { EXISTENCE_TYPES, existenceMistakes, existenceSchema } from './feed-exis
 import { legacyMistakes } from './legacy.ts'
 import { storesSchema } from './stores.ts'
 import { THUMBUP_TYPES, businessThumbupSchema, tenantMistakes, thumbupMistakes, thumbupSchema } from './thumbup.ts'
+import { CONFLICT_RULES } from '../core/domain.ts'
 
 const businessSchema = z
   .object({

@@ -1,7 +1,7 @@
 /** Where data is kept: the embedded stores, or Redis, Kafka and MySQL. A part of config.ts. */
 import { z } from 'zod'
 import { count } from './values.ts'
-import { ALLOWABLE_FINDINGS } from '../stores/findings.ts'
+import { ALLOWABLE_FINDINGS } from './store-findings.ts'
 
 export const tlsSchema = z
   .object({

@@ -9,12 +9,12 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { TidemarkError, isTidemarkError } from '../core/errors.ts'
-import type { ConflictRule } from '../subgraphs/history/model/merge.ts'
 import { readMetrics } from './api-client.ts'
 import { headersOf, type Identity } from './identity.ts'
 import { CheckFailed, CheckSkipped, expectEqual } from './outcome.ts'
 import { MARK_BATCH, type MarkInput } from './operations.ts'
 import { makeViewer, type AuditViewer } from './viewer.ts'
+import type { ConflictRule } from '../core/domain.ts'
 
 export type AuditOptions = {
   /** The address of the API. */

@@ -138,3 +138,15 @@ export type Play = {
 
 /** Months since January 1970, UTC. */
 export type Month = number
+
+/** How a business settles conflicts between devices. */
+export const CONFLICT_RULES = ['newest', 'furthest'] as const
+
+export type ConflictRule = (typeof CONFLICT_RULES)[number]
+
+/** Where changes may have been missed. */
+export type GapSide = 'begins' | 'ends'
+
+export type CountedSubject = Subject & { counts: SubjectCounts }
+
+export type ProgressRow = { key: ProgressKey; record: ProgressRecord }

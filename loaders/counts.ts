@@ -5,10 +5,10 @@
  * each time; what its limits refuse is answered with the last known value.
  */
 import type { Clock } from '../core/clock.ts'
-import type { Subject, SubjectCounts } from '../core/domain.ts'
+import type { Subject, SubjectCounts, CountedSubject } from '../core/domain.ts'
 import { makeHotKeys, type HotKey } from './lookup/hot-keys.ts'
 import type { Random } from '../core/random.ts'
-import type { CountCache, CountedSubject } from '../subgraphs/thumbup/stores/count-cache.ts'
+import type { CountCache } from '../subgraphs/thumbup/stores/count-cache.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import { makeLadder, type Ladder, type LadderFigures } from './lookup/ladder.ts'
 

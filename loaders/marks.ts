@@ -9,7 +9,7 @@
  */
 import { saysDown, type Degraded } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
-import { distinctOwners, textOf, type Fills } from '../subgraphs/thumbup/write/fills.ts'
+import { distinctOwners, textOf, type Fills } from './mark-fills.ts'
 import { concernsSomeOnly } from '../core/outage/part-outage.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { HotMark, MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'

@@ -5,7 +5,7 @@
  */
 import type { RegionKeys } from './aggregator.ts'
 import type { FlushedKey, RewardEvent } from '../core/domain.ts'
-import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
+import type { PendingRewards } from './rewards.ts'
 import type { Log } from './log.ts'
 
 export type FlusherOptions = {
@@ -33,7 +33,7 @@ export type Flusher = {
 }
 
 export function makeFlusher(
-  hot: Pick<HotStore, 'confirmRewards'>,
+  hot: Pick<PendingRewards, 'confirmRewards'>,
   log: Pick<Log, 'appendFlushes' | 'appendRewards'>,
   persist: (keys: readonly FlushedKey[]) => Promise<unknown>,
   options: FlusherOptions,

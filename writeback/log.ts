@@ -5,9 +5,7 @@
  * Every adapter passes `test/contracts/log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
  */
 import type { FlushedKey, RewardEvent } from '../core/domain.ts'
-
-/** What flows through a log of its own: keys of progress, keys of marks, plays (`play-log.ts`). */
-export type Stream = 'history' | 'marks' | 'plays'
+import type { LogConsumer } from '../core/log-consumer.ts'
 
 export type FlushMessage = {
   region: number
@@ -30,16 +28,6 @@ export type ConsumerHooks = {
   persist(batch: LogBatch): Promise<void>
   /** A message that cannot be decoded was parked with this reason; where it stood and where it is now. The partition goes on. */
   parked?(reason: string, where?: Record<string, string | number>): void
-}
-
-export type LogConsumer = {
-  /**
-   * The regions whose partitions this consumer owns now; changes with rebalances. While the log does not answer, those
-   * that it owned last, or all if it never owned any: so others may own them too, and whoever asks must not mind.
-   */
-  ownedRegions(): readonly number[]
-  /** Finishes the batch under way, commits, leaves. */
-  stop(): Promise<void>
 }
 
 export interface Log {

@@ -6,7 +6,7 @@
  */
 import type { Clock, Timer } from '../core/clock.ts'
 import type { ProgressKey } from '../core/domain.ts'
-import type { HotStore } from '../subgraphs/history/stores/hot-store.ts'
+import type { PendingRewards } from './rewards.ts'
 import type { Log } from './log.ts'
 
 export type SweeperOptions = {
@@ -33,7 +33,8 @@ export type Sweeper = {
  * What it sweeps: without rewards, a store that has none. A store of which a step may leave something dirty, or not all is to be
  * swept, begins a walk for each round, that goes on behind what it has given; what is empty, or less than was asked for, ends it.
  */
-export type SweptStore = (Pick<HotStore, 'listDirty'> | WalkedStore) & Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>
+export type SweptStore = (ListedStore | WalkedStore) & Partial<PendingRewards>
+type ListedStore = { listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<readonly ProgressKey[]> }
 type WalkedStore = { walkDirty(regions: readonly number[], dirtyBefore: number): (limit: number) => Promise<readonly ProgressKey[]> }
 
 export function makeSweeper(
@@ -95,7 +96,7 @@ export function makeSweeper(
 
 /** Sends what was claimed at or before this moment and has not reached the log, until nothing is left. Returns how many. */
 export async function sweepRewards(
-  hot: Partial<Pick<HotStore, 'listPendingRewards' | 'confirmRewards'>>,
+  hot: Partial<PendingRewards>,
   log: Pick<Log, 'appendRewards'>,
   regions: readonly number[],
   claimedBefore: number,

@@ -106,7 +106,9 @@ function peers(hiveRouter: string | undefined, folder: string, progress: (text: 
 
 /** Of Node, as the product is started with them. */
 function shippedOptions(): string {
-  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as { scripts: { start: string } }
+  const { scripts } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as {
+    scripts: { start: string }
+  }
   const [, options] = /NODE_OPTIONS="([^"$]*)/.exec(scripts.start) ?? []
   if (options === undefined)
     throw new Error('the start script of package.json sets no NODE_OPTIONS: this benchmark must start ours as it does')

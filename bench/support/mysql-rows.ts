@@ -8,12 +8,11 @@
  * It makes a database beside the url's and drops it at the end.
  */
 import { systemClock } from '../../core/clock.ts'
-import type { ProgressRecord } from '../../core/domain.ts'
+import type { ProgressRecord, ProgressRow } from '../../core/domain.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
 import { openDatabase } from '../../stores/mysql/database.ts'
 import { type MysqlRecordStore, openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
 import { migrateMysql } from '../../stores/mysql/schema-version.ts'
-import type { ProgressRow } from '../../subgraphs/history/stores/record-store.ts'
 
 const [url = 'mysql://tidemark:tidemark@127.0.0.1:17306/tidemark', rowsText = '200000'] = process.argv.slice(2)
 const ROWS = Number(rowsText)

@@ -2,8 +2,9 @@
  * The reports of a replay: recorded interactions, or a sample of the same form, each row as ten heartbeats of a player.
  * Given as often as they are asked for, always the same: once to be sent, once to be compared with.
  */
-import { readReports, type WireReport } from '../../cli/replay/replay.ts'
+import { readReports } from '../../cli/replay/replay.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
+import type { WireReport } from '../../cli/replay/options.ts'
 
 const HEARTBEATS = 10
 const HEARTBEAT_MS = 15_000

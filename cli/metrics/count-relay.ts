@@ -6,8 +6,8 @@
  * The messages are apart from those of workers.ts, which have a `kind`.
  */
 import cluster, { type Worker } from 'node:cluster'
-import type { CountedSubject } from '../../subgraphs/thumbup/stores/count-cache.ts'
 import type { CountRelay } from '../../stores/lmdb/changes.ts'
+import type { CountedSubject } from '../../core/domain.ts'
 
 type Message = { tidemarkCounts: CountedSubject[] }
 

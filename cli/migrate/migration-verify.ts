@@ -9,7 +9,7 @@ import { MARK_MONTH, decodeMark } from '../../subgraphs/feed-existence/migration
 import { openFilter } from '../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen } from '../../subgraphs/feed-existence/filter/hash.ts'
 import { monthsRead } from '../../subgraphs/feed-existence/model/time-ring.ts'
-import type { LegacyPlays } from '../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { LegacyPlays } from '../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
 import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
 import { askAll, isFound } from '../../subgraphs/feed-existence/read/unseen.ts'

@@ -5,7 +5,7 @@
 import { callForWhole } from '../../conformance/api-client.ts'
 import { identityOf } from './batch-sender.ts'
 import { ownerOf, type WireMark } from './marks-of-rows.ts'
-import type { ReplayOptions } from './replay.ts'
+import type { ReplayOptions } from './options.ts'
 
 type Liked = { id: string; markedAt: number }
 type Expected = {

@@ -10,7 +10,8 @@ import { readInteractions } from './interactions.ts'
 import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { verifyMarks } from './replay-marks-verify.ts'
-import { metricsOfJob, withAddresses, type ReplayOptions } from './replay.ts'
+import { metricsOfJob, withAddresses } from './replay.ts'
+import type { ReplayOptions } from './options.ts'
 
 const MARK = `mutation Replay($inputs: [MarkInput!]!) { markBatch(inputs: $inputs) { outcome code message } }`
 const REGISTER = `mutation Register($inputs: [SubjectInput!]!) { registerSubjects(inputs: $inputs) { registered code message } }`

@@ -3,7 +3,7 @@
  * with what the API answers page by page. It shares no code with the service.
  */
 import { callApi } from '../../conformance/api-client.ts'
-import type { ReplayOptions, WireReport } from './replay.ts'
+import type { ReplayOptions, WireReport } from './options.ts'
 
 type Line = { business: string; oid: string; position: number; viewedAt: number }
 type Page = { viewerHistory: { edges: { node: Line }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } }

@@ -12,37 +12,9 @@ import { readInteractions, type Interaction } from './interactions.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { secretText } from '../process/secret-text.ts'
 import { verifyTimelines } from './replay-verify.ts'
-
-export type ReplayOptions = {
-  url: string
-  /** Reports per row: the viewer's player calls every 15 s. */
-  heartbeats: number
-  /** Reports per call, at most 500. */
-  batch: number
-  /** Calls under way at once. */
-  concurrency: number
-  business: string
-  token: string | undefined
-  /** Wait until everything is in the record store. */
-  wait: boolean
-  verify: boolean
-  /** Send nothing, and verify. */
-  verifyOnly: boolean
-  /** Where the metrics of the job are, if it is not the process that answers at `url`. */
-  job: string | undefined
-}
+import type { ReplayOptions, WireReport } from './options.ts'
 
 export type ReplayReport = SendReport & { rows: number }
-
-export type WireReport = {
-  viewer: string
-  business: string
-  oid: string
-  position: number
-  duration: number
-  viewedAt: number
-  device?: string
-}
 
 const DIRTY = 'tidemark_dirty_keys'
 const HEARTBEAT_MS = 15_000

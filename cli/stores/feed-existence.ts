@@ -9,9 +9,9 @@ import { openLmdbPlayLog } from '../../subgraphs/feed-existence/stores/lmdb/play
 import { openLmdbSeenRecords } from '../../subgraphs/feed-existence/stores/lmdb/record-store.ts'
 import { openLmdbSeenStore } from '../../subgraphs/feed-existence/stores/lmdb/hot-store.ts'
 import { openMysqlSeenRecords } from '../../subgraphs/feed-existence/stores/mysql/record-store.ts'
-import { openRedisLegacyPlays } from '../../subgraphs/feed-existence/migration/redis/legacy-plays.ts'
+import { openRedisLegacyPlays } from '../../subgraphs/feed-existence/stores/redis/legacy-plays.ts'
 import { openRedisSeenStore } from '../../subgraphs/feed-existence/stores/redis/hot-store.ts'
-import type { LegacyPlays } from '../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { LegacyPlays } from '../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { kafkaConnection, type Distributed, type StoreLogger } from './servers.ts'
 
 export type OpenSeen = { seen: SeenStores; close(): Promise<void> }

@@ -22,11 +22,12 @@ import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { callerKey, type Caller } from '../request/caller.ts'
 import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
-import { subscriptionRefused, type Front, type OperationRequest } from '../request/front.ts'
+import { subscriptionRefused, type Front } from '../request/front.ts'
 import { releaseBody } from '../limits/held-bytes.ts'
 import { LARGE_BODY } from '../limits/message-intake.ts'
 import { isPromise } from '../execution/run.ts'
 import { plainOperation, readParameters, type HttpRequest, type Parameters } from './parameters.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 export type Answer = {
   readonly status: number

@@ -10,7 +10,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { parseRequestParams, type RequestParams, type Response } from 'graphql-http'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { plainContentType } from './accept.ts'
-import type { OperationRequest } from '../request/front.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 /** Where operations of manifests have addresses of their own, which a CDN can tell apart. */
 export const OPERATION_PATH = '/graphql/p/'

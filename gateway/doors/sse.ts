@@ -15,7 +15,7 @@
 import type { ServerResponse } from 'node:http'
 import type { ExecutionResult } from 'graphql'
 import { isTidemarkError, TidemarkError } from '../../core/errors.ts'
-import type { Front, OperationRequest, Refusal } from '../request/front.ts'
+import type { Front, Refusal } from '../request/front.ts'
 import { JSON_TYPE } from './accept.ts'
 import { graphqlErrorOf } from '../request/error-format.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
@@ -25,6 +25,7 @@ import { costOpen, subscribeHeld } from './open-cost.ts'
 import { readParameters, type HttpRequest } from './parameters.ts'
 import type { PreparedOperation } from '../operation/engine.ts'
 import type { Caller } from '../request/caller.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 export type SseOptions = {
   /** Milliseconds between two comments on a quiet stream, which keep proxies from closing it. */

@@ -29,7 +29,7 @@ import { JSON_TYPE } from './accept.ts'
 import { shapeMistake } from './body.ts'
 import type { Engine, PreparedOperation } from '../operation/engine.ts'
 import { graphqlErrorOf } from '../request/error-format.ts'
-import type { Front, OperationRequest } from '../request/front.ts'
+import type { Front } from '../request/front.ts'
 import { callerKey, type Caller } from '../request/caller.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
 import { endWith } from './fast-lane.ts'
@@ -44,6 +44,7 @@ import { badRequest } from './request-errors.ts'
 import { operationOfMessage, withText } from './parameters.ts'
 import { credentialsOf, type Credentials } from '../identity/viewer.ts'
 import { makeSocketClass, reasonOf, refuseFull, refuseHandshake } from './websocket-refusals.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 export type WebSocketOptions = {
   readonly path: string

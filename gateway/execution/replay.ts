@@ -16,8 +16,7 @@
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { ownResult } from '../transports/remembered.ts'
-import type { Kept, Read } from '../transports/remembered.ts'
-import type { FetchResult, FetchVariables, Wire } from '../transports/transport.ts'
+import type { FetchResult, FetchVariables, Wire, Kept, Read } from '../transports/transport.ts'
 
 /** By the number of the fetch in its plan; undefined where nothing is sent. */
 type ByFetch<Value> = readonly (Value | undefined)[]

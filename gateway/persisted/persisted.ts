@@ -20,7 +20,6 @@ import type { Config } from '../../config/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import type { Engine, PreparedOperation } from '../operation/engine.ts'
 import { graphqlErrorOf, type Log } from '../request/error-format.ts'
-import type { OperationRequest } from '../request/front.ts'
 import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import type { Gate } from '../operation/preparing.ts'
 import { isPromise } from '../execution/run.ts'
@@ -32,6 +31,7 @@ import type { Pinned, Preparing } from './pinned.ts'
 import { makeRecorder } from './recorder.ts'
 import { makeRegistered } from './registered.ts'
 import { requestIdOf, type RequestId } from './request-id.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 export type Outcome = PreparedOperation | { readonly errors: readonly GraphQLError[] }
 

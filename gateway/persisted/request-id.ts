@@ -4,8 +4,8 @@
  * (Apollo). Several are fine as long as they agree.
  */
 import { TidemarkError } from '../../core/errors.ts'
-import type { OperationRequest } from '../request/front.ts'
 import { isId, isSha256, plainId } from './manifest.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
 
 export type RequestId = {
   readonly id: string

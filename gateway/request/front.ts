@@ -29,6 +29,7 @@ import { COST_PER_MS, rateLimitedError, type RateLimits } from '../limits/rate-l
 import { isPromise } from '../execution/run.ts'
 import type { Persisted } from '../persisted/persisted.ts'
 import { namesViewer, type Credentials, type Identify, type Viewer } from '../identity/viewer.ts'
+import type { OperationRequest } from './operation-request.ts'
 
 export type Collaborators = {
   readonly identify: Identify
@@ -60,17 +61,6 @@ export type Collaborators = {
   readonly tracing?: Tracing | undefined
   /** Finds operations by id. Absent: operations come as text. */
   readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
-}
-
-/** The parameters of a request, read and of the right types. */
-export type OperationRequest = {
-  /** Undefined or empty where the operation is called by an id. */
-  readonly query: string | undefined
-  readonly operationName: string | undefined
-  readonly variables: Readonly<Record<string, unknown>> | undefined
-  /** The id by which the request calls an operation, if not in the extensions. */
-  readonly documentId?: string | undefined
-  readonly extensions?: Readonly<Record<string, unknown>> | undefined
 }
 
 /**

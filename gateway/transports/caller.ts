@@ -14,11 +14,10 @@ import { readAnswer, resultOf } from './answer.ts'
 import { openEventStream } from './event-stream.ts'
 import { CallFailure, post, textOf } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
-import type { Read } from './remembered.ts'
 import type { ClientMemory } from '../memory/client-memory.ts'
 import { makeRemembered, ownResult } from './remembered.ts'
 import { makeSubgraphBreaker } from './subgraph-breaker.ts'
-import type { FetchOperation, FetchResult } from './transport.ts'
+import type { FetchOperation, FetchResult, Read } from './transport.ts'
 
 type Kind = FetchOperation['kind']
 

@@ -5,8 +5,7 @@
 import { Histogram, type Registry } from '@prometheus-io/client'
 import { isPromise, isRecord } from '../execution/run.ts'
 import type { Traced, Tracing } from '../request/tracing.ts'
-import type { Read } from './remembered.ts'
-import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport } from './transport.ts'
+import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport, Read } from './transport.ts'
 
 /** A fetch as `extensions.plan` shows it. Times in milliseconds; `startMs` from the first fetch of the operation on. */
 export type FetchNote = {

@@ -14,7 +14,7 @@ import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { copyOf } from './copy.ts'
 import type { Body } from './http-call.ts'
-import type { FetchResult } from './transport.ts'
+import type { FetchResult, Read } from './transport.ts'
 
 /** Characters of a call, and bytes of an answer, that is looked at. */
 const CALL_LENGTH_MAX = 65_536
@@ -25,12 +25,6 @@ const TREE_WEIGHT = 8
 const COST_MS_PER_BYTE = 2.5e-7
 /** Answers in a row that are not looked at, at most. */
 const PAUSE_MAX = 1_000
-
-/** Stands for the bytes of one answer to one call: whoever gets it again was sent the same ones. */
-export type Kept = object
-
-/** `kept`: the tree is remembered, and nobody may write into it. */
-export type Read = { readonly result: FetchResult; readonly kept: Kept | undefined }
 
 type Tree = { readonly bytes: Buffer; readonly read: Read }
 /** `misses`: how often in a row a tree was kept for nothing; `pause`: answers that are not looked at yet. */

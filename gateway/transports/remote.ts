@@ -25,11 +25,10 @@ import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { isPromise } from '../execution/run.ts'
 import { makeCaller } from './caller.ts'
 import type { CallReport } from './caller.ts'
-import type { Read } from './remembered.ts'
 import { ownResult } from './remembered.ts'
 import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSharing } from './sharing.ts'
-import type { CompiledFetch, FetchOperation, FetchVariables, Transport } from './transport.ts'
+import type { CompiledFetch, FetchOperation, FetchVariables, Transport, Read } from './transport.ts'
 
 export type { CallReport } from './caller.ts'
 

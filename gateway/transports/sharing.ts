@@ -7,8 +7,8 @@
  * so a mutation ends a generation when it is acknowledged, and a query joins only calls of its own generation. Those of
  * the generation before run on for the ones who wait for them.
  */
-import type { Read } from './remembered.ts'
 import { ownResult } from './remembered.ts'
+import type { Read } from './transport.ts'
 
 type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
 

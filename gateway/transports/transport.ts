@@ -4,7 +4,6 @@
  */
 import type { DocumentNode } from 'graphql'
 import type { RemoteErrors } from '../request/remote-error.ts'
-import type { Read } from './remembered.ts'
 
 export type FetchOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
@@ -53,3 +52,9 @@ export type Transport = {
   readonly remote: boolean
   compile(operation: FetchOperation): CompiledFetch
 }
+
+/** Stands for the bytes of one answer to one call: whoever gets it again was sent the same ones. */
+export type Kept = object
+
+/** `kept`: the tree is remembered, and nobody may write into it. */
+export type Read = { readonly result: FetchResult; readonly kept: Kept | undefined }

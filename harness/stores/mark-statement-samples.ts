@@ -1,14 +1,10 @@
 /** One of each statement of marks, with every branch of those that have branches: for another database's parser, and for tests. */
 import {
   ANALYZE,
-  BEGIN,
-  BEGIN_SNAPSHOT,
-  COMMIT,
   LOCK_ARCHIVE,
   MEASURE_BLOCKS,
   MEASURE_BYTES,
   MEASURE_ROWS,
-  ROLLBACK,
   SELECT_ANY_BLOCK,
   TABLES_OF_BUSINESS,
   type ListOwner,
@@ -50,6 +46,7 @@ import {
   updateMarks,
   updateOwnersOf,
 } from '../../subgraphs/thumbup/stores/mysql/statements.ts'
+import { BEGIN, BEGIN_SNAPSHOT, COMMIT, ROLLBACK } from '../../stores/mysql/statements.ts'
 
 export function sampleMarkStatements(): string[] {
   const [one, two] = [`x'0000000000000001'`, `x'8161'`] as [string, string]

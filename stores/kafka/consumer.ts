@@ -15,11 +15,11 @@ import type { Kafka } from 'kafkajs'
 import { type Clock, sleep } from '../../core/clock.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { partitionOf } from '../../core/regions.ts'
-import type { LogConsumer } from '../../writeback/log.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
 import type { Undecodable } from './batches.ts'
 import { MISSING_MAX_MS, isLasting, isMissing, isRefusal, logError } from './errors.ts'
 import { type Member, type MemberHooks, type MemberOptions, makeMember } from './member.ts'
+import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type SupervisorOptions<M> = MemberOptions<M> & {
   /** Shards of this deployment, of which a member owns those of its partitions. */

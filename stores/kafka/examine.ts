@@ -3,7 +3,7 @@
  * The protocol does not tell the version of a broker in a form that kafkajs reads, so it is not judged.
  */
 import type { Admin } from 'kafkajs'
-import type { StoreFindingName } from '../findings.ts'
+import type { StoreFindingName } from '../../config/store-findings.ts'
 import { type KafkaConnection, type KafkaLogger, bounded, makeClient } from './client.ts'
 import { type TopicSettings, eventTopicNames, inspectTopics, topicNames } from './topics.ts'
 

@@ -22,10 +22,10 @@
  */
 import type { Admin } from 'kafkajs'
 import { TidemarkError } from '../../core/errors.ts'
-import type { Stream } from '../../writeback/log.ts'
 import { again } from './asking.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from './client.ts'
 import { isUnsettled } from './errors.ts'
+import type { Stream } from '../../core/log-consumer.ts'
 
 export type TopicNames = { flushes: string; rewards: string; dead: string }
 

@@ -3,8 +3,7 @@
  * disk and so readable everywhere. Other processes on the same files are told through the relay, if there is one; what
  * they tell comes in by it. Progress is followed by viewer, counts by subject.
  */
-import type { ProgressChange } from '../../core/domain.ts'
-import type { CountedSubject } from '../../subgraphs/thumbup/stores/count-cache.ts'
+import type { ProgressChange, CountedSubject } from '../../core/domain.ts'
 
 /** Carries changes between the processes that share an environment. Delivery at most once; nothing depends on it but liveness. */
 export type Relay<Change> = {

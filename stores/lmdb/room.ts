@@ -9,7 +9,7 @@
  */
 import { statfsSync } from 'node:fs'
 import { TidemarkError } from '../../core/errors.ts'
-import type { Bytes } from './environment.ts'
+import type { Database } from 'lmdb'
 
 const LOOK_EVERY_MS = 50
 /** About the bytes of one commit. */
@@ -30,7 +30,7 @@ export type Room = {
   isFull(): boolean
 }
 
-export function makeRoom(folder: string, bytesMax: number, tables: () => Iterable<Bytes>): Room {
+export function makeRoom(folder: string, bytesMax: number, tables: () => Iterable<Database<Buffer, Buffer>>): Room {
   let lookedAt = Number.NEGATIVE_INFINITY
   let bytes = 0
   let diskBytes = Number.POSITIVE_INFINITY
@@ -84,7 +84,7 @@ function diskFull(folder: string, reason: string): TidemarkError {
   return new TidemarkError('STORE_FULL', `the disk of ${folder} is full (${reason}): free some space and try again`)
 }
 
-function countBytes(tables: Iterable<Bytes>): number {
+function countBytes(tables: Iterable<Database<Buffer, Buffer>>): number {
   let pages = 0
   let shared: TableStats | undefined
   for (const table of tables) {

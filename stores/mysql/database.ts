@@ -9,7 +9,7 @@ import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { mysqlAddress } from '../../config/store-addresses.ts'
 import { endsConnection, wrapFailure } from './failures.ts'
-import { SESSION } from '../../subgraphs/history/stores/mysql/statements.ts'
+import { SESSION } from './statements.ts'
 
 export type MysqlTls = {
   /** PEM of the authority to trust instead of the system's. */

@@ -1,10 +1,10 @@
 /** What `tidemark doctor` asks a MySQL, MariaDB or TiDB: is it the right one, will it keep what it acknowledged, and what to do if not. */
 import { type Clock, systemClock } from '../../core/clock.ts'
-import type { StoreFindingName } from '../findings.ts'
+import type { StoreFindingName } from '../../config/store-findings.ts'
 import type { Database } from './database.ts'
-import { binlogObstacle, readBinlogFacts } from '../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
 import { codeSchemaVersion, storedSchemaVersion } from './schema-version.ts'
-import { SELECT_FACTS, SHOW_GRANTS, SHOW_VARIABLES } from '../../subgraphs/history/stores/mysql/statements.ts'
+import { SELECT_FACTS, SHOW_GRANTS, SHOW_VARIABLES } from './statements.ts'
+import { binlogObstacle, readBinlogFacts } from './binlog-facts.ts'
 
 /** Maps each check to the name of its finding. */
 export const MYSQL_FINDINGS = {

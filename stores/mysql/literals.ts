@@ -31,3 +31,7 @@ export function numberLiteral(value: number): string {
 export function signedLiteral(value: number): string {
   return value < 0 ? `-${numberLiteral(-value)}` : numberLiteral(value)
 }
+
+export function asLiteral(hex: string): string {
+  return `x'${hex}'`
+}

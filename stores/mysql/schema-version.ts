@@ -19,7 +19,7 @@ import {
   TAKE_MIGRATION_LOCK,
   insertRegions,
   insertSchemaVersion,
-} from '../../subgraphs/history/stores/mysql/statements.ts'
+} from './statements.ts'
 
 type Migration = { version: number; name: string; text: string }
 

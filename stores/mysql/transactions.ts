@@ -11,7 +11,7 @@ import { type Clock, sleep } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
 import type { Database, Session } from './database.ts'
 import { endsConnection, isContention, isDuplicate } from './failures.ts'
-import { BEGIN, BEGIN_SNAPSHOT, COMMIT, ROLLBACK } from '../../subgraphs/thumbup/stores/mysql/statements.ts'
+import { BEGIN, BEGIN_SNAPSHOT, COMMIT, ROLLBACK } from './statements.ts'
 
 export type Transactions = {
   change<T>(work: (session: Session) => Promise<T>): Promise<T>

@@ -138,3 +138,10 @@ export function makeWriteWindow(clock: Clock, options: WriteWindowOptions = {}):
     figures: () => ({ statementLimit: limit.calls(), inFlight, rowLimit, waiting: queue.length, latencyMs, statements, slow }),
   }
 }
+
+export type MysqlFigures = WriteWindowFigures & {
+  /** Rows sent in upserts. */
+  rows: number
+  /** Statements sent again after a deadlock or a wait for a lock that took too long. */
+  retries: number
+}

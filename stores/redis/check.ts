@@ -3,7 +3,7 @@
  * work. One sentence per finding, each with what to do; an empty list is a clean bill.
  */
 import type { Redis } from 'ioredis'
-import type { StoreFindingName } from '../findings.ts'
+import type { StoreFindingName } from '../../config/store-findings.ts'
 import { connect } from './connection.ts'
 import type { RedisConnectionOptions } from './clients.ts'
 import { isPassing } from './failures.ts'

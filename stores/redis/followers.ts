@@ -1,7 +1,7 @@
 /** Who follows which channel in this process: one subscription per channel, however many listeners it has. */
-import type { GapSide } from '../../subgraphs/history/stores/hot-store.ts'
 import type { Connection } from './connection.ts'
 import { makeShardChannels } from './shard-channels.ts'
+import type { GapSide } from '../../core/domain.ts'
 
 type Followed<T> = {
   /** Undefined = nothing to tell. */

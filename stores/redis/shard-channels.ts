@@ -6,8 +6,8 @@
  * where a slot went away and came back between two looks at the cluster.)
  */
 import type { Redis } from 'ioredis'
-import type { GapSide } from '../../subgraphs/history/stores/hot-store.ts'
 import type { Connection } from './connection.ts'
+import type { GapSide } from '../../core/domain.ts'
 
 type Subscription = {
   slot: number

@@ -4,7 +4,6 @@
  * than its limit has been round once, so that "nothing left" is said only after a whole round that found nothing.
  */
 import type { Redis } from 'ioredis'
-import { COUNTED_MAX } from '../../subgraphs/thumbup/stores/hot-store.ts'
 import type { Connection } from './connection.ts'
 
 /** Keys a SCAN looks at. */
@@ -54,8 +53,8 @@ export function makeWalk(connection: Connection) {
 export async function countNames(
   connection: Connection,
   pattern: string,
+  max: number,
   nameIn: (key: string) => string | undefined,
-  max = COUNTED_MAX,
 ): Promise<number> {
   // SCAN may tell a key twice, and a name may have several.
   const names = new Set<string>()

@@ -9,12 +9,10 @@ import { ringOf } from '../../config/feed-existence.ts'
 import type { Degraded, StoreName } from '../../core/outage/degraded.ts'
 import type { BusinessNumber, Month, Play, ViewerId } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { makeFilterCache, type FilterCache } from './filter/filter-cache.ts'
+import { makeFilterCache, type FilterCache } from './read/filter-cache.ts'
 import { makeFold, type Fold, type FoldOptions, type Renewed } from './fold/fold.ts'
-import type { GuardOptions } from '../history/stores/guarded.ts'
 import { guardSeenStores, type GuardedSeenStores, type SeenStores } from './stores/guarded.ts'
 import { makeOutageNotices, noticesOf, type Notices } from '../../writeback/notices.ts'
-import type { RecordPlays, StageWritten } from '../history/persist/persist.ts'
 import { systemRandom, type Random } from '../../core/random.ts'
 import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
 import { expiryOf } from './filter/expiry.ts'
@@ -25,7 +23,7 @@ import { monthOf, monthText, slotOf } from './model/time-ring.ts'
 import { makeExistenceLoaders, type ExistenceLoaders } from '../../loaders/feed-existence.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { makeSharedLookup } from '../../loaders/lookup/shared.ts'
-import type { RecordStore } from '../history/stores/record-store.ts'
+import type { HistoryRecords } from './stores/history-records.ts'
 import { makeArrears } from './write/arrears.ts'
 import { makeHistoryPlays, type HistoryPlaysFigures } from './write/from-history.ts'
 import { startExistenceJob, type ExistenceJob } from './fold/job.ts'
@@ -42,10 +40,12 @@ import { makeExistenceService, type ExistenceFigures, type ExistenceService } fr
 import { makeStaging, type Staging } from './write/staging.ts'
 import { makeSeenReads } from './read/unseen.ts'
 import type { WriteBackFigures } from './migration/write-back.ts'
+import type { GuardOptions } from '../../core/outage/guard.ts'
+import type { RecordPlays, StageWritten } from '../../core/written-reports.ts'
 
 /** With the record store of history, filters that are damaged are made anew, and the sampler knows what is true. */
 export type ExistenceStores = SeenStores & {
-  history?: RecordStore | undefined
+  history?: HistoryRecords | undefined
   /** Where the firsts of a day go; absent: nobody earns anything. */
   rewards?: RewardLog | undefined
 }

@@ -9,10 +9,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { RewardEvent } from '../../core/domain.ts'
 import { keyText, settingsKey } from '../../core/progress-key.ts'
 import { regionOf } from '../../core/regions.ts'
-import type { ConsumerHooks, FlushMessage, Log, LogBatch, LogConsumer } from '../../writeback/log.ts'
+import type { ConsumerHooks, FlushMessage, Log, LogBatch } from '../../writeback/log.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, numbered } from './reports.ts'
 import { REWARD_KINDS, rewardOf } from '../../core/rewards.ts'
 import { until } from '../../harness/until.ts'
+import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type OpenedLog = {
   log: Log

@@ -3,7 +3,14 @@
  * and afterwards every mark is in its place. The figures are printed; `npm run bench -- outage-marks` is the long form.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { DISASTERS, READS_AT_ONCE_MAX, describeDisaster, runDisaster, startStage, type Stage } from '../../harness/chaos/thumbup/disasters.ts'
+import {
+  DISASTERS,
+  READS_AT_ONCE_MAX,
+  describeDisaster,
+  runDisaster,
+  startStage,
+  type Stage,
+} from '../../harness/chaos/thumbup/disasters.ts'
 import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]

@@ -1,6 +1,6 @@
 /** Follows counts of some subjects, as one subscriber of a process would: of other subjects and older versions it hears nothing. */
-import type { Subject } from '../../core/domain.ts'
-import type { CountCache, CountedSubject } from '../../subgraphs/thumbup/stores/count-cache.ts'
+import type { Subject, CountedSubject } from '../../core/domain.ts'
+import type { CountCache } from '../../subgraphs/thumbup/stores/count-cache.ts'
 
 export async function followCounts(
   cache: Pick<CountCache, 'followCounts'>,

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Mark } from '../../../core/domain.ts'
-import { decodeCountEvent, decodeMarkEvent } from '../../../subgraphs/thumbup/model/event-codec.ts'
+import { decodeCountEvent, decodeMarkEvent } from '../../../subgraphs/thumbup/stores/event-codec.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { makeClient } from '../../../stores/kafka/client.ts'
 import { eventTopicNames } from '../../../stores/kafka/topics.ts'

@@ -9,7 +9,7 @@
 import type { BusinessNumber, Month, Play, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
-import type { LegacyKind, LegacyPlay, LegacyPlays } from '../../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { LegacyKind, LegacyPlay, LegacyPlays } from '../../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { atOnce, type Gate } from '../gate.ts'
 import { OIDS, keyText } from './universe.ts'
 

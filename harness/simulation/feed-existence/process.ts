@@ -6,7 +6,6 @@ import type { Config } from '../../../config/config.ts'
 import type { LegacyConfig } from '../../../config/legacy.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import type { Random } from '../../../core/random.ts'
-import type { GuardOptions } from '../../../subgraphs/history/stores/guarded.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { makeExistenceSubgraph } from '../../../subgraphs/feed-existence/index.ts'
 import type { ExistenceService } from '../../../subgraphs/feed-existence/write/service.ts'
@@ -21,6 +20,7 @@ import { openSimulatedLegacyPlays, type LegacyState, type SimulatedLegacyPlays }
 import { openSimulatedPlayLog } from './model-plays.ts'
 import { openSimulatedSeenRecords, type SeenRecordsFaults, type SeenRecordsObserver } from './model-records.ts'
 import { makeQuestions, startUntilJoined } from '../history/processes.ts'
+import type { GuardOptions } from '../../../core/outage/guard.ts'
 
 export type SeenWorldStores = {
   hot: SeenHotState

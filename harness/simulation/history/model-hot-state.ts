@@ -19,7 +19,15 @@ import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import { isSettingsKey, keyText, settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { makeModelFollowers } from './model-followers.ts'
-import type { DeleteOutcome, HotLookup, HotPage, KeyChange, ProgressWrite, PutOptions, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
+import type {
+  DeleteOutcome,
+  HotLookup,
+  HotPage,
+  KeyChange,
+  ProgressWrite,
+  PutOptions,
+  PutOutcome,
+} from '../../../subgraphs/history/stores/hot-store.ts'
 
 import { placeOf } from './shown.ts'
 

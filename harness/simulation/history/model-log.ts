@@ -6,8 +6,9 @@
 import { sleep, type Clock } from '../../../core/clock.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
 import { partitionOf } from '../../../core/regions.ts'
-import type { ConsumerHooks, FlushMessage, Log, LogConsumer } from '../../../writeback/log.ts'
+import type { ConsumerHooks, FlushMessage, Log } from '../../../writeback/log.ts'
 import { atOnce, type Gate } from '../gate.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type LogFaults = {
   /** Commits what was fetched before it is persisted. */

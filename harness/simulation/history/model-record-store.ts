@@ -1,9 +1,9 @@
 /** The record store as the port describes it: rows in a map, merged one by one. */
-import type { ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import type { ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings, ProgressRow } from '../../../core/domain.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import { keyText } from '../../../core/progress-key.ts'
-import type { ProgressRow, RecordStore, SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
+import type { RecordStore, SettingsRow } from '../../../subgraphs/history/stores/record-store.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
 export type RecordState = {

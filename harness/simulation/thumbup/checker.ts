@@ -10,7 +10,6 @@
 import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, ViewerId } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
 import type { MarkAnswer } from '../../../subgraphs/thumbup/write/service.ts'
@@ -19,6 +18,7 @@ import type { MarkStoreObserver, MarkStoreState } from '../../../test/contracts/
 import type { JournalObserver } from '../history/model-journals.ts'
 import { Violation } from '../history/shown.ts'
 import { askedText, isSame, makeTruths, markOf, nameOf, textOf, type KeyTruth } from './truth.ts'
+import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 export type MarkChecker = ReturnType<typeof makeMarkChecker>
 

@@ -2,7 +2,7 @@
  * The rules for when everything has come to rest: the record store alone holds what was acknowledged, the last by time; the
  * caches are equal to it; the events add up to it; and nothing waits anywhere.
  */
-import { countEventId, markEventId } from '../../../subgraphs/thumbup/model/events.ts'
+import { countEventId, markEventId } from '../../../subgraphs/thumbup/persist/events.ts'
 import { transitionOf } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { MarkKey } from '../../../core/domain.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'

@@ -2,7 +2,6 @@
  * A world of marks: as the world of history (`../world.ts`), with viewers who like and undo, subjects of owners, a count
  * cache that may lose everything, outgoing events, and an archive that is at work in between.
  */
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
 import type { MarkKey, MarkRecord, Subject } from '../../../core/domain.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
@@ -31,6 +30,7 @@ import { startMarkProcess, type MarkProcess, type MarkWorldStores } from './proc
 import { checkMarksQuiet } from './quiet-rules.ts'
 import { makeRecordRules, rowOf } from './record-rules.ts'
 import { nameOf, type Stood } from './truth.ts'
+import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 export type MarkFaults = MarkStoreFaults & MarkRecordsFaults & MarkTransactionFaults & CountCacheFaults & LogFaults & JournalFaults
 

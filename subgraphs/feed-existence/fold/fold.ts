@@ -21,7 +21,7 @@ import { FILTER_BYTES_MAX, type FilterKey, type FilterWrite, type SeenRecords } 
 import type { SeenStore, StagedPlay } from '../stores/hot-store.ts'
 import type { BusinessNumber, Month, Play, Subject, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError, saysDamaged } from '../../../core/errors.ts'
-import { changeFilters, endsRound } from '../filter/filter-changes.ts'
+import { changeFilters, endsRound } from './filter-changes.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import { emptyMark, isListing, listedBusiness, type MigrationMark } from '../migration/progress.ts'
 import { addToFilter, openFilter } from '../filter/filter.ts'

@@ -13,7 +13,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
-import { endsRound } from '../filter/filter-changes.ts'
+import { endsRound } from './filter-changes.ts'
 import type { Fold, FoldReport } from './fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../model/time-ring.ts'
 import { makePortions, makeTurns } from '../../../core/event-loop-yield.ts'

@@ -2,7 +2,7 @@
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Month, Subject, ViewerId } from '../../../core/domain.ts'
 import { beginningOf } from '../model/time-ring.ts'
-import type { RecordStore } from '../../history/stores/record-store.ts'
+import type { HistoryRecords } from '../stores/history-records.ts'
 import { isPlayed } from '../write/from-history.ts'
 
 const PAGE = 1_000
@@ -15,13 +15,13 @@ const PAGES_MAX = 400
  * which it hides nothing that it does not hide already. What was only glanced at is no play, as it is none when history persists it.
  */
 export function makeRebuild(
-  history: Pick<RecordStore, 'listProgress'>,
+  history: Pick<HistoryRecords, 'listProgress'>,
   businesses: Pick<Businesses, 'numbers' | 'byNumber'>,
 ): (viewer: ViewerId, month: Month) => Promise<Subject[]> {
   return async (viewer, month) => {
     const known: Subject[] = []
     const since = beginningOf(month)
-    let before: Parameters<RecordStore['listProgress']>[2]
+    let before: Parameters<HistoryRecords['listProgress']>[2]
     for (let page = 0; page < PAGES_MAX; page++) {
       const entries = await history.listProgress(viewer, businesses.numbers, before, PAGE)
       for (const { business, oid, record } of entries)

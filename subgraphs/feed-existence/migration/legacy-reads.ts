@@ -11,7 +11,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
-import type { LegacyPlays } from './legacy-plays.ts'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
 export type LegacyReadsOptions = {
   /** Numbers of the businesses that have plays there. */

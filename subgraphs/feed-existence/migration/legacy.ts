@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Config } from '../../../config/config.ts'
 import { legacyBusinesses } from '../../../config/legacy.ts'
 import { monthOf } from '../model/time-ring.ts'
-import type { LegacyPlays } from './legacy-plays.ts'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { makeLegacyReads, type LegacyReads } from './legacy-reads.ts'
 import { makeWriteBack, type WriteBack } from './write-back.ts'
 

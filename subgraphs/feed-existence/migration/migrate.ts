@@ -11,12 +11,12 @@
  *
  * Members whose time is no time of a month that is looked at are left out, as such plays are refused; they are counted.
  */
-import type { LegacyPlays } from './legacy-plays.ts'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
 import { FILTER_BYTES_MAX, type SeenRecords } from '../stores/record-store.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, Month, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import { ATTEMPTS_MAX, changeFilters } from '../filter/filter-changes.ts'
+import { ATTEMPTS_MAX, changeFilters } from '../fold/filter-changes.ts'
 import type { Fold, FoldOptions } from '../fold/fold.ts'
 import { MARK_MONTH, decodeMark, encodeMark, lostPlaysOf, markOutrun, type Moved } from './progress.ts'
 import { RECORDS_MAX_DEFAULT, addToFilter, measureFilter } from '../filter/filter.ts'

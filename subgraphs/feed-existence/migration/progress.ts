@@ -17,7 +17,7 @@ import { crc32 } from 'node:zlib'
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { BusinessNumber, Month, Play, ViewerId } from '../../../core/domain.ts'
 import type { TidemarkError } from '../../../core/errors.ts'
-import { ATTEMPTS_MAX, outrun } from '../filter/filter-changes.ts'
+import { ATTEMPTS_MAX, outrun } from '../fold/filter-changes.ts'
 import { VARINT_BYTES_MAX, readVarint, writeVarint } from '../../../core/varint.ts'
 
 export const MARK_MONTH: Month = 0

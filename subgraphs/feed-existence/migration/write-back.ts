@@ -7,7 +7,7 @@
 import type { Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
 import type { BusinessNumber, Play } from '../../../core/domain.ts'
-import type { LegacyPlays } from './legacy-plays.ts'
+import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
 export type WriteBackFigures = {
   /** Plays that it took, at once or with a fold. */

@@ -7,7 +7,7 @@ import protobuf from 'protobufjs/minimal.js'
 import { tidemark } from '../../../schema/records.js'
 import type { Play } from '../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../core/keys.ts'
-import { plainNumber } from '../../history/model/record-codec.ts'
+import { plainNumber } from '../../../core/protobuf.ts'
 
 /** `wrong`: a message of those that were taken out, and why; no viewer or id stands in the reason, as logs have it. */
 export type DecodedPlays = { plays: Play[]; wrong?: { bytes: Uint8Array; reason: string } }

@@ -9,7 +9,7 @@
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { hashSeen } from '../filter/hash.ts'
-import type { RecordStore } from '../../history/stores/record-store.ts'
+import type { HistoryRecords } from '../stores/history-records.ts'
 import { askAll, isFound, type UnseenSample } from './unseen.ts'
 
 export type SampleFigures = {
@@ -33,7 +33,7 @@ const DROPPED_MAX = 50
 export function makeSampler(
   random: Random,
   every: number,
-  history: Pick<RecordStore, 'getProgressMany'> | undefined,
+  history: Pick<HistoryRecords, 'getProgressMany'> | undefined,
   onError: (error: unknown) => void,
 ): Sampler {
   const figures: SampleFigures = { probes: 0, hits: 0, dropped: 0, unknown: 0 }

@@ -5,7 +5,7 @@ import { openFilter, measureFilter } from '../filter/filter.ts'
 import { hashSeen } from '../filter/hash.ts'
 import { monthText, monthsRead } from '../model/time-ring.ts'
 import type { Month, ProgressKey, ViewerId } from '../../../core/domain.ts'
-import type { RecordStore } from '../../history/stores/record-store.ts'
+import type { HistoryRecords } from '../stores/history-records.ts'
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { SeenStore } from '../stores/hot-store.ts'
 import type { PlayedAtLimits } from '../inputs.ts'
@@ -29,7 +29,7 @@ export type WhyHidden = {
 export type WhyHiddenSources = {
   hot: Pick<SeenStore, 'getSeen'>
   records: Pick<SeenRecords, 'getFilters'>
-  history: Pick<RecordStore, 'getProgressMany'> | undefined
+  history: Pick<HistoryRecords, 'getProgressMany'> | undefined
   legacy: Pick<LegacyReads, 'playedAt'> | undefined
   /** Has a filter repaired that cannot be read. */
   onUnreadable(viewer: ViewerId, month: Month): void

@@ -2,18 +2,18 @@
  * The ports of what was seen as the service sees them: behind a breaker each, so that a store that is down costs a request
  * nothing (`guarded.ts` says more). The job uses them as they are.
  */
-import type { LegacyPlays } from '../migration/legacy-plays.ts'
+import type { LegacyPlays } from './legacy-plays.ts'
 import type { PlayLog } from './play-log.ts'
 import type { SeenRecords } from './record-store.ts'
 import type { SeenStore } from './hot-store.ts'
 import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
-import type { GuardOptions } from '../../history/stores/guarded.ts'
 import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
 import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from '../../../core/outage/write-watch.ts'
+import type { GuardOptions } from '../../../core/outage/guard.ts'
 
 /** `legacy`: while viewers are moved from it. */
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; legacy?: LegacyPlays | undefined }

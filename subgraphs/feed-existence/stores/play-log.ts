@@ -6,7 +6,7 @@
  * Every adapter passes `test/contracts/feed-existence/play-log.ts`. Failures surface as `LOG_UNAVAILABLE` (retryable).
  */
 import type { Play } from '../../../core/domain.ts'
-import type { LogConsumer } from '../../../writeback/log.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type PlayHooks = {
   /** Stage these plays. When it resolves they are committed; when it rejects, the same come again, later. */

@@ -14,15 +14,14 @@
 import type { Businesses, HistoryBusiness } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { dayOf } from '../../../core/day-token.ts'
-import type { Play, ProgressRecord } from '../../../core/domain.ts'
+import type { Play, ProgressRecord, ProgressRow } from '../../../core/domain.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
-import type { RecordPlays, StageWritten, WrittenReport } from '../../history/persist/persist.ts'
 import { monthOf } from '../model/time-ring.ts'
 import type { PlayLog } from '../stores/play-log.ts'
-import type { ProgressRow } from '../../history/stores/record-store.ts'
 import { mistakeOfPlayedAt, type PlayedAtLimits } from '../inputs.ts'
 import type { DayRewards } from './rewards.ts'
 import type { Staging } from './staging.ts'
+import type { RecordPlays, StageWritten, WrittenReport } from '../../../core/written-reports.ts'
 
 export type HistoryPlaysFigures = {
   /** Plays staged with their first report, before its acknowledgement, and plays left to the persist step. */

@@ -15,7 +15,7 @@ import { rewardOf } from '../../../core/rewards.ts'
 import { SCOPE_OPERATOR, requireScope, type Viewer } from '../../../core/viewer.ts'
 import type { SeenReason } from '../../../loaders/feed-existence.ts'
 import type { PlayLog } from '../stores/play-log.ts'
-import type { RecordStore } from '../../history/stores/record-store.ts'
+import type { HistoryRecords } from '../stores/history-records.ts'
 import type { SeenRecords } from '../stores/record-store.ts'
 import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
 import type { LegacyReads } from '../migration/legacy-reads.ts'
@@ -75,7 +75,7 @@ export type ExistenceSources = {
   hot: Pick<SeenStore, 'putIssued' | 'getSeen'>
   log: Pick<PlayLog, 'appendPlays'>
   records: Pick<SeenRecords, 'getFilters'>
-  history: Pick<RecordStore, 'getProgressMany'> | undefined
+  history: Pick<HistoryRecords, 'getProgressMany'> | undefined
   /** While viewers are moved from it. */
   legacy?: Pick<LegacyReads, 'playedAt'> | undefined
   reads: SeenReads

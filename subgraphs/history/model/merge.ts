@@ -7,11 +7,7 @@
  * Every adapter does this inside its atomic call (on LMDB by calling `mergeProgress`, on Redis in Lua, on MySQL in the
  * upsert); the contract suites compare them with this function.
  */
-import type { ProgressRecord } from '../../../core/domain.ts'
-
-/** How a business settles conflicts between devices. */
-export const CONFLICT_RULES = ['newest', 'furthest'] as const
-export type ConflictRule = (typeof CONFLICT_RULES)[number]
+import type { ProgressRecord, ConflictRule } from '../../../core/domain.ts'
 
 const REAL = 2 ** 42
 const FINISHED = 2 ** 41

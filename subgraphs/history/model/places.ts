@@ -2,18 +2,13 @@
  * Places in a timeline and the cursors that name them. Newest first; entries of one moment are ordered by business and
  * then by id, as their packed keys are, so that every store lists them alike and a cursor is valid in all of them.
  */
-import type { BusinessNumber, MarkPlace, Place } from '../../../core/domain.ts'
+import type { BusinessNumber, Place } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { PACKED_ID_BYTES_MAX, compareIds, packId, packedIdLength, unpackId } from '../../../core/keys.ts'
 
 /** Negative if `a` comes before `b` in a timeline. */
 export function comparePlaces(a: Place, b: Place): number {
   return b.viewedAt - a.viewedAt || a.business - b.business || compareIds(a.oid, b.oid)
-}
-
-/** Negative if `a` comes before `b` in a list of marks of one viewer or one subject: newest first, then by id. */
-export function compareMarkPlaces(a: MarkPlace, b: MarkPlace): number {
-  return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }
 
 /** The first byte says of which kind of list a cursor is: 1 here, 2 and 3 in places.ts. */

@@ -7,8 +7,9 @@ import type { FlushedKey } from '../../../core/domain.ts'
 import { makeSweeper } from '../../../writeback/sweeper.ts'
 import type { PersistReport } from './persist.ts'
 import type { HotStore } from '../stores/hot-store.ts'
-import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../../writeback/log.ts'
+import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import type { RecordStore } from '../stores/record-store.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type HistoryJobOptions = {
   sweepAfterMs: number

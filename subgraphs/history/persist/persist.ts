@@ -12,10 +12,11 @@
  * at that moment, so an old message persists new content, which is right.
  */
 import { dayOf } from '../../../core/day-token.ts'
-import type { FlushedKey, ProgressKey, ProgressRecord, ViewerId } from '../../../core/domain.ts'
+import type { FlushedKey, ProgressKey, ViewerId, ProgressRow } from '../../../core/domain.ts'
 import { distinctKeys, isSettingsKey, settingsKey } from '../../../core/progress-key.ts'
 import type { HotStore } from '../stores/hot-store.ts'
-import type { ProgressRow, RecordStore } from '../stores/record-store.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+import type { RecordPlays } from '../../../core/written-reports.ts'
 
 export type PersistOptions = {
   /** As in PutOptions of the hot store: clearing a dirty mark may make an entry trimmable. */
@@ -36,18 +37,6 @@ export type PersistReport = {
   /** Rows removed because they were viewed before a clearing. */
   purged: number
 }
-
-/** Takes what was read of the keys of a step, for feed existence. Repetitions are as good as the first; durable when it resolves. */
-export type RecordPlays = (rows: readonly ProgressRow[]) => Promise<void>
-
-/** A written report: the record now, and the record before it, if a reader needed to know it. */
-export type WrittenReport = ProgressRow & { before: ProgressRecord | undefined }
-
-/**
- * Stages the subjects that these reports made count as played, for feed existence. In their order, the day of each play that is staged
- * now (`FlushedKey`), undefined of the others. Never rejects: `RecordPlays` stages the rest.
- */
-export type StageWritten = (written: readonly WrittenReport[]) => Promise<readonly (number | undefined)[]>
 
 /** Persists these keys. Rejects with the code of the store that failed; repeating it is safe and complete. */
 export async function persistKeys(

@@ -16,18 +16,11 @@ import type { Clock } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
 import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
-import { makeRecordReads, type RecordReads, type RecordReadsFigures, type RecordReadsOptions } from '../../../core/outage/record-reads.ts'
+import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
+import type { GuardOptions } from '../../../core/outage/guard.ts'
+import { guardLog } from '../../../writeback/guarded-log.ts'
 
 export type Stores = { hot: HotStore; log: Log; records: RecordStore }
-
-export type GuardOptions = RecordReadsOptions & {
-  /** Milliseconds between two questions to a store that is down. Default 1000. */
-  checkEveryMs?: number
-  /** Milliseconds a read of the record store may take. Default 3000. */
-  recordPatienceMs?: number
-  /** Milliseconds an append to the log may take. Default 5000. */
-  logPatienceMs?: number
-}
 
 export type GuardedStores = Stores & {
   breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
@@ -86,14 +79,6 @@ function guardHot(hot: HotStore, { run, isOpenFor }: PartBreaker): HotStore {
 
 function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
   return items.map((item) => item.viewer)
-}
-
-export function guardLog(log: Log, { run }: Breaker): Log {
-  return {
-    ...log,
-    appendFlushes: (messages) => run(() => log.appendFlushes(messages)),
-    appendRewards: (events) => run(() => log.appendRewards(events)),
-  }
 }
 
 function guardRecords(records: RecordStore, { run }: RecordReads): RecordStore {

@@ -20,6 +20,7 @@ import type {
   TimelineEntry,
   ViewerId,
   ViewerSettings,
+  GapSide,
 } from '../../../core/domain.ts'
 
 export type ProgressWrite = {
@@ -89,9 +90,6 @@ export type HotPage = {
    */
   truncated: { business: BusinessNumber; floor: Place; clearedAt: number }[]
 }
-
-/** Where changes may have been missed. */
-export type GapSide = 'begins' | 'ends'
 
 /** A change of one key. */
 export type KeyChange = Exclude<ProgressChange, { kind: 'cleared' }>

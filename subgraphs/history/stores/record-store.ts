@@ -5,9 +5,17 @@
  * Every adapter passes `test/contracts/history/record-store.ts`. Failures surface as `RECORD_STORE_UNAVAILABLE` (retryable) or
  * `STORE_FULL`.
  */
-import type { BusinessNumber, Place, ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import type {
+  BusinessNumber,
+  Place,
+  ProgressKey,
+  ProgressRecord,
+  TimelineEntry,
+  ViewerId,
+  ViewerSettings,
+  ProgressRow,
+} from '../../../core/domain.ts'
 
-export type ProgressRow = { key: ProgressKey; record: ProgressRecord }
 export type SettingsRow = { viewer: ViewerId; settings: ViewerSettings }
 
 export interface RecordStore {

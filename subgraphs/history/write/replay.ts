@@ -14,7 +14,6 @@
  */
 import type { BusinessNumber, FlushedKey, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import type { StageWritten } from '../persist/persist.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
@@ -24,6 +23,7 @@ import { flushedKey, stageOutcomes } from './written-plays.ts'
 import { rewardOf } from '../../../core/rewards.ts'
 import { placeOf } from '../read/timeline.ts'
 import type { WriteOutcome } from './writes.ts'
+import type { StageWritten } from '../../../core/written-reports.ts'
 
 export type ReplayHooks = {
   /** The hot store has this key's change: it may be flushed. */

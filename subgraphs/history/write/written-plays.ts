@@ -4,9 +4,9 @@
  * report from its answer: the persist step stages each play that is not noted as staged here.
  */
 import type { FlushedKey, ProgressKey } from '../../../core/domain.ts'
-import type { StageWritten, WrittenReport } from '../persist/persist.ts'
 import type { ProgressWrite } from '../stores/hot-store.ts'
 import type { HistoryWrites, WriteOutcome } from './writes.ts'
+import type { StageWritten, WrittenReport } from '../../../core/written-reports.ts'
 
 /** `writes`, with puts whose plays are staged. */
 export function stagingWrites(writes: HistoryWrites, stage: StageWritten | undefined): HistoryWrites {

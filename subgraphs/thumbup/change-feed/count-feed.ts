@@ -7,8 +7,7 @@
  *
  * Rows that go are not told: they go with their business only, and `CountCache.forgetCounts` is for that.
  */
-import type { OwnerSum } from '../../../core/domain.ts'
-import type { CountedSubject } from '../stores/count-cache.ts'
+import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
 
 export type CountChanges = { counts: readonly CountedSubject[]; owners: readonly OwnerSum[] }
 

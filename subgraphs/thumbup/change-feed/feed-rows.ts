@@ -1,7 +1,6 @@
 /** Rows as a binary log, or TiCDC, tells them → what the tables `counts`, `owners` and `heartbeats` became. */
 import { packedIdLength, unpackId } from '../../../core/keys.ts'
-import type { OwnerSum } from '../../../core/domain.ts'
-import type { CountedSubject } from '../stores/count-cache.ts'
+import type { OwnerSum, CountedSubject } from '../../../core/domain.ts'
 
 export const FEED_TABLES = ['counts', 'owners', 'heartbeats'] as const
 export type FeedTable = (typeof FEED_TABLES)[number]

@@ -7,7 +7,7 @@
  */
 import type { MarkPlace } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../core/keys.ts'
+import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId, compareIds } from '../../../core/keys.ts'
 import { fnv1a } from '../../../core/regions.ts'
 
 /** The first byte of a cursor; 1 is a timeline's (`places.ts`). */
@@ -63,4 +63,9 @@ function readPlace(bytes: Buffer): MarkPlace | undefined {
 
 function hashOf({ kind, business, id }: MarkList): number {
   return fnv1a(`${kind}:${business}:${id}`)
+}
+
+/** Negative if `a` comes before `b` in a list of marks of one viewer or one subject: newest first, then by id. */
+export function compareMarkPlaces(a: MarkPlace, b: MarkPlace): number {
+  return b.markedAt - a.markedAt || compareIds(a.id, b.id)
 }

@@ -9,12 +9,13 @@ import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import type { MarkPersistReport, MarkPersistStores } from './persist.ts'
 import { makeSweeper } from '../../../writeback/sweeper.ts'
 import { makeWindows } from '../../../writeback/window.ts'
-import type { ConsumerHooks, Log, LogBatch, LogConsumer } from '../../../writeback/log.ts'
+import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import type { StreamOffset } from '../stores/record-store.ts'
 import type { DirtyWalk, MarkStore } from '../stores/hot-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
 import { startRounds } from '../../../core/worker.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type ThumbupJobOptions = {
   /** What the offsets are kept under in the record store, which others' may share. */

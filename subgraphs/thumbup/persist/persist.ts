@@ -14,7 +14,7 @@
  */
 import { DamagedMarks } from '../model/damaged-marks.ts'
 import type { BusinessNumber, MarkKey, SubjectCounts } from '../../../core/domain.ts'
-import { eventsOf } from '../model/events.ts'
+import { eventsOf } from './events.ts'
 import { distinctKeys } from '../../../core/progress-key.ts'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkEvents } from '../stores/events.ts'

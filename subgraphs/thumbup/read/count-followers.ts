@@ -10,20 +10,10 @@
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
-import type { BusinessNumber, Subject, SubjectCounts } from '../../../core/domain.ts'
+import type { BusinessNumber, Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
 import type { CountReads } from '../../../loaders/counts.ts'
-import type { CountCache, CountedSubject, CountFollowing } from '../stores/count-cache.ts'
-import { openCountStream, type CountStream } from './count-stream.ts'
-
-/** A followed subject. Counts of version 0: nothing was reported yet. */
-export type Followed = {
-  readonly business: BusinessNumber
-  readonly oid: string
-  likes: number
-  dislikes: number
-  version: number
-  followers: CountStream | Set<CountStream>
-}
+import type { CountCache, CountFollowing } from '../stores/count-cache.ts'
+import { openCountStream, type CountStream, type Followed } from './count-stream.ts'
 
 export type CountFollowers = {
   /** Ends when the subscriber returns it. Without a collector it rejects with HOT_STORE_UNAVAILABLE. */

@@ -3,8 +3,7 @@
  * subject. A slow subscriber holds one reference per changed subject, and reads the current counts.
  */
 import type { Clock, Timer } from '../../../core/clock.ts'
-import type { CountedSubject } from '../stores/count-cache.ts'
-import type { Followed } from './count-followers.ts'
+import type { BusinessNumber, CountedSubject } from '../../../core/domain.ts'
 
 export type CountStream = {
   followed: readonly Followed[]
@@ -72,4 +71,14 @@ export function openCountStream(clock: Clock, windowMs: number, onEnd: () => voi
 
 function countedOf({ business, oid, likes, dislikes, version }: Followed): CountedSubject {
   return { business, oid, counts: { likes, dislikes, version } }
+}
+
+/** A followed subject. Counts of version 0: nothing was reported yet. */
+export type Followed = {
+  readonly business: BusinessNumber
+  readonly oid: string
+  likes: number
+  dislikes: number
+  version: number
+  followers: CountStream | Set<CountStream>
 }

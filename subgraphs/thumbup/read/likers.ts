@@ -17,7 +17,6 @@
  */
 import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
-import { compareMarkPlaces } from '../../history/model/places.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Loaded } from '../../../loaders/lookup/cached.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
@@ -28,6 +27,7 @@ import type { CachedLikers, CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkStore } from '../stores/hot-store.ts'
 import { pageOf, type MarkPage } from './likes.ts'
+import { compareMarkPlaces } from '../model/places.ts'
 
 export type LikersSources = {
   hot: Pick<MarkStore, 'getMarkMany' | 'readDirtyMarks'>

@@ -12,9 +12,8 @@
  */
 import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
-import type { Fills } from '../write/fills.ts'
-import { placeAtOrBefore } from '../model/places.ts'
-import { compareMarkPlaces } from '../../history/model/places.ts'
+import type { Fills } from '../../../loaders/mark-fills.ts'
+import { placeAtOrBefore, compareMarkPlaces } from '../model/places.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { HotLikes, MarkStore } from '../stores/hot-store.ts'
 

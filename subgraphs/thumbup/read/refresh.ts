@@ -3,8 +3,8 @@
  * tail of a database's log. Counts come with their versions, so it does not matter who tells, how often, or in what order;
  * what tells without them (a tail that sees only that a row changed) has them read.
  */
-import type { Subject, SubjectCounts } from '../../../core/domain.ts'
-import type { CountCache, CountedSubject } from '../stores/count-cache.ts'
+import type { Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
+import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import { textOf, type CountReads } from '../../../loaders/counts.ts'
 

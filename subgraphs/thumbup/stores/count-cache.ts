@@ -6,9 +6,7 @@
  * Every adapter passes `test/contracts/thumbup/count-cache.ts`. Failures surface as `HOT_STORE_UNAVAILABLE`. Every call may be
  * repeated. Counts carry versions: an older value never replaces a newer one, whatever the order of arrival.
  */
-import type { BusinessNumber, MarkEntry, OwnerSum, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
-
-export type CountedSubject = Subject & { counts: SubjectCounts }
+import type { BusinessNumber, MarkEntry, OwnerSum, Subject, SubjectCounts, ViewerId, CountedSubject } from '../../../core/domain.ts'
 
 /** The newest likers of a subject, as of a version of its counts. */
 export type CachedLikers = {

@@ -14,10 +14,11 @@ import type { MarkStore } from './hot-store.ts'
 import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { guardLog, type GuardOptions } from '../../history/stores/guarded.ts'
 import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordRead, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from '../../../core/outage/write-watch.ts'
+import type { GuardOptions } from '../../../core/outage/guard.ts'
+import { guardLog } from '../../../writeback/guarded-log.ts'
 
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
 

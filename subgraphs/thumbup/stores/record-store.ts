@@ -18,8 +18,8 @@ import type {
   Subject,
   SubjectCounts,
   ViewerId,
+  CountedSubject,
 } from '../../../core/domain.ts'
-import type { CountedSubject } from './count-cache.ts'
 
 export type MarkRow = { key: MarkKey; record: MarkRecord }
 

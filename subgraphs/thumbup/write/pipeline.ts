@@ -10,9 +10,8 @@ import type { ThumbupConfig } from '../../../config/thumbup.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import { makeFlusher, type FlusherFigures } from '../../../writeback/flusher.ts'
 import { guardMarkStores, type GuardedMarkStores, type MarkStores } from '../stores/guarded.ts'
-import type { GuardOptions } from '../../history/stores/guarded.ts'
 import { makeJournaling, type JournalFigures, type Journaling, type JournalingOptions } from '../../../writeback/journaling.ts'
-import { makeFills, type Fills } from './fills.ts'
+import { makeFills, type Fills } from '../../../loaders/mark-fills.ts'
 import { persistMarks, type MarkPersistReport } from '../persist/persist.ts'
 import type { Random } from '../../../core/random.ts'
 import { regionOf } from '../../../core/regions.ts'
@@ -24,6 +23,7 @@ import type { StreamOffset } from '../stores/record-store.ts'
 import { makeThumbupBusinesses } from '../businesses.ts'
 import { startThumbupJob, type ThumbupJob } from '../persist/job.ts'
 import { makeMarkReplay, makeMarkWrites, type MarkWrites, type ReplayTarget } from './writes.ts'
+import type { GuardOptions } from '../../../core/outage/guard.ts'
 
 /** With journals, marks are taken while the hot store is down. */
 export type ThumbupStores = MarkStores & { journals?: Journals | undefined }

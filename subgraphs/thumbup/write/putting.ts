@@ -10,7 +10,7 @@ import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
 import { DamagedMarks } from '../model/damaged-marks.ts'
 import type { BusinessNumber, MarkRecord } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import { distinctOwners, textOf, type Fills } from './fills.ts'
+import { distinctOwners, textOf, type Fills } from '../../../loaders/mark-fills.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/hot-store.ts'
 

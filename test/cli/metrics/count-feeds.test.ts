@@ -1,6 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { refreshCaches } from '../../../cli/metrics/count-feeds.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores, type ServedThumbup } from '../../subgraphs/thumbup/marked-stores.ts'
+import {
+  openMarkedStores,
+  serveThumbup,
+  thumbupConfig,
+  type MarkedStores,
+  type ServedThumbup,
+} from '../../subgraphs/thumbup/marked-stores.ts'
 
 const TENANT = 2
 

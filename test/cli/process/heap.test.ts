@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 
 /** A tenth of 40 MB that live is replaced again and again; prints how many MB the heap had at most. */
 const CHURN = `
-  import { boundGarbage } from ${JSON.stringify(join(ROOT, 'cli', 'heap.ts'))}
+  import { boundGarbage } from ${JSON.stringify(join(ROOT, 'cli', 'process', 'heap.ts'))}
   boundGarbage(Number(process.argv[1]))
   const living = Array.from({ length: 400_000 }, (_, index) => ({ index, text: 'x' + index }))
   let most = 0
@@ -32,7 +32,7 @@ test('the heap of a process whose garbage is bounded stays near what lives in it
 /** What V8 notes about places where objects live long. */
 function notesOfPlaces(begin: string): string[] {
   const code = `
-    import { makeAllYoung } from ${JSON.stringify(join(ROOT, 'cli', 'heap.ts'))}
+    import { makeAllYoung } from ${JSON.stringify(join(ROOT, 'cli', 'process', 'heap.ts'))}
     ${begin}
     const kept = []
     const make = () => ({ list: [1, 2, 3] })

@@ -113,8 +113,10 @@ describe('what is said again', () => {
   })
 
   test('and was held back when the process ends is said before', () => {
-    const script = `import { makeLog } from './cli/log.ts'; const log = makeLog(); for (const at of [1, 2, 3]) log.error({ at }, 'failed')`
-    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd: join(import.meta.dirname, '..', '..', '..') })
+    const script = `import { makeLog } from './cli/process/log.ts'; const log = makeLog(); for (const at of [1, 2, 3]) log.error({ at }, 'failed')`
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: join(import.meta.dirname, '..', '..', '..'),
+    })
     const lines = String(stderr)
       .trim()
       .split('\n')

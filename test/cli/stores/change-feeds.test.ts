@@ -5,7 +5,13 @@ import { systemClock } from '../../../core/clock.ts'
 import { makeConfig } from '../../../config/config.ts'
 import { makeFeedSwitch, type FeedSwitch } from '../../../subgraphs/thumbup/change-feed/feed-switch.ts'
 import { openCountFeeds, type OpenFeed } from '../../../cli/stores/change-feeds.ts'
-import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores, type ServedThumbup } from '../../subgraphs/thumbup/marked-stores.ts'
+import {
+  openMarkedStores,
+  serveThumbup,
+  thumbupConfig,
+  type MarkedStores,
+  type ServedThumbup,
+} from '../../subgraphs/thumbup/marked-stores.ts'
 import { quietLogger } from '../../../harness/data/count-feeds.ts'
 import { until } from '../../../harness/until.ts'
 

@@ -1,9 +1,9 @@
 /** Seen store contract: services that stage and jobs that fold at once lose nothing, and leave the ring exact. */
 import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
 import { AT, isInRing, play, stage, stagedIn } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function concurrencyContract({ store, regions, shape, another }: SeenStoreSubject): void {
   it('each play is folded at least once while two jobs fold what two services stage, and nobody is forgotten in the ring', async () => {

@@ -6,8 +6,8 @@ import { regionOf } from '../../../core/regions.ts'
 import { rewardOf } from '../../../core/rewards.ts'
 import type { PlayWrite, SeenStore, StagedCount } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { AT, CAPS, issuedOids, play } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 const TODAY = dayOf(AT)
 const EVERYTHING = 1_000_000

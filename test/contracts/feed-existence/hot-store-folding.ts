@@ -1,9 +1,9 @@
 /** Seen store contract: exactly what was folded leaves, the ring says who has more, and readers can tell that something left. */
 import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshViewer, numbered } from '../reports.ts'
 import { AT, CAPS, fold, foldsOf, isInRing, play, stage, stagedIn, stagedOf, stagedSeen } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function foldingContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
   const inRing = (viewer: string, slot: number) => isInRing(store(), slot, viewer, regions(), shape())

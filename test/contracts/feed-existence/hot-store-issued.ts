@@ -1,9 +1,9 @@
 /** Seen store contract: what was served, how long it stays, and what two devices do to each other. */
 import { expect, it } from 'vitest'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
 import { AT, CAPS, issuedOids, play, stage } from './seen.ts'
 import { until } from '../../../harness/until.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function issuedContract({ store, another, reopen }: SeenStoreSubject): void {
   const put = (viewer: string, oids: string[], now: number, business = 1) => store().putIssued(viewer, business, oids, { ...CAPS, now })

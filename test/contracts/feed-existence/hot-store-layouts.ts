@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { RingShape, SeenStore } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshViewer } from '../reports.ts'
 import { AT, fold, isInRing, play, stage, stagedSeen, wholeRing } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function layoutsContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
   it('layouts are listed in the order of their use; one that is written twice, or again unchanged, is one', async () => {

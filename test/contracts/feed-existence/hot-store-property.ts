@@ -7,9 +7,9 @@ import { expect, it } from 'vitest'
 import { dayOf } from '../../../core/day-token.ts'
 import type { SeenStore, StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { makeSeenStoreModel } from './hot-store-model.ts'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { AT, CAPS, byText, isInRing } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 const BUSINESSES = [1, 2]
 const SLOTS = [0, 1, 5]

@@ -1,9 +1,9 @@
 /** Seen store contract: what is staged, in which slot, and who is in the ring for it. */
 import { expect, it } from 'vitest'
 import { PLAYED_AT_MAX, SLOTS_MAX } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import type { SeenStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, numbered } from '../reports.ts'
 import { AT, CAPS, byText, fold, isInRing, play, stage, stagedIn, stagedOf, stagedSeen, wholeRing } from './seen.ts'
+import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 /** Ids that are none, are nearly, or mean something to a store; with a part of their own behind. */
 const ODD = ['0', '007', '-1', '9223372036854775807', '9223372036854775808', '{a}', 'a:b', '*', '[?]', ' ', '\n', '\0', 'ü', '🙂', "'"]

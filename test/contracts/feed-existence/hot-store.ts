@@ -7,8 +7,8 @@
  * uses viewers of its own, and compares what counts the whole store as differences. It writes layouts of rings.
  */
 import { describe } from 'vitest'
-import type { RingShape, SeenStore } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { describeStore, type OpenedStore, type StoreSubject } from '../opened-store.ts'
+import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
+import { describeStore } from '../opened-store.ts'
 import { concurrencyContract } from './hot-store-concurrency.ts'
 import { daysContract } from './hot-store-days.ts'
 import { foldingContract } from './hot-store-folding.ts'
@@ -16,9 +16,7 @@ import { issuedContract } from './hot-store-issued.ts'
 import { layoutsContract } from './hot-store-layouts.ts'
 import { seenPropertyContract } from './hot-store-property.ts'
 import { stagingContract } from './hot-store-staging.ts'
-
-export type OpenedSeenStore = OpenedStore<SeenStore, [shape?: RingShape]>
-export type SeenStoreSubject = StoreSubject<SeenStore, [shape?: RingShape]> & { shape: () => RingShape }
+import type { OpenedSeenStore, SeenStoreSubject } from './hot-store-subject.ts'
 
 /** `shape`: as the store is configured, of 6 slots or more; `another` may have another one. */
 export function seenStoreContract(name: string, shape: RingShape, open: () => Promise<OpenedSeenStore>): void {

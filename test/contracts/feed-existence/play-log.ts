@@ -6,10 +6,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { Play } from '../../../core/domain.ts'
 import { encodePlays } from '../../../subgraphs/feed-existence/model/play-codec.ts'
-import type { LogConsumer } from '../../../writeback/log.ts'
 import type { PlayLog } from '../../../subgraphs/feed-existence/stores/play-log.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { until } from '../../../harness/until.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type OpenedPlayLog = {
   log: PlayLog

@@ -3,9 +3,9 @@
  * set aside or written over as any other; and nothing else suffers from it.
  */
 import { expect, it } from 'vitest'
-import type { SeenRecordsSubject } from './record-store.ts'
 import { DAY_MS, EXPIRES_AT, MONTH, filterKey, filterWrite, freshViewers, purgeAll, someBytes } from './seen-filters.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
+import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 /** What damaged rows were seen to hold, and what is worse. */
 export const RUBBISH: Record<string, Buffer> = {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import type { SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { DAY_MS, EXPIRES_AT, MONTH, filterKey, filterWrite, freshViewers, purgeAll, someBytes } from './seen-filters.ts'
-import type { SeenRecordsSubject } from './record-store.ts'
+import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 /** Each test that purges has days of its own, later than those before; none reaches EXPIRES_AT. */
 let day = 1_000

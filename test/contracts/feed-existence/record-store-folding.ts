@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { filterKey, filterWrite, freshViewers, numbersOf, setBytes } from './seen-filters.ts'
-import type { SeenRecordsSubject } from './record-store.ts'
+import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 /** Folds each viewer's numbers into his filter; what is refused, again. Returns how often that was. */
 async function fold(store: SeenRecords, numbers: ReadonlyMap<string, readonly number[]>): Promise<number> {

@@ -6,7 +6,13 @@
 import type { ViewerId } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
 import { cutReason } from '../../../stores/reasons.ts'
-import type { FilterKey, FilterWrite, QuarantinedFilter, SeenRecords, StoredFilter } from '../../../subgraphs/feed-existence/stores/record-store.ts'
+import type {
+  FilterKey,
+  FilterWrite,
+  QuarantinedFilter,
+  SeenRecords,
+  StoredFilter,
+} from '../../../subgraphs/feed-existence/stores/record-store.ts'
 
 /** `filter` is undefined where it was set aside and not rebuilt. */
 type HeldFilter = FilterKey & { filter: Buffer | undefined; version: number; expiresAt: number }

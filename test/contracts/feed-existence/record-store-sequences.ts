@@ -5,7 +5,7 @@ import type { FilterWrite, SeenRecords } from '../../../subgraphs/feed-existence
 import { freshViewer } from '../reports.ts'
 import { DAY_MS, filterKey, purgeAll, someBytes } from './seen-filters.ts'
 import { makeSeenRecordsState, openModelSeenRecords } from './record-store-model.ts'
-import type { SeenRecordsSubject } from './record-store.ts'
+import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 const VIEWERS = 3
 const MONTHS = [5, 6]

@@ -1,8 +1,8 @@
 /** Contract of the record store of filters: versions, batches, lists, any viewer and any size. */
 import { expect, it } from 'vitest'
-import type { SeenRecordsSubject } from './record-store.ts'
 import { MONTH, filterKey, filterWrite, freshViewers, someBytes } from './seen-filters.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
+import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 const ODD_VIEWERS = [
   '0',

@@ -7,32 +7,12 @@
  * all viewers, so that its totals are compared only by tests that purged what was before them.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { FilterKey, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { seenDamageContract } from './record-store-damage.ts'
 import { seenExpiryContract } from './record-store-expiry.ts'
 import { seenFoldingContract } from './record-store-folding.ts'
 import { seenModelContract } from './record-store-sequences.ts'
 import { seenWritingContract } from './record-store-writing.ts'
-
-export type OpenedSeenRecords = {
-  store: SeenRecords
-  /** The same data, over connections of its own. */
-  second: SeenRecords
-  /** Closes `store` and opens the same data again. */
-  reopen(): Promise<SeenRecords>
-  /** As by a disk, past the store: these come in the place of all bytes that are stored of a filter, which is there. */
-  damage(key: FilterKey, bytes: Buffer): Promise<void>
-  /** Closes what is open and removes what was made for the suite. */
-  dispose(): Promise<void>
-}
-
-/** What the parts of the suite work with; the store changes when it is opened again. */
-export type SeenRecordsSubject = {
-  store: () => SeenRecords
-  second: () => SeenRecords
-  reopen: () => Promise<SeenRecords>
-  damage: OpenedSeenRecords['damage']
-}
+import type { OpenedSeenRecords, SeenRecordsSubject } from './record-store-subject.ts'
 
 export function seenRecordsContract(name: string, open: () => Promise<OpenedSeenRecords>): void {
   describe(`seen records contract: ${name}`, { timeout: 120_000 }, () => {

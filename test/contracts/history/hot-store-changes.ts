@@ -1,9 +1,9 @@
 /** Hot store contract: following a viewer's changes, from this process and from others. */
 import { expect, it } from 'vitest'
 import type { ProgressChange } from '../../../core/domain.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer, keyOf, later, report, write, writtenRecord } from '../reports.ts'
 import { until } from '../../../harness/until.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 100
 

@@ -4,9 +4,20 @@ import type { ProgressKey } from '../../../core/domain.ts'
 import { settingsKey } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
-import type { HotStoreSubject } from './hot-store.ts'
-import { fillClean, freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
+import {
+  fillClean,
+  freshNamedViewer,
+  freshViewer,
+  freshViewerIn,
+  keyOf,
+  later,
+  numbered,
+  report,
+  write,
+  writtenRecord,
+} from '../reports.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 100
 const EVERYTHING = 10_000_000

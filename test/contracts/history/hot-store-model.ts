@@ -8,9 +8,9 @@ import type { ProgressRecord } from '../../../core/domain.ts'
 import { mergeProgress, rankOf } from '../../../subgraphs/history/model/merge.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../../../subgraphs/history/stores/hot-store.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import { placeOf } from './hot-store-timelines.ts'
 import { freshViewer, later, unversioned } from '../reports.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const BUSINESSES = [1, 2]
 const OIDS = ['1', 'b', '9223372036854775807']

@@ -1,8 +1,8 @@
 /** Hot store contract: tombstones, watermarks and the pause switch. */
 import { expect, it } from 'vitest'
 import type { ProgressRecord } from '../../../core/domain.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import { freshViewer, glance, keyOf, later, numbered, report, unversioned, write, writtenRecord } from '../reports.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 100
 

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import type { Place, TimelineEntry } from '../../../core/domain.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import { freshNamedViewer, freshViewer, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 1_000
 

@@ -1,8 +1,8 @@
 /** Hot store contract: the timeline's cap, its floor, and writes that need what was trimmed. */
 import { expect, it } from 'vitest'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 10
 

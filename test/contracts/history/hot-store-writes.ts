@@ -1,7 +1,6 @@
 /** Hot store contract: putting progress and looking it up. */
 import { expect, it } from 'vitest'
 import { rankOf } from '../../../subgraphs/history/model/merge.ts'
-import type { HotStoreSubject } from './hot-store.ts'
 import {
   freshNamedViewer,
   freshViewer,
@@ -15,6 +14,7 @@ import {
   write,
   writtenRecord,
 } from '../reports.ts'
+import type { HotStoreSubject } from './hot-store-subject.ts'
 
 const timelineCap = 100
 

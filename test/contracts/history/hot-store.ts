@@ -7,7 +7,6 @@
  * uses viewers of its own, and compares what counts the whole store as differences.
  */
 import { describe } from 'vitest'
-import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import { changesContract } from './hot-store-changes.ts'
 import { dirtyMarksContract } from './hot-store-dirty.ts'
 import { modelContract } from './hot-store-model.ts'
@@ -15,10 +14,8 @@ import { switchesContract } from './hot-store-switches.ts'
 import { timelinesContract } from './hot-store-timelines.ts'
 import { trimmingContract } from './hot-store-trimming.ts'
 import { writesContract } from './hot-store-writes.ts'
-import { describeStore, type OpenedStore, type StoreSubject } from '../opened-store.ts'
-
-export type OpenedHotStore = OpenedStore<HotStore>
-export type HotStoreSubject = StoreSubject<HotStore>
+import { describeStore } from '../opened-store.ts'
+import type { OpenedHotStore } from './hot-store-subject.ts'
 
 export function hotStoreContract(name: string, open: () => Promise<OpenedHotStore>): void {
   describeStore(`hot store contract: ${name}`, open, (subject) => {

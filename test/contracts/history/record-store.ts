@@ -7,10 +7,10 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Place, ProgressRecord, ViewerSettings } from '../../../core/domain.ts'
+import type { Place, ProgressRecord, ViewerSettings, ProgressRow } from '../../../core/domain.ts'
 import { mergeProgress } from '../../../subgraphs/history/model/merge.ts'
 import { comparePlaces } from '../../../subgraphs/history/model/places.ts'
-import type { ProgressRow, RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
+import type { RecordStore } from '../../../subgraphs/history/stores/record-store.ts'
 import { placeOf } from './hot-store-timelines.ts'
 import { freshNamedViewer, freshViewer, glance, keyOf, later, numbered, report, unversioned } from '../reports.ts'
 

@@ -8,9 +8,9 @@
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Subject, SubjectCounts } from '../../../core/domain.ts'
+import type { Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
-import type { CountCache, CountedSubject } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import { freshViewer } from '../reports.ts'
 import { until } from '../../../harness/until.ts'
 import { followCounts } from '../../support/follow-counts.ts'

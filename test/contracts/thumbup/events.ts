@@ -4,7 +4,7 @@
  *     markEventsContract('kafka', async () => ({ events, reopen, dispose }))
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { countEventId, markEventId } from '../../../subgraphs/thumbup/model/events.ts'
+import { countEventId, markEventId } from '../../../subgraphs/thumbup/persist/events.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../../../subgraphs/thumbup/stores/events.ts'
 import { until } from '../../../harness/until.ts'
 

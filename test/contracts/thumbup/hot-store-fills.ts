@@ -1,9 +1,9 @@
 /** Mark store contract: unknown, complete and truncated viewers; fills and their races; writes that need a base. */
 import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../../core/domain.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { CAP, NOTHING, UNDONE, asksForBase, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 export function fillsContract({ store, another, reopen }: MarkStoreSubject): void {
   const rowOf = (oid: string, mark: Mark, markedAt: number): MarkRecord & { oid: string } => ({

@@ -1,10 +1,10 @@
 /** Mark store contract: pages of a viewer's likes. */
 import { expect, it } from 'vitest'
 import type { MarkEntry } from '../../../core/domain.ts'
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { CAP, fill, listedOids, markOf, persist, putMark } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later, numbered } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
+import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 export function likesContract({ store }: MarkStoreSubject): void {
   const pagesOf = async (viewer: string, limit: number): Promise<MarkEntry[][]> => {

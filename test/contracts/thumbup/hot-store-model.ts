@@ -8,7 +8,6 @@
  */
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type {
@@ -22,6 +21,7 @@ import type {
   MarkWrite,
   PersistedMark,
 } from '../../../subgraphs/thumbup/stores/hot-store.ts'
+import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 export type MarkStoreFaults = {
   /** Reading what is dirty makes it clean, before anybody has persisted it. */

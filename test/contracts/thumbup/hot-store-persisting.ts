@@ -4,9 +4,9 @@ import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { DirtyWalk } from '../../../subgraphs/thumbup/stores/hot-store.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { CAP, NOTHING, UNDONE, dirtyOids, fill, listedOids, lookUp, markOf, persist, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 export function persistingContract({ store, regions, another, reopen }: MarkStoreSubject): void {
   async function completeViewer(viewer = freshViewer()): Promise<string> {

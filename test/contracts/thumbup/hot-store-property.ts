@@ -9,14 +9,14 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Mark, MarkRecord } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { DirtyMark, MarkStore, MarkWrite } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { makeMarkStoreModel } from './hot-store-model.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { purgeAll, without } from './marks.ts'
 import { freshViewer, keyOf, later } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
+import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 const BUSINESSES = [1, 2]
 const OIDS = ['1', '10', '9', 'b']

@@ -1,9 +1,9 @@
 /** Mark store contract: tombstones until they are purged, what a late write needs after that, and deleted businesses. */
 import { expect, it } from 'vitest'
 import { regionOf } from '../../../core/regions.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { CAP, NOTHING, asksForBase, dirtyOids, fill, listedOids, lookUp, markOf, persist, purgeAll, putMark, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 export function removalContract({ store, regions, another }: MarkStoreSubject): void {
   /** A viewer who undid `1` at the moment that is returned, persisted. */

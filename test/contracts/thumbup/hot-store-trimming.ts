@@ -1,8 +1,8 @@
 /** Mark store contract: the cap on likes and on dislikes, and the floor. */
 import { expect, it } from 'vitest'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { NOTHING, asksForBase, fill, likeClean, listedOids, lookUp, markOf, persist, putMark } from './marks.ts'
 import { freshViewer, keyOf, later, numbered } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 const cap = 3
 

@@ -1,9 +1,9 @@
 /** Mark store contract: what one write does, in any order, and who sees it. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
-import type { MarkStoreSubject } from './hot-store.ts'
 import { CAP, UNDONE, fill, listedOids, lookUp, markOf, persist, putMark, without, written } from './marks.ts'
 import { freshNamedViewer, freshViewer, keyOf, later } from '../reports.ts'
+import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 export function markWritesContract({ store, another, reopen }: MarkStoreSubject): void {
   async function completeViewer(): Promise<string> {

@@ -7,7 +7,6 @@
  * uses viewers of its own, and compares what counts the whole store as differences. It forgets businesses 60001 and above.
  */
 import { describe } from 'vitest'
-import type { MarkStore } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { fillsContract } from './hot-store-fills.ts'
 import { likesContract } from './hot-store-likes.ts'
 import { persistingContract } from './hot-store-persisting.ts'
@@ -15,10 +14,8 @@ import { propertyContract } from './hot-store-property.ts'
 import { removalContract } from './hot-store-removal.ts'
 import { marksTrimmingContract } from './hot-store-trimming.ts'
 import { markWritesContract } from './hot-store-writes.ts'
-import { describeStore, type OpenedStore, type StoreSubject } from '../opened-store.ts'
-
-export type OpenedMarkStore = OpenedStore<MarkStore>
-export type MarkStoreSubject = StoreSubject<MarkStore>
+import { describeStore } from '../opened-store.ts'
+import type { OpenedMarkStore } from './hot-store-subject.ts'
 
 export function markStoreContract(name: string, open: () => Promise<OpenedMarkStore>): void {
   describeStore(`mark store contract: ${name}`, open, (subject) => {

@@ -1,9 +1,9 @@
 /** Contract of the record store of marks: rows, transitions and counts, in one transaction. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { apply, countedOf, countsOf, freshBusiness, likersOf, markRow, recordOf, transitionsOf } from './mark-rows.ts'
 import { later, numbered } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 

@@ -1,7 +1,6 @@
 /** Contract of the record store of marks: archiving, which nobody sees, and the removal of tombstones. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import {
   apply,
   archiveAll,
@@ -18,6 +17,7 @@ import {
   without,
 } from './mark-rows.ts'
 import { later, numbered } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Mark, MarkPlace } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { allPages, apply, archiveAll, freshBusiness, likedOids, likersOf, markRow } from './mark-rows.ts'
 import { later } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 const IDS = ['0', '1', '2', '10', '9223372036854775807', '9223372036854775808', 'a', 'b', 'bb', '01', 'ü', '漢', 'x'.repeat(64)]

@@ -6,11 +6,20 @@
  * Several processes may share a state. Every method happens at one instant, which `run` chooses: at once, unless a
  * simulation has its own idea. What `run` rejects before it has called the action has not happened.
  */
-import type { Mark, MarkEntry, MarkKey, MarkPlace, OwnerSum, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
+import type {
+  Mark,
+  MarkEntry,
+  MarkKey,
+  MarkPlace,
+  OwnerSum,
+  Subject,
+  SubjectCounts,
+  ViewerId,
+  CountedSubject,
+} from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
 import { transitionOf, winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import { keyText } from '../../../core/progress-key.ts'
-import type { CountedSubject } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import type {
   AppliedMarks,
   BusinessSize,

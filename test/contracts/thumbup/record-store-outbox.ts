@@ -1,9 +1,9 @@
 /** Contract of the record store of marks: what was changed and not yet told, and how far streams have been persisted. */
 import { expect, it } from 'vitest'
 import type { MarkChanges, MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { apply, freshBusiness, markRow } from './mark-rows.ts'
 import { later, numbered } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
   it('changes stay in the outbox until they are dropped, oldest first, as they were answered', async () => {

@@ -2,9 +2,9 @@
 import { expect, it } from 'vitest'
 import type { OwnerSum } from '../../../core/domain.ts'
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { apply, freshBusiness, markRow } from './mark-rows.ts'
 import { later, numbered } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 export function ownersContract({ store }: MarkRecordsSubject): void {
   it('who owns nothing that was liked has received 0, with version 0', async () => {

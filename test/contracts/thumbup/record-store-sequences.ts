@@ -8,9 +8,9 @@ import type { Mark } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { AppliedMarks, MarkRecords, MarkRow } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from './record-store-model.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { archiveAll, freshBusiness, purgeAllUndone, readScene, transitionsOf, without } from './mark-rows.ts'
 import { later } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 const VIEWERS = ['1', 'b', '9223372036854775808']
 const OIDS = ['1', 'ü', '30']

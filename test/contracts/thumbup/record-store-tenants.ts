@@ -3,9 +3,9 @@ import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
 import type { MarkRecords, MarkRow } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import type { MarkRecordsSubject } from './record-store.ts'
 import { allPages, apply, archiveAll, countedOf, exportAll, freshBusiness, markRow, readScene, repeat } from './mark-rows.ts'
 import { later } from '../reports.ts'
+import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 const VIEWERS = ['2', '10', 'b', 'aa', 'ü']

@@ -7,8 +7,6 @@
  * businesses of its own. Archiving and purging go over all businesses, so that their totals are compared with nothing.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
-import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { archiveContract } from './record-store-archive.ts'
 import { applyingContract } from './record-store-applying.ts'
 import { marksListsContract } from './record-store-lists.ts'
@@ -16,30 +14,7 @@ import { outboxContract } from './record-store-outbox.ts'
 import { ownersContract } from './record-store-owners.ts'
 import { marksModelContract } from './record-store-sequences.ts'
 import { tenantsContract } from './record-store-tenants.ts'
-
-/** Writes past the port, as a bug or an operator would. */
-export type PlantedDrift = {
-  /** The subject has counts already. */
-  counts(subject: Subject, wrong: Pick<SubjectCounts, 'likes' | 'dislikes'>): Promise<void>
-  /** The owner has a sum already. */
-  ownerSum(owner: { business: number; owner: ViewerId }, likes: number): Promise<void>
-}
-
-export type OpenedMarkRecords = {
-  store: MarkRecords
-  /** Closes `store` and opens the same data again. */
-  reopen(): Promise<MarkRecords>
-  plant: PlantedDrift
-  /** Closes what is open and removes what was made for the suite. */
-  dispose(): Promise<void>
-}
-
-/** What the parts of the suite work with; the store changes when it is opened again. */
-export type MarkRecordsSubject = {
-  store: () => MarkRecords
-  reopen: () => Promise<MarkRecords>
-  plant: () => PlantedDrift
-}
+import type { OpenedMarkRecords, MarkRecordsSubject } from './record-store-subject.ts'
 
 export function markRecordsContract(name: string, open: () => Promise<OpenedMarkRecords>): void {
   describe(`mark records contract: ${name}`, { timeout: 120_000 }, () => {

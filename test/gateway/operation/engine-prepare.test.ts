@@ -108,8 +108,8 @@ describe('prepare', () => {
     // In a process of its own: if it fails, it takes the process with it.
     const module = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
     const script = `
-      const { SUPERGRAPH } = await import(${module('./engine-graph.ts')})
-      const { makeEngine } = await import(${module('../../gateway/engine.ts')})
+      const { SUPERGRAPH } = await import(${module('../engine-graph.ts')})
+      const { makeEngine } = await import(${module('../../../gateway/operation/engine.ts')})
       const transport = { remote: false, compile: () => ({}) }
       const subgraphs = ['catalog', 'history', 'thumbup', 'plays'].map((name) => ({ name, transport }))
       const prepared = makeEngine(SUPERGRAPH, subgraphs, { tokensMax: 100 }).prepare('{ topMedia { id: id ... on Film { id: id } } }')

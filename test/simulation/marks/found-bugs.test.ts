@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import type { Mark, MarkKey, OwnerSum } from '../../../core/domain.ts'
-import { makeFills } from '../../../subgraphs/thumbup/write/fills.ts'
+import { makeFills } from '../../../loaders/mark-fills.ts'
 import { persistMarks, publishOutbox, type MarkPersistStores } from '../../../subgraphs/thumbup/persist/persist.ts'
 import { makeCountReads } from '../../../loaders/counts.ts'
 import { makeLikersRead } from '../../../subgraphs/thumbup/read/likers.ts'

@@ -3,11 +3,11 @@ import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import type { FlushMessage } from '../../../writeback/log.ts'
-import { flushParts } from '../../../stores/kafka/batches.ts'
 import { makeMember } from '../../../stores/kafka/member.ts'
 import { service } from '../../../harness/deployment/services.ts'
 import { REGIONS, makeTopics } from './setup.ts'
 import { until } from '../../../harness/until.ts'
+import { flushParts } from '../../../writeback/stores/kafka/flushes.ts'
 
 const address = await service('kafka')
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ProgressRecord } from '../../../core/domain.ts'
-import { CONFLICT_RULES, mergeProgress, rankOf } from '../../../subgraphs/history/model/merge.ts'
+import { type ProgressRecord, CONFLICT_RULES } from '../../../core/domain.ts'
+import { mergeProgress, rankOf } from '../../../subgraphs/history/model/merge.ts'
 
 type ReportSpec = { viewedAt: number; rank: number; position: number }
 

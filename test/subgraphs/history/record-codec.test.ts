@@ -1,18 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keyText } from '../../../core/progress-key.ts'
-import {
-  decodeFlush,
-  decodeProgress,
-  decodeReward,
-  decodeSettings,
-  encodeFlush,
-  encodeProgress,
-  encodeReward,
-  encodeSettings,
-} from '../../../subgraphs/history/model/record-codec.ts'
+import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '../../../subgraphs/history/model/record-codec.ts'
 import { REWARD_KINDS, rewardOf } from '../../../core/rewards.ts'
 import { tidemark } from '../../../schema/records.js'
+import { decodeFlush, decodeReward, encodeFlush, encodeReward } from '../../../writeback/flush-codec.ts'
 
 const whole = fc.oneof(fc.nat(), fc.maxSafeInteger().map(Math.abs))
 const int32 = fc.integer({ min: 0, max: 2 ** 31 - 1 })

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
-import type { Subject } from '../../../core/domain.ts'
-import type { CountCache, CountedSubject } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { Subject, CountedSubject } from '../../../core/domain.ts'
+import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import { makeCountFollowers } from '../../../subgraphs/thumbup/read/count-followers.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 

@@ -2,11 +2,12 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { seededRandom } from '../../../core/random.ts'
 import { makeCountReads, type CountReads } from '../../../loaders/counts.ts'
-import type { CountCache, CountedSubject } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
 import { makeCountFollowers } from '../../../subgraphs/thumbup/read/count-followers.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 import { until } from '../../../harness/until.ts'
 import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
+import type { CountedSubject } from '../../../core/domain.ts'
 
 const WINDOW_MS = 20
 const subjects = Array.from({ length: 200 }, (_, at) => ({ business: 1, oid: `s${at}` }))

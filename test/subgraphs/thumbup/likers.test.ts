@@ -119,7 +119,10 @@ test('an operation that would ask the record store for more than some hundred pa
   const served = serveThumbup(stores, config(0), { journal: false })
   running.push(served)
   const { server } = config(0)
-  const rules = readCostRules(readFileSync(join(import.meta.dirname, '..', '..', '..', 'schema', 'supergraph.graphql'), 'utf8'), server.listSizeAssumed)
+  const rules = readCostRules(
+    readFileSync(join(import.meta.dirname, '..', '..', '..', 'schema', 'supergraph.graphql'), 'utf8'),
+    server.listSizeAssumed,
+  )
   const costOf = (source: string, variables: Record<string, unknown>) => {
     const operation = getOperationAST(parse(source))
     return operation == null ? 0 : compileCost(served.subgraph.schema, operation, new Map(), rules)(variables)

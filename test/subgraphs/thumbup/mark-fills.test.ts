@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { makeFills } from '../../../subgraphs/thumbup/write/fills.ts'
+import { makeFills } from '../../../loaders/mark-fills.ts'
 
 const CAP = 3
 

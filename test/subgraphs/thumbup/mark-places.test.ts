@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { decodeMarkCursor, encodeMarkCursor, placeAtOrBefore, type MarkList } from '../../../subgraphs/thumbup/model/places.ts'
-import { compareMarkPlaces } from '../../../subgraphs/history/model/places.ts'
+import {
+  decodeMarkCursor,
+  encodeMarkCursor,
+  placeAtOrBefore,
+  type MarkList,
+  compareMarkPlaces,
+} from '../../../subgraphs/thumbup/model/places.ts'
 
 const id = fc
   .oneof(fc.nat().map(String), fc.string({ unit: 'grapheme', minLength: 1, maxLength: 10 }), fc.constantFrom('007', '9223372036854775808'))

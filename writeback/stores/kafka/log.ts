@@ -8,18 +8,20 @@
  */
 import type { Admin } from 'kafkajs'
 import { type Clock, sleep } from '../../../core/clock.ts'
-import { encodeReward } from '../../../subgraphs/history/model/record-codec.ts'
 import { regionOf } from '../../../core/regions.ts'
 import { TidemarkError, isTidemarkError } from '../../../core/errors.ts'
-import type { ConsumerHooks, FlushMessage, Log, LogConsumer, Stream } from '../../log.ts'
+import type { ConsumerHooks, FlushMessage, Log } from '../../log.ts'
 import { makeAppender, type Outgoing } from '../../../stores/kafka/appender.ts'
 import { again, lagOf } from '../../../stores/kafka/asking.ts'
-import { encodePieces, flushParts, type Undecodable } from '../../../stores/kafka/batches.ts'
+import type { Undecodable } from '../../../stores/kafka/batches.ts'
 import { type KafkaConnection, type KafkaLogger, REQUEST_MAX_MS, bounded, makeClient } from '../../../stores/kafka/client.ts'
 import { superviseConsumer } from '../../../stores/kafka/consumer.ts'
 import { parkAll } from '../../../stores/kafka/dead-letters.ts'
 import { MISSING_MAX_MS, isMissing, isRefusal, isWithoutCoordinator } from '../../../stores/kafka/errors.ts'
 import { countPartitions, topicNames } from '../../../stores/kafka/topics.ts'
+import { encodeReward } from '../../flush-codec.ts'
+import type { LogConsumer, Stream } from '../../../core/log-consumer.ts'
+import { encodePieces, flushParts } from './flushes.ts'
 
 export type KafkaLogOptions = {
   connection: KafkaConnection

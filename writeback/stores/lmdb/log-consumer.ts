@@ -6,11 +6,12 @@
  * A batch that was persisted and not removed, because the process died in between, comes again: at least once.
  */
 import type { Clock } from '../../../core/clock.ts'
-import { decodeFlush } from '../../../subgraphs/history/model/record-codec.ts'
-import type { ConsumerHooks, FlushMessage, LogConsumer } from '../../log.ts'
+import type { ConsumerHooks, FlushMessage } from '../../log.ts'
 import type { Environment } from '../../../stores/lmdb/environment.ts'
 import type { LogTables } from './log-tables.ts'
 import { appendAll, sequenceOf } from '../../../stores/lmdb/sequences.ts'
+import { decodeFlush } from '../../flush-codec.ts'
+import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type ConsumerOptions = {
   /** Messages a batch may hold. Minimum 1. Default 200. */

@@ -1,6 +1,6 @@
 /** The tables of the log: flushes that wait, messages that could not be decoded, rewards, and their last numbers. */
-import type { Stream } from '../../log.ts'
 import type { Bytes, Environment } from '../../../stores/lmdb/environment.ts'
+import type { Stream } from '../../../core/log-consumer.ts'
 
 export type LogTables = { flushes: Bytes; dead: Bytes; rewards: Bytes; counters: Bytes }
 

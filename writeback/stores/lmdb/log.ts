@@ -7,14 +7,15 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
-import { decodeReward, encodeFlush, encodeReward } from '../../../subgraphs/history/model/record-codec.ts'
-import type { Log, Stream } from '../../log.ts'
+import type { Log } from '../../log.ts'
 import type { Environment } from '../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { consume, type ConsumerOptions, type RunningConsumer } from './log-consumer.ts'
 import { openLogTables } from './log-tables.ts'
 import { countEntries } from '../../../stores/lmdb/scan.ts'
 import { appendAll, sequenceKey, sequenceOf } from '../../../stores/lmdb/sequences.ts'
+import { decodeReward, encodeFlush, encodeReward } from '../../flush-codec.ts'
+import type { Stream } from '../../../core/log-consumer.ts'
 
 export type LmdbLogOptions = Partial<ConsumerOptions> & {
   /** Which log of this folder. Default "history". */

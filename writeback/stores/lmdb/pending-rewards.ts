@@ -6,6 +6,11 @@
 import type { RewardEvent, RewardKind } from '../../../core/domain.ts'
 import { REWARD_KINDS, rewardOf } from '../../../core/rewards.ts'
 import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../core/keys.ts'
+import { regionOf } from '../../../core/regions.ts'
+import type { Bytes } from '../../../stores/lmdb/environment.ts'
+
+/** The table of the layout above. */
+export type RewardTables = { readonly rewards: Bytes }
 
 export const REWARD_TIME_BYTES = 6
 const VIEWER_AT = 2
@@ -33,4 +38,19 @@ export function rewardsOfRegion(region: number): { start: Buffer; end: Buffer } 
   start.writeUInt16BE(region)
   end.writeUInt16BE(region + 1)
   return { start, end }
+}
+
+export function listPendingRewards(tables: RewardTables, regions: readonly number[], claimedBefore: number, limit: number): RewardEvent[] {
+  const rewards: RewardEvent[] = []
+  for (const region of regions) {
+    for (const { key, value } of tables.rewards.getRange(rewardsOfRegion(region))) {
+      if (rewards.length === limit) return rewards
+      if (value.readUIntBE(0, REWARD_TIME_BYTES) <= claimedBefore) rewards.push(rewardOfKey(key))
+    }
+  }
+  return rewards
+}
+
+export function confirmReward(tables: RewardTables, regions: number, reward: RewardEvent): void {
+  void tables.rewards.remove(rewardKey(regionOf(reward.viewer, regions), reward.viewer, reward.business, reward.day, reward.kind))
 }

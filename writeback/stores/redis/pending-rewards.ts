@@ -3,8 +3,8 @@ import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { REWARD_KINDS, rewardOf } from '../../../core/rewards.ts'
 import type { Connection } from '../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../stores/redis/grouping.ts'
-import { packGroup, unpackGroup } from '../../../subgraphs/history/stores/redis/keys.ts'
 import { listMembers } from '../../../stores/redis/region-sets.ts'
+import { packGroup, unpackGroup } from '../../../stores/redis/packing.ts'
 
 export function makePendingRewards(connection: Connection, setOf: (region: number) => string, regionOf: (viewer: ViewerId) => number) {
   return {

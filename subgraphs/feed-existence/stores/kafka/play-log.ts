@@ -7,7 +7,6 @@ import type { Clock } from '../../../../core/clock.ts'
 import type { Play } from '../../../../core/domain.ts'
 import { decodePlays, encodePlays } from '../../model/play-codec.ts'
 import { regionOf } from '../../../../core/regions.ts'
-import type { LogConsumer } from '../../../../writeback/log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import { makeAppender, type Outgoing } from '../../../../stores/kafka/appender.ts'
 import { askOnce, endOf, hasCommitted, lagOf } from '../../../../stores/kafka/asking.ts'
@@ -16,6 +15,7 @@ import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../
 import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
 import { parkAll } from '../../../../stores/kafka/dead-letters.ts'
 import { countPartitions, topicNames } from '../../../../stores/kafka/topics.ts'
+import type { LogConsumer } from '../../../../core/log-consumer.ts'
 
 export type KafkaPlayLogOptions = {
   connection: KafkaConnection

@@ -12,20 +12,10 @@ import { checkRingShape } from '../ring-layouts.ts'
 import type { RingShape, SeenStore } from '../hot-store.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
-import { confirmReward, listPendingRewards } from '../../../history/stores/lmdb/persist.ts'
 import { purgeIssued } from './issued.ts'
 import { readRingKey, ringRange } from './keys.ts'
-import {
-  countRing,
-  getSeen,
-  openSeenTables,
-  putIssued,
-  readLayouts,
-  readStaged,
-  removeStaged,
-  stagePlays,
-  writeLayout,
-} from './put.ts'
+import { countRing, getSeen, openSeenTables, putIssued, readLayouts, readStaged, removeStaged, stagePlays, writeLayout } from './put.ts'
+import { confirmReward, listPendingRewards } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 
 /** Throws CONFIG_INVALID for a ring of another shape than regions allow. The environment stays open when the store is closed. */
 export function openLmdbSeenStore(environment: Environment, shape: RingShape): SeenStore {

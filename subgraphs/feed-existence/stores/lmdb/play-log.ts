@@ -5,7 +5,6 @@
 import type { Clock } from '../../../../core/clock.ts'
 import type { Play } from '../../../../core/domain.ts'
 import { decodePlays, encodePlays, type DecodedPlays } from '../../model/play-codec.ts'
-import type { LogConsumer } from '../../../../writeback/log.ts'
 import type { PlayHooks, PlayLog } from '../play-log.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
@@ -13,6 +12,7 @@ import { openLogTables } from '../../../../writeback/stores/lmdb/log-tables.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
 import { appendAll, lastNumber, sequenceOf } from '../../../../stores/lmdb/sequences.ts'
 import { makePause } from '../../../../stores/lmdb/pause.ts'
+import type { LogConsumer } from '../../../../core/log-consumer.ts'
 
 export type LmdbPlayLogOptions = {
   /** Entries one call of `stage` gets at most. Minimum 1. Default 200. */

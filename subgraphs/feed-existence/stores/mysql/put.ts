@@ -16,10 +16,9 @@
 import assert from 'node:assert/strict'
 import type { FilterKey, FilterWrite } from '../record-store.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
-import { bytesLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
-import { asLiteral, byOrder, placed } from '../../../thumbup/stores/mysql/rows.ts'
-import type { Tuple } from '../../../thumbup/stores/mysql/statements.ts'
+import { bytesLiteral, numberLiteral, packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
 import { insertFilters, lockFilters, updateFilters } from './statements.ts'
+import { type Tuple, byOrder, placed } from '../../../../stores/mysql/tuples.ts'
 
 /** Bytes of the filters of a statement, unless one filter alone has more: half a megabyte of hexadecimal digits. */
 const STATEMENT_BYTES_MAX = 262_144

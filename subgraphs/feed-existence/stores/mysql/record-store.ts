@@ -16,10 +16,7 @@ import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mys
 import type { Database } from '../../../../stores/mysql/database.ts'
 import { isOverload } from '../../../../stores/mysql/failures.ts'
 import { bytesLiteral, idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
-import { KEYS_MAX, chunked, placed } from '../../../thumbup/stores/mysql/rows.ts'
 import { type PackedWrite, packFilterKey, packWrites, putSome } from './put.ts'
-import type { MysqlFigures } from '../../../history/stores/mysql/record-store.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
 import {
   MEASURE_FILTERS,
   COUNT_QUARANTINED,
@@ -31,9 +28,17 @@ import {
   selectQuarantined,
   setFilterAside,
 } from './statements.ts'
-import { PING } from '../../../history/stores/mysql/statements.ts'
 import { makeTransactions } from '../../../../stores/mysql/transactions.ts'
-import { type Turn, type WriteWindow, type WriteWindowOptions, makeWriteWindow } from '../../../../stores/mysql/write-window.ts'
+import {
+  type Turn,
+  type WriteWindow,
+  type WriteWindowOptions,
+  makeWriteWindow,
+  type MysqlFigures,
+} from '../../../../stores/mysql/write-window.ts'
+import { PING } from '../../../../stores/mysql/statements.ts'
+import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 /** In the window's options a statement is a transaction here, and `rowsMax` its filters. */
 export type MysqlSeenRecordsOptions = CheckedOptions & WriteWindowOptions

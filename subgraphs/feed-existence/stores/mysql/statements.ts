@@ -4,7 +4,7 @@
  * take texts that are literals already (`literals.ts`).
  */
 import { numberLiteral } from '../../../../stores/mysql/literals.ts'
-import { type Tuple, insert, tupleTable } from '../../../thumbup/stores/mysql/statements.ts'
+import { type Tuple, insert, tupleTable } from '../../../../stores/mysql/tuples.ts'
 
 const KEYS = ['i', 'v', 'm']
 /** The hint is for TiDB; the others take it for a comment. */

@@ -26,7 +26,7 @@ import { regionOf } from '../../../../core/regions.ts'
 import { regionOfShard, shardOf } from '../../model/time-ring.ts'
 import type { StagedPlay } from '../hot-store.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
-import { lengthBefore } from '../../../history/stores/redis/put.ts'
+import { lengthBefore } from '../../../../stores/redis/packing.ts'
 
 /** Written into `tm:played:meta`; raised when the layout changes in a way older code would misread. */
 export const SEEN_FORMAT = '1'

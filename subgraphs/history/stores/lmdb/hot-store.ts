@@ -8,12 +8,13 @@ import type { HotLookup, HotStore, ProgressWrite, PutOutcome } from '../hot-stor
 import { makeChanges, type ChangeRelay } from '../../../../stores/lmdb/changes.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
-import { clearDirty, confirmReward, countDirty, listDirty, listPendingRewards, readDirty } from './persist.ts'
+import { clearDirty, countDirty, listDirty, readDirty } from './persist.ts'
 import { makeHotPurge } from './purge.ts'
 import { clearProgress, deleteProgress, putProgress, setPaused } from './put.ts'
 import { listChanges, listTimeline } from './read.ts'
 import { beginWork, clearedAtOf, isVisible, openHotTables, readHeld, settle, shelfWork, viewerWork } from './work.ts'
 import type { HotWork } from './work.ts'
+import { confirmReward, listPendingRewards } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 
 export type { ChangeRelay } from '../../../../stores/lmdb/changes.ts'
 

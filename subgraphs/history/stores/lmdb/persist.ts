@@ -1,7 +1,6 @@
 /** Dirty keys as the persist step and the sweeper see them, and rewards that wait for the log. */
-import type { ProgressKey, RewardEvent } from '../../../../core/domain.ts'
+import type { ProgressKey } from '../../../../core/domain.ts'
 import { isSettingsKey } from '../../../../core/progress-key.ts'
-import { regionOf } from '../../../../core/regions.ts'
 import type { DirtyProgress } from '../hot-store.ts'
 import { dirtyMark, keyOfMark, marksUntil, regionOfMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import { countEntries } from '../../../../stores/lmdb/scan.ts'
@@ -9,7 +8,6 @@ import { trimTimeline } from './read.ts'
 import { cleanSettings, readHeld, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
 import { encodeHeldProgress } from './values.ts'
-import { REWARD_TIME_BYTES, rewardKey, rewardOfKey, rewardsOfRegion } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 import { recordKey } from '../../../../stores/lmdb/viewer-keys.ts'
 
 export function readDirty(work: HotWork, key: ProgressKey): DirtyProgress {
@@ -52,24 +50,4 @@ export function listDirty(tables: HotTables, regions: readonly number[], dirtyBe
 
 export function countDirty(tables: HotTables): number {
   return countEntries(tables.dirty)
-}
-
-export function listPendingRewards(
-  tables: Pick<HotTables, 'rewards'>,
-  regions: readonly number[],
-  claimedBefore: number,
-  limit: number,
-): RewardEvent[] {
-  const rewards: RewardEvent[] = []
-  for (const region of regions) {
-    for (const { key, value } of tables.rewards.getRange(rewardsOfRegion(region))) {
-      if (rewards.length === limit) return rewards
-      if (value.readUIntBE(0, REWARD_TIME_BYTES) <= claimedBefore) rewards.push(rewardOfKey(key))
-    }
-  }
-  return rewards
-}
-
-export function confirmReward(tables: Pick<HotTables, 'rewards'>, regions: number, reward: RewardEvent): void {
-  void tables.rewards.remove(rewardKey(regionOf(reward.viewer, regions), reward.viewer, reward.business, reward.day, reward.kind))
 }

@@ -5,17 +5,7 @@
 import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import type { DeleteOutcome, ProgressWrite, PutOptions, PutOutcome } from '../hot-store.ts'
-import {
-  clearedAtOf,
-  isVisible,
-  nextVersion,
-  readHeld,
-  removeRecord,
-  shelfWork,
-  storeRecord,
-  storeSettings,
-  viewerWork,
-} from './work.ts'
+import { clearedAtOf, isVisible, nextVersion, readHeld, removeRecord, shelfWork, storeRecord, storeSettings, viewerWork } from './work.ts'
 import type { HotWork, ShelfWork } from './work.ts'
 import { rewardKey, REWARD_TIME_BYTES } from '../../../../writeback/stores/lmdb/pending-rewards.ts'
 import { newestEntry, listedOids, trimTimeline } from './read.ts'

@@ -5,12 +5,12 @@
  * It shares the environment's writer lock with the hot store, so large batches are written in pieces, between which
  * reports get their turn. Rows merge, so a batch that stops half way is repeated without harm.
  */
-import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
+import { SETTINGS_BUSINESS, type ProgressRow } from '../../../../core/domain.ts'
 import type { Place, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '../../model/record-codec.ts'
-import type { ProgressRow, RecordStore, SettingsRow } from '../record-store.ts'
+import type { RecordStore, SettingsRow } from '../record-store.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { mergePlaces } from './read.ts'

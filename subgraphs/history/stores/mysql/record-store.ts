@@ -13,18 +13,17 @@
  * expired rows by themselves, each in its own key range.
  */
 import { type Clock, sleep, systemClock } from '../../../../core/clock.ts'
-import type { ProgressRecord, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
+import type { ProgressRecord, TimelineEntry, ViewerId, ProgressRow } from '../../../../core/domain.ts'
 import { comparePlaces } from '../../model/places.ts'
 import { type Random, systemRandom } from '../../../../core/random.ts'
-import type { ProgressRow, RecordStore } from '../record-store.ts'
+import type { RecordStore } from '../record-store.ts'
 import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mysql/checked-database.ts'
 import type { Database, Row } from '../../../../stores/mysql/database.ts'
 import { isContention, isOverload } from '../../../../stores/mysql/failures.ts'
 import { packedHex } from '../../../../stores/mysql/literals.ts'
-import { idOf, keyOf, orderOf, progressLiteral, recordOf, settingsLiterals, settingsOf } from './rows.ts'
+import { orderOf, progressLiteral, recordOf, settingsLiterals, settingsOf } from './rows.ts'
 import {
   COUNT_PROGRESS,
-  PING,
   deleteCleared,
   deleteExpired,
   deleteHoursBefore,
@@ -35,16 +34,11 @@ import {
   upsertProgress,
   upsertSettings,
 } from './statements.ts'
-import { type WriteWindow, type WriteWindowFigures, type WriteWindowOptions, makeWriteWindow } from '../../../../stores/mysql/write-window.ts'
+import { type WriteWindow, type WriteWindowOptions, makeWriteWindow, type MysqlFigures } from '../../../../stores/mysql/write-window.ts'
+import { PING } from '../../../../stores/mysql/statements.ts'
+import { idOf, keyOf } from '../../../../stores/mysql/cells.ts'
 
 export type MysqlRecordStoreOptions = CheckedOptions & WriteWindowOptions
-
-export type MysqlFigures = WriteWindowFigures & {
-  /** Rows sent in upserts. */
-  rows: number
-  /** Statements sent again after a deadlock or a wait for a lock that took too long. */
-  retries: number
-}
 
 export type MysqlRecordStore = RecordStore & { figures(): MysqlFigures }
 

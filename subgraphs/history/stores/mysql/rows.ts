@@ -2,12 +2,12 @@
  * Records as rows and back. What orders and merges records stands in columns; the resume point is a protobuf Progress
  * with nothing else in it, chosen whole by the upsert. Numbers are BIGINT and stay below 2^53.
  */
-import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
-import { unpackId } from '../../../../core/keys.ts'
+import type { ProgressKey, ProgressRecord, ViewerId, ViewerSettings, ProgressRow } from '../../../../core/domain.ts'
 import { decodeProgress, encodeProgress } from '../../model/record-codec.ts'
-import type { ProgressRow, SettingsRow } from '../record-store.ts'
-import type { Cell, Row } from '../../../../stores/mysql/database.ts'
+import type { SettingsRow } from '../record-store.ts'
+import type { Row } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, idLiteral, numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export function progressLiteral({ key, record }: ProgressRow): string {
   const resume = encodeProgress({ ...record, viewedAt: 0, since: 0, rank: 0, version: 0, deleted: false })
@@ -34,15 +34,6 @@ export function recordOf(row: Row, start: number): ProgressRecord {
     finished: resume.finished,
     deleted: row[start + 4] === 1,
   }
-}
-
-export function idOf(cell: Cell | undefined): string {
-  return unpackId(cell as Buffer, 0)
-}
-
-/** The address of a row that begins with viewer, business, oid. */
-export function keyOf(row: Row): ProgressKey {
-  return { viewer: idOf(row[0]), business: Number(row[1]), oid: idOf(row[2]) }
 }
 
 const SWITCHES = 0

@@ -15,12 +15,18 @@
  */
 import type { BusinessNumber, Place, ProgressKey, ViewerId } from '../../../../core/domain.ts'
 import { idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
-
-/** For every connection. Locks are waited for less long than a statement is; READ COMMITTED takes no locks on gaps. */
-export const SESSION = [
-  `SET SESSION sql_mode = 'STRICT_ALL_TABLES', SESSION innodb_lock_wait_timeout = 5`,
-  'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED',
-]
+import {
+  SESSION,
+  PING,
+  SELECT_SCHEMA_VERSION,
+  SELECT_REGIONS,
+  TAKE_MIGRATION_LOCK,
+  GIVE_MIGRATION_LOCK,
+  insertRegions,
+  insertSchemaVersion,
+  SELECT_FACTS,
+  SHOW_VARIABLES,
+} from '../../../../stores/mysql/statements.ts'
 
 const COLUMNS = 'viewer, business, oid, viewed_at, since, resume_rank, version, deleted, resume'
 
@@ -115,26 +121,6 @@ WHERE h.version < ${numberLiteral(version)}`
 }
 
 export const COUNT_PROGRESS = 'SELECT COUNT(*) FROM history WHERE deleted = 0'
-export const PING = 'SELECT 1'
-
-export const SELECT_SCHEMA_VERSION = 'SELECT COALESCE(MAX(version), 0) FROM schema_version'
-export const SELECT_REGIONS = 'SELECT regions FROM deployment WHERE id = 1'
-export const TAKE_MIGRATION_LOCK = `SELECT GET_LOCK(LEFT(CONCAT('tidemark.', DATABASE()), 64), 30)`
-export const GIVE_MIGRATION_LOCK = `SELECT RELEASE_LOCK(LEFT(CONCAT('tidemark.', DATABASE()), 64))`
-
-/** The first to start decides; IGNORE, because two may be first. */
-export function insertRegions(regions: number): string {
-  return `INSERT IGNORE INTO deployment (id, regions) VALUES (1, ${numberLiteral(regions)})`
-}
-
-export function insertSchemaVersion(version: number, appliedAt: number): string {
-  return `INSERT INTO schema_version (version, applied_at) VALUES (${numberLiteral(version)}, ${numberLiteral(appliedAt)})`
-}
-
-export const SELECT_FACTS = 'SELECT VERSION(), @@SESSION.sql_mode, UNIX_TIMESTAMP(NOW(3))'
-export const SHOW_GRANTS = 'SHOW GRANTS'
-export const SHOW_VARIABLES = `SHOW VARIABLES WHERE Variable_name IN
-('innodb_flush_log_at_trx_commit', 'sync_binlog', 'log_bin', 'binlog_format', 'max_allowed_packet', 'read_only')`
 
 /** One of each statement, with every branch of those that have branches. */
 export function sampleStatements(): string[] {

@@ -7,13 +7,13 @@
  * Messages are told at most once and may be lost while a connection is made again or a slot moves; then followers are told
  * of the gap, and ask for the present state.
  */
-import type { ProgressChange, ViewerId } from '../../../../core/domain.ts'
+import type { ProgressChange, ViewerId, GapSide } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
-import type { GapSide } from '../hot-store.ts'
 import type { Connection } from '../../../../stores/redis/connection.ts'
 import { makeFollowers } from '../../../../stores/redis/followers.ts'
 import type { Layout } from './keys.ts'
-import { decodeRecord, readVersion } from './values.ts'
+import { decodeRecord } from './values.ts'
+import { readVersion } from '../../../../stores/redis/packing.ts'
 
 export function makeFollowing(connection: Connection, layout: Layout) {
   const followers = makeFollowers<ProgressChange>(connection)

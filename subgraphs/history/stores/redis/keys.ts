@@ -20,9 +20,10 @@
  * order of their packed oids: exactly `comparePlaces`.
  */
 import type { BusinessNumber, ProgressKey, ViewerId } from '../../../../core/domain.ts'
-import { PACKED_ID_BYTES_MAX, packId, packedIdLength, unpackId } from '../../../../core/keys.ts'
+import { PACKED_ID_BYTES_MAX, packId, unpackId } from '../../../../core/keys.ts'
 import { regionOf } from '../../../../core/regions.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
+import { unpackGroup } from '../../../../stores/redis/packing.ts'
 
 /** Written into `tm-meta`; raised when the layout changes in a way older code would misread. */
 export const FORMAT = '1'
@@ -74,19 +75,9 @@ export function packOid(oid: string): Buffer {
   return Buffer.from(scratch.subarray(0, packId(oid, scratch, 0)))
 }
 
-/** How a dirty mark's member begins: packed viewer + business. */
-export function packGroup(viewer: ViewerId, business: BusinessNumber): Buffer {
-  return Buffer.from(scratch.subarray(0, scratch.writeUInt16BE(business, packId(viewer, scratch, 0))))
-}
-
 export function packMember(key: ProgressKey): Buffer {
   const oidAt = scratch.writeUInt16BE(key.business, packId(key.viewer, scratch, 0))
   return Buffer.from(scratch.subarray(0, packId(key.oid, scratch, oidAt)))
-}
-
-export function unpackGroup(member: Buffer): { viewer: ViewerId; business: BusinessNumber; end: number } {
-  const businessAt = packedIdLength(member, 0)
-  return { viewer: unpackId(member, 0), business: member.readUInt16BE(businessAt), end: businessAt + 2 }
 }
 
 export function unpackMember(member: Buffer): ProgressKey {

@@ -8,13 +8,12 @@ import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
-import { packGroup, packMember, packOid, unpackMember } from './keys.ts'
+import { packMember, packOid, unpackMember } from './keys.ts'
 import type { Layout } from './keys.ts'
 import { countMembers, listMembers } from '../../../../stores/redis/region-sets.ts'
 import { makePendingRewards } from '../../../../writeback/stores/redis/pending-rewards.ts'
 import { SCRIPTS } from './scripts.ts'
-import { writeVersion } from './values.ts'
-import { lengthBefore } from './put.ts'
+import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
 
 type CleanKey = { key: ProgressKey; version: number }
 

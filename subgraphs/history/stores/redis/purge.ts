@@ -6,10 +6,11 @@
 import type { BusinessNumber, ViewerId } from '../../../../core/domain.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
-import { packGroup, packOid, unpackMember } from './keys.ts'
+import { packOid, unpackMember } from './keys.ts'
 import type { Layout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { makeWalk } from '../../../../stores/redis/walking.ts'
+import { packGroup } from '../../../../stores/redis/packing.ts'
 
 /** Index entries read at a time. */
 const CHUNK = 500

@@ -14,11 +14,12 @@ import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { Grouped, RegionBatch } from '../../../../stores/redis/grouping.ts'
-import { packGroup, packMember } from './keys.ts'
+import { packMember } from './keys.ts'
 import type { Layout } from './keys.ts'
 import { SCRIPTS } from './scripts.ts'
 import { decodeSettings } from './settings.ts'
-import { decodeRecord, readVersion, recordBytesMax, writeRecord, writeResume, writeVersion } from './values.ts'
+import { decodeRecord, recordBytesMax, writeRecord, writeResume } from './values.ts'
+import { lengthBefore, readVersion, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
 
 const DECISIVE = 1
 const BASE_KNOWN = 2
@@ -167,13 +168,6 @@ function packKeys(items: readonly Grouped<ProgressKey>[]): Buffer {
     end = lengthBefore(target, end, (at) => packId(item.oid, target, at))
   }
   return target.subarray(0, end)
-}
-
-/** What `write` puts after `offset` + 1, with its length in the byte before. */
-export function lengthBefore(target: Buffer, offset: number, write: (at: number) => number): number {
-  const end = write(offset + 1)
-  target[offset] = end - offset - 1
-  return end
 }
 
 function decodeOutcome(answer: Buffer, repeated: boolean): PutOutcome {

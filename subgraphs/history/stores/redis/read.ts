@@ -3,7 +3,15 @@
  * and business, all in one round trip: single-key commands, which a Cluster serves even while their slot moves. A page is
  * one script, because the range and its contents must be of one moment.
  */
-import type { BusinessNumber, Place, ProgressKey, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
+import type {
+  BusinessNumber,
+  Place,
+  ProgressKey,
+  ProgressRecord,
+  TimelineEntry,
+  ViewerId,
+  ViewerSettings,
+} from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { comparePlaces } from '../../model/places.ts'
 import type { DirtyProgress, HotLookup, HotPage, KeyChange } from '../hot-store.ts'

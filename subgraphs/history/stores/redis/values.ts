@@ -13,13 +13,13 @@
 import type { BusinessNumber, Place, ProgressRecord } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
 import { rankOf } from '../../model/merge.ts'
+import { readVersion, writeVersion } from '../../../../stores/redis/packing.ts'
 
 const DELETED = 1
 const SINCE = 2
 const RANKED = 4
 const TOMBSTONE_BYTES = 14
 const RECORD_BYTES_MAX = TOMBSTONE_BYTES + 6 + 7 + 5 + 5
-const TWO_48 = 2 ** 48
 
 /** The most bytes `writeRecord` takes for a device of this many UTF-16 units. */
 export function recordBytesMax(device: string): number {
@@ -102,16 +102,6 @@ export const STATE_FIELD = ''
 
 function usualRank(viewedAt: number): number {
   return rankOf('newest', { viewedAt, position: 0, finished: false, glance: false })
-}
-
-/** Seven bytes: whole numbers below 2^53, as versions and ranks are. */
-export function writeVersion(value: number, target: Buffer, offset: number): number {
-  target[offset] = Math.floor(value / TWO_48)
-  return target.writeUIntBE(value % TWO_48, offset + 1, 6)
-}
-
-export function readVersion(source: Buffer, offset: number): number {
-  return (source[offset] as number) * TWO_48 + source.readUIntBE(offset + 1, 6)
 }
 
 function writeVarint(value: number, target: Buffer, offset: number): number {

@@ -24,8 +24,8 @@ import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../
 import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
 import { parkAll } from '../../../../stores/kafka/dead-letters.ts'
 import { isMissing } from '../../../../stores/kafka/errors.ts'
-import { beginNow } from '../../stores/kafka/events.ts'
 import { topicNames } from '../../../../stores/kafka/topics.ts'
+import { beginNow } from '../../../../stores/kafka/group-offsets.ts'
 
 export type CanalFeedOptions = {
   connection: KafkaConnection

@@ -18,7 +18,8 @@ import type { CountFeed, RunningFeed } from '../count-feed.ts'
 import { type BinlogReader, type Piece, readBinlog } from './binlog-reader.ts'
 import { type Database, type MysqlOptions, openDatabase } from '../../../../stores/mysql/database.ts'
 import { isMisconfigured } from '../../../../stores/mysql/failures.ts'
-import { type Place, binlogObstacle, putBeat, putPlace, readBinlogFacts, readEnd, readPlace } from './feed-places.ts'
+import { type Place, putBeat, putPlace, readEnd, readPlace } from './feed-places.ts'
+import { binlogObstacle, readBinlogFacts } from '../../../../stores/mysql/binlog-facts.ts'
 
 export type BinlogFeedOptions = {
   /** Whose place it is: one name per process that follows. 1 to 64 bytes. */

@@ -6,12 +6,11 @@ import { TidemarkError } from '../../../../core/errors.ts'
 import type { WriteBeat } from '../count-feed.ts'
 import type { Database, Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
+import { SHOW_BINLOG_VARIABLES, type BinlogFacts } from '../../../../stores/mysql/binlog-facts.ts'
 
 /** Where to go on: behind these transactions, or at this byte of this file. */
 export type Place = { gtids: string } | { file: string; position: number }
 
-export const SHOW_BINLOG_VARIABLES = `SHOW GLOBAL VARIABLES WHERE Variable_name IN
-('log_bin', 'binlog_format', 'binlog_row_image', 'gtid_mode', 'binlog_transaction_compression', 'version')`
 export const SELECT_MARIADB_END = 'SELECT @@GLOBAL.gtid_binlog_pos'
 export const SELECT_MYSQL_END = 'SELECT @@GLOBAL.gtid_executed'
 export const SHOW_FILES = 'SHOW BINARY LOGS'
@@ -42,34 +41,6 @@ function textLiteral(text: string): string {
 export async function readPlace(session: Session, feed: string): Promise<Place | undefined> {
   const [row] = (await session.send(selectPlace(feed))).rows
   return row === undefined ? undefined : (JSON.parse(String(row[0])) as Place)
-}
-
-export type BinlogFacts = {
-  variables: ReadonlyMap<string, string>
-  isMariadb: boolean
-  /** Can a feed begin behind a set of transactions? */
-  hasGtids: boolean
-}
-
-export async function readBinlogFacts(session: Session): Promise<BinlogFacts> {
-  const { rows } = await session.send(SHOW_BINLOG_VARIABLES)
-  const variables = new Map(rows.map((row) => [String(row[0]).toLowerCase(), String(row[1])]))
-  const isMariadb = /mariadb/i.test(variables.get('version') ?? '')
-  return { variables, isMariadb, hasGtids: isMariadb || variables.get('gtid_mode') === 'ON' }
-}
-
-/** Why no feed can be read from this server, and what to do; undefined if one can, rights not considered. */
-export function binlogObstacle({ variables }: BinlogFacts): string | undefined {
-  if (/TiDB/i.test(variables.get('version') ?? ''))
-    return 'TiDB has no binary log to be followed: set feed to canal and let TiCDC write canal-json'
-  if (variables.get('log_bin') !== 'ON') return 'the server writes no binary log: start it with log-bin, or set feed to events'
-  const format = variables.get('binlog_format') ?? 'ROW'
-  if (format !== 'ROW') return `binlog_format is ${format}: set it to ROW, or set feed to events`
-  const image = variables.get('binlog_row_image') ?? 'FULL'
-  if (!image.startsWith('FULL')) return `binlog_row_image is ${image}: set it to FULL, or set feed to events`
-  if (variables.get('binlog_transaction_compression') === 'ON')
-    return 'binlog_transaction_compression is ON, which the feed cannot read: set it to OFF, or set feed to events'
-  return undefined
 }
 
 /** Where the binary log ends now: what is committed from now on stands behind it. */

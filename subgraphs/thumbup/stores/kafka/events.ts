@@ -4,7 +4,7 @@
  */
 import type { Admin } from 'kafkajs'
 import type { Clock } from '../../../../core/clock.ts'
-import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../../model/event-codec.ts'
+import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../event-codec.ts'
 import { fnv1a, regionOf } from '../../../../core/regions.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../events.ts'
 import { makeAppender, type Outgoing } from '../../../../stores/kafka/appender.ts'
@@ -14,6 +14,7 @@ import { type KafkaConnection, type KafkaLogger, makeClient } from '../../../../
 import { superviseConsumer } from '../../../../stores/kafka/consumer.ts'
 import { parkAll } from '../../../../stores/kafka/dead-letters.ts'
 import { countPartitions, eventTopicNames, topicNames } from '../../../../stores/kafka/topics.ts'
+import { beginNow } from '../../../../stores/kafka/group-offsets.ts'
 
 export type KafkaMarkEventsOptions = {
   connection: KafkaConnection
@@ -128,12 +129,4 @@ export function openKafkaMarkEvents(options: KafkaMarkEventsOptions, { clock, lo
       await appender.close()
     },
   }
-}
-
-/** A group that never committed gets its places now: a consumer would find them only with its first fetch, and miss what came before. */
-export async function beginNow(admin: Admin, groupId: string, topic: string): Promise<void> {
-  const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] })
-  if (committed?.partitions.some(({ offset }) => Number(offset) >= 0) === true) return
-  const ends = await admin.fetchTopicOffsets(topic)
-  await admin.setOffsets({ groupId, topic, partitions: ends.map(({ partition, high }) => ({ partition, offset: high })) })
 }

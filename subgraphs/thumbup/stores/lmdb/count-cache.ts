@@ -7,7 +7,7 @@
  * would fill the disk. The table is read first, so that such an entry never hides the count of another process. If the file is full, the
  * port's calls fail with STORE_FULL, as in all embedded stores.
  */
-import type { CountCache, CountedSubject } from '../count-cache.ts'
+import type { CountCache } from '../count-cache.ts'
 import { makeUncounted } from '../negative-cache.ts'
 import { makeChanges, type CountRelay } from '../../../../stores/lmdb/changes.ts'
 import {
@@ -26,6 +26,7 @@ import {
 } from './count-values.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
+import type { CountedSubject } from '../../../../core/domain.ts'
 
 export type LmdbCountCacheOptions = {
   /** Tells the processes that share the environment of counts that changed. Default: none, for one process. */

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../../core/clock.ts'
 import type { BusinessNumber } from '../../../../core/domain.ts'
-import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../../model/event-codec.ts'
+import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../event-codec.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../events.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'

@@ -1,18 +1,9 @@
 /** Putting marks, and filling in what the record store has: what happens inside the call's transaction, as the port promises. */
 import type { BusinessNumber, MarkRecord, ViewerId } from '../../../../core/domain.ts'
 import { winsOver } from '../../model/merge.ts'
-import { compareMarkPlaces } from '../../../history/model/places.ts'
 import type { FillOptions, MarkOutcome, MarkPutOptions, MarkWrite } from '../hot-store.ts'
-import {
-  lastMarkVersion,
-  markShelf,
-  nextMarkVersion,
-  readMark,
-  replaceMark,
-  trimMarks,
-  type MarkShelf,
-  type MarkWork,
-} from './work.ts'
+import { lastMarkVersion, markShelf, nextMarkVersion, readMark, replaceMark, trimMarks, type MarkShelf, type MarkWork } from './work.ts'
+import { compareMarkPlaces } from '../../model/places.ts'
 
 export function putMarks(work: MarkWork, writes: readonly MarkWrite[], { now, cap }: MarkPutOptions): MarkOutcome[] {
   const touched = new Set<MarkShelf>()

@@ -15,7 +15,16 @@ import { archiveRows, isToArchive, isToPurge, purgeRows } from './records/archiv
 import { businessRange, makeMarkShelf } from './records/keys.ts'
 import { listForExport, listSubjectsLikers, listViewersMarks } from './records/lists.ts'
 import { appendChanges, moveOffsets, readChanges, readNumbers, readOffsets, removeChanges } from './records/outbox.ts'
-import { findDrift, findOwnerDrift, listCounted, listMarked, listRegistered, listSums, measure, measureBusiness } from './records/recount.ts'
+import {
+  findDrift,
+  findOwnerDrift,
+  listCounted,
+  listMarked,
+  listRegistered,
+  listSums,
+  measure,
+  measureBusiness,
+} from './records/recount.ts'
 import { findMarks, openMarkTables, readCounts, readSum } from './records/tables.ts'
 import { makeFinder, type Entry } from '../../../../stores/lmdb/scan.ts'
 

@@ -6,13 +6,13 @@
  * a fill that began before that must find a `leftAt` above its own moment, even if nothing was written in between.
  */
 import type { BusinessNumber, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
-import { compareMarkPlaces } from '../../../history/model/places.ts'
 import { regionOf } from '../../../../core/regions.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './keys.ts'
 import { decodeHeldMark, decodeMarkState, encodeHeldMark, encodeMarkState, type HeldMark, type MarkState } from './values.ts'
 import { STATS, makeShelf, plainKey, recordKey, type Shelf } from '../../../../stores/lmdb/viewer-keys.ts'
+import { compareMarkPlaces } from '../../model/places.ts'
 
 export type MarkTables = {
   /** States, marks and lists, viewer by viewer. */

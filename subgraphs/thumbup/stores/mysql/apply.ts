@@ -21,18 +21,7 @@ import type { AppliedMarks, MarkTransition, StreamOffset } from '../record-store
 import type { Row, Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, numberLiteral, signedLiteral } from '../../../../stores/mysql/literals.ts'
 import { findArchived } from './archive-reads.ts'
-import {
-  KEYS_MAX,
-  type PackedRow,
-  type PackedSubject,
-  byOrder,
-  chunked,
-  markCode,
-  markRecordOf,
-  markTuple,
-  packSubject,
-  placed,
-} from './rows.ts'
+import { type PackedRow, type PackedSubject, markCode, markRecordOf, markTuple, packSubject } from './rows.ts'
 import {
   addCounts,
   addOwnerSums,
@@ -46,7 +35,8 @@ import {
   updateMarks,
 } from './statements.ts'
 import { type UnnumberedChanges, putChanges } from './outbox.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
+import { KEYS_MAX, byOrder, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 /** `rows` in the order of the primary key, each key once. `rowsMax`: rows of a statement that writes. */
 export async function applyMarks(

@@ -3,8 +3,9 @@ import { gatherDamage } from '../../model/damaged-marks.ts'
 import type { MarkKey, MarkRecord } from '../../../../core/domain.ts'
 import { findInBlocks } from '../../archive/blocks.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
-import { KEYS_MAX, packSubject, placed } from './rows.ts'
+import { packSubject } from './rows.ts'
 import { SELECT_ANY_BLOCK, selectBlocks } from './statements.ts'
+import { KEYS_MAX, placed } from '../../../../stores/mysql/tuples.ts'
 
 /** Blocks keep no versions: of two marks of one time the row wins over what is archived. */
 export function archivedRecord({ mark, markedAt }: Pick<MarkRecord, 'mark' | 'markedAt'>): MarkRecord {

@@ -15,10 +15,9 @@ import { type MarkChange, mergeBlocks } from '../../archive/blocks.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
 import { bytesLiteral, idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { findArchived } from './archive-reads.ts'
-import { KEYS_MAX, type PackedRow, businessOrder, chunked, markRecordOf, markTuple, packRows, placed } from './rows.ts'
+import { type PackedRow, businessOrder, markRecordOf, markTuple, packRows } from './rows.ts'
 import {
   LOCK_ARCHIVE,
-  type Tuple,
   deleteBlocks,
   deleteMarks,
   deleteUndone,
@@ -30,7 +29,8 @@ import {
   selectBlocksFrom,
   updateCovers,
 } from './statements.ts'
-import { keyOf } from '../../../history/stores/mysql/rows.ts'
+import { type Tuple, KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { keyOf } from '../../../../stores/mysql/cells.ts'
 
 const HOUR_MS = 3_600_000
 /** Rows of the hour in which the bound lies that one step looks at. The rest of them wait until the hour is over. */

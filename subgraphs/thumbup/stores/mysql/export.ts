@@ -12,7 +12,7 @@ import { idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { archivedRecord } from './archive-reads.ts'
 import { markRecordOf } from './rows.ts'
 import { selectBlocks, selectExport, selectExportBlocks } from './statements.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 const BLOCKS_MAX = 64
 

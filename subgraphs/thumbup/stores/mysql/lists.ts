@@ -12,7 +12,7 @@ import { listFromBlocks } from '../../archive/blocks.ts'
 import type { Database, Row, Session } from '../../../../stores/mysql/database.ts'
 import { idLiteral, numberLiteral } from '../../../../stores/mysql/literals.ts'
 import { archivedRecord } from './archive-reads.ts'
-import { KEYS_MAX, chunked, markCode, markRecordOf, placed } from './rows.ts'
+import { markCode, markRecordOf } from './rows.ts'
 import {
   BLOCK,
   type ListOwner,
@@ -22,8 +22,9 @@ import {
   selectPageOfBlocks,
   selectPageOfMarks,
 } from './statements.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
 import type { Transactions } from '../../../../stores/mysql/transactions.ts'
+import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export type ListedMark = MarkRecord & { id: string }
 

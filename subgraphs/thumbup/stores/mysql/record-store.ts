@@ -24,7 +24,7 @@ import { archiveSome, purgeSome } from './archive.ts'
 import { readCounts, readOwnerSums, recountOwnersSome, recountSome, registerSome } from './recount.ts'
 import { exportPage } from './export.ts'
 import { ofSubject, ofViewer, readMarkedSubjects, readPage } from './lists.ts'
-import { KEYS_MAX, chunked, markRecordOf, packKey, packRows, placed } from './rows.ts'
+import { markRecordOf, packKey, packRows } from './rows.ts'
 import {
   ANALYZE,
   MEASURE_BLOCKS,
@@ -40,11 +40,11 @@ import {
   selectSubjects,
 } from './statements.ts'
 import { dropChanges, putChanges, readOutbox, readOutboxNumbers } from './outbox.ts'
-import type { MysqlFigures } from '../../../history/stores/mysql/record-store.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
-import { PING } from '../../../history/stores/mysql/statements.ts'
 import { makeTransactions } from '../../../../stores/mysql/transactions.ts'
-import { type WriteWindow, type WriteWindowOptions, makeWriteWindow } from '../../../../stores/mysql/write-window.ts'
+import { type WriteWindow, type WriteWindowOptions, makeWriteWindow, type MysqlFigures } from '../../../../stores/mysql/write-window.ts'
+import { PING } from '../../../../stores/mysql/statements.ts'
+import { KEYS_MAX, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 /** In the window's options a statement is a transaction here, and `rowsMax` the rows of each of its statements. */
 export type MysqlMarkRecordsOptions = CheckedOptions & WriteWindowOptions

@@ -3,10 +3,11 @@ import type { BusinessNumber, OwnerSum, Subject, SubjectCounts, ViewerId } from 
 import type { Drift, Registration } from '../record-store.ts'
 import { type Received, addToOwners, countsOf } from './apply.ts'
 import type { Session } from '../../../../stores/mysql/database.ts'
-import { packedHex } from '../../../../stores/mysql/literals.ts'
-import { KEYS_MAX, asLiteral, byOrder, chunked, packSubject, placed } from './rows.ts'
+import { packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
+import { packSubject } from './rows.ts'
 import { countArchived, countRows, lockCounts, selectCounts, selectOwnerSums, sumOwners, updateOwnersOf } from './statements.ts'
-import { idOf } from '../../../history/stores/mysql/rows.ts'
+import { KEYS_MAX, byOrder, chunked, placed } from '../../../../stores/mysql/tuples.ts'
+import { idOf } from '../../../../stores/mysql/cells.ts'
 
 export type OwnerKey = { business: BusinessNumber; owner: ViewerId }
 

@@ -5,11 +5,8 @@
 import type { BusinessNumber, Mark, MarkKey, MarkRecord, Subject, ViewerId } from '../../../../core/domain.ts'
 import type { MarkRow } from '../record-store.ts'
 import type { Row } from '../../../../stores/mysql/database.ts'
-import { numberLiteral, packedHex } from '../../../../stores/mysql/literals.ts'
-import type { Tuple } from './statements.ts'
-
-/** Keys that a statement looks up, as a table of its own: what a parser does not mind, and no slower than more. */
-export const KEYS_MAX = 128
+import { numberLiteral, packedHex, asLiteral } from '../../../../stores/mysql/literals.ts'
+import { type Tuple, byOrder } from '../../../../stores/mysql/tuples.ts'
 
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 const CODES: Readonly<Record<Mark, number>> = { NONE: 0, LIKE: 1, DISLIKE: 2 }
@@ -22,10 +19,6 @@ export function markOf(code: unknown): Mark {
   const mark = MARKS[Number(code)]
   if (mark === undefined) throw new Error(`${String(code)} is no mark`)
   return mark
-}
-
-export function asLiteral(hex: string): string {
-  return `x'${hex}'`
 }
 
 /** Texts that order as business numbers do. */
@@ -65,10 +58,6 @@ export function packRows(rows: readonly MarkRow[]): PackedRow[] {
   return rows.map((row, index) => ({ ...row, ...packKey(row.key), index })).sort(byOrder)
 }
 
-export function byOrder(a: { order: string }, b: { order: string }): number {
-  return a.order < b.order ? -1 : a.order > b.order ? 1 : 0
-}
-
 /** (business, viewer, oid, mark, marked_at, version) */
 export function markTuple({ tuple, record }: PackedRow, stored: MarkRecord = record): Tuple {
   return [...tuple, String(markCode(stored.mark)), numberLiteral(stored.markedAt), numberLiteral(stored.version)]
@@ -77,13 +66,4 @@ export function markTuple({ tuple, record }: PackedRow, stored: MarkRecord = rec
 /** The record whose columns begin at `start`: mark, marked_at, version. */
 export function markRecordOf(row: Row, start: number): MarkRecord {
   return { mark: markOf(row[start]), markedAt: Number(row[start + 1]), version: Number(row[start + 2]) }
-}
-
-/** Each with its place in front. */
-export function placed(tuples: readonly Tuple[]): Tuple[] {
-  return tuples.map((tuple, place) => [String(place), ...tuple])
-}
-
-export function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
 }

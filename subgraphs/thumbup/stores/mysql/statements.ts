@@ -7,27 +7,7 @@
  * locking read takes its locks in the order of that list.
  */
 import { numberLiteral } from '../../../../stores/mysql/literals.ts'
-
-/** Values of a row, as SQL. */
-export type Tuple = readonly string[]
-
-/** The rows as a table of these columns. */
-export function tupleTable(columns: readonly string[], rows: readonly Tuple[]): string {
-  const [first, ...others] = rows
-  if (first === undefined) throw new Error('a table of keys needs a key')
-  const head = first.map((value, place) => `${value} AS ${columns[place]}`).join(',')
-  return [`SELECT ${head}`, ...others.map((row) => `SELECT ${row.join(',')}`)].join(' UNION ALL ')
-}
-
-export function insert(table: string, columns: string, rows: readonly Tuple[]): string {
-  return `INSERT INTO ${table} (${columns}) VALUES ${rows.map((row) => `(${row.join(',')})`).join(',')}`
-}
-
-export const BEGIN = 'BEGIN'
-export const COMMIT = 'COMMIT'
-export const ROLLBACK = 'ROLLBACK'
-/** One moment for all that is read until the commit, taken at once. The first of the two is for the next transaction only. */
-export const BEGIN_SNAPSHOT = ['SET TRANSACTION ISOLATION LEVEL REPEATABLE READ', 'START TRANSACTION WITH CONSISTENT SNAPSHOT']
+import { type Tuple, tupleTable, insert } from '../../../../stores/mysql/tuples.ts'
 
 const KEYS = ['i', 'b', 'v', 'o']
 const KEY_JOIN = 'l.business = k.b AND l.viewer = k.v AND l.oid = k.o'

@@ -10,9 +10,8 @@
  *
  * An error of a part of a Cluster says whom it concerns by the name `business:oid` of a subject, or by the owner.
  */
-import type { BusinessNumber, OwnerSum, Subject, SubjectCounts } from '../../../../core/domain.ts'
-import { compareMarkPlaces } from '../../../history/model/places.ts'
-import type { CachedLikers, CountCache, CountedSubject } from '../count-cache.ts'
+import type { BusinessNumber, OwnerSum, Subject, SubjectCounts, CountedSubject } from '../../../../core/domain.ts'
+import type { CachedLikers, CountCache } from '../count-cache.ts'
 import { makeUncounted, type Uncounted, type UncountedOptions } from '../negative-cache.ts'
 import { databaseOf, type RedisConnectionOptions } from '../../../../stores/redis/clients.ts'
 import { connect, scriptCommand } from '../../../../stores/redis/connection.ts'
@@ -26,6 +25,8 @@ import { entriesOf } from './read.ts'
 import { SCRIPTS } from './scripts.ts'
 import { checkKeyOptions, checkRegions, makeVerification, outageOf } from '../../../../stores/redis/verification.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
+import { compareMarkPlaces } from '../../model/places.ts'
+import { COUNTED_MAX } from '../hot-store.ts'
 
 export type RedisCountCacheOptions = RedisConnectionOptions & {
   /** As of the mark store. */
@@ -191,7 +192,9 @@ function makeForgetting(connection: Connection, layout: MarkLayout, uncounted: r
 
 function makeCounting(connection: Connection, layout: MarkLayout) {
   return (business: BusinessNumber): Promise<number> =>
-    countNames(connection, layout.cachePattern(business), (key) => (layout.cachedBusinessOf(key) === business ? key : undefined))
+    countNames(connection, layout.cachePattern(business), COUNTED_MAX, (key) =>
+      layout.cachedBusinessOf(key) === business ? key : undefined,
+    )
 }
 
 function nameOf({ business, oid }: Subject): string {

@@ -6,8 +6,8 @@
  * A process subscribes to a region while it follows a subject of it, and receives every changed count of the region. Counts change in
  * windows of the persist step. The messages are few, each with many subjects, and the process filters them.
  */
-import type { Subject } from '../../../../core/domain.ts'
-import type { CountedSubject, CountFollowing } from '../count-cache.ts'
+import type { Subject, CountedSubject } from '../../../../core/domain.ts'
+import type { CountFollowing } from '../count-cache.ts'
 import type { Connection } from '../../../../stores/redis/connection.ts'
 import { decodeChanges } from './count-values.ts'
 import type { MarkLayout } from './keys.ts'

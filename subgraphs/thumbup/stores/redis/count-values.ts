@@ -1,6 +1,5 @@
 /** What stands in the keys of the count cache: whole numbers as text, with commas in between. */
-import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId } from '../../../../core/domain.ts'
-import type { CountedSubject } from '../count-cache.ts'
+import type { BusinessNumber, OwnerSum, SubjectCounts, ViewerId, CountedSubject } from '../../../../core/domain.ts'
 
 export function decodeCounts(counts: Buffer | null | undefined, version: Buffer | null | undefined): SubjectCounts | undefined {
   if (!counts || !version) return undefined

@@ -26,8 +26,8 @@
 import type { BusinessNumber, MarkKey, Subject, ViewerId } from '../../../../core/domain.ts'
 import { PACKED_ID_BYTES_MAX, packId } from '../../../../core/keys.ts'
 import { fnv1a, regionOf } from '../../../../core/regions.ts'
-import { unpackGroup } from '../../../history/stores/redis/keys.ts'
 import { regionTags, slotOf } from '../../../../stores/redis/region-tags.ts'
+import { unpackGroup } from '../../../../stores/redis/packing.ts'
 
 /** Written into `tm:marks:meta`; raised when the layout changes in a way older code would misread. */
 export const MARK_FORMAT = '1'

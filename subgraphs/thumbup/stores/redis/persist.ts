@@ -4,21 +4,19 @@
  */
 import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
 import { ID_BYTES_MAX } from '../../../../core/keys.ts'
-import type { DirtyWalk, PersistedMark } from '../hot-store.ts'
+import { type DirtyWalk, type PersistedMark, COUNTED_MAX } from '../hot-store.ts'
 import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { RegionBatch } from '../../../../stores/redis/grouping.ts'
-import { packGroup } from '../../../history/stores/redis/keys.ts'
 import { packMarkMember, unpackMarkMember } from './keys.ts'
 import type { MarkLayout } from './keys.ts'
 import { RECORD_BYTES, writeMark } from './values.ts'
 import { viewerKeys } from './put.ts'
 import { countMembers, listMembers, walkMembers, type SetPlaces } from '../../../../stores/redis/region-sets.ts'
 import { SCRIPTS } from './scripts.ts'
-import { writeVersion } from '../../../history/stores/redis/values.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'
-import { lengthBefore } from '../../../history/stores/redis/put.ts'
+import { lengthBefore, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
 
 /** Keys one script takes, so that none holds up its server for more than about a millisecond. */
 const KEYS_PER_SCRIPT = 500
@@ -107,7 +105,7 @@ export function makeMarkPersisting(connection: Connection, layout: MarkLayout) {
     },
 
     countViewers: (business: BusinessNumber): Promise<number> =>
-      countNames(connection, layout.viewersPattern(business), (key) => {
+      countNames(connection, layout.viewersPattern(business), COUNTED_MAX, (key) => {
         const found = layout.viewerOf(key)
         return found?.business === business ? found.viewer : undefined
       }),

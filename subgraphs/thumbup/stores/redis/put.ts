@@ -9,12 +9,10 @@ import { scriptCommand } from '../../../../stores/redis/connection.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { Grouped, RegionBatch } from '../../../../stores/redis/grouping.ts'
-import { packGroup } from '../../../history/stores/redis/keys.ts'
 import type { MarkLayout } from './keys.ts'
 import { RECORD_BYTES, decodeMark, markNumber, markOf, writeMark } from './values.ts'
 import { SCRIPTS } from './scripts.ts'
-import { readVersion, writeVersion } from '../../../history/stores/redis/values.ts'
-import { lengthBefore } from '../../../history/stores/redis/put.ts'
+import { lengthBefore, readVersion, writeVersion, packGroup } from '../../../../stores/redis/packing.ts'
 
 const BASE_KNOWN = 4
 const BASE = 8

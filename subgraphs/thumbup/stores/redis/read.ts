@@ -7,13 +7,13 @@
  * "truncated" then, so that nobody takes the miss for NONE. `sendInOrder` keeps the order when something is repeated.
  */
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
-import { compareMarkPlaces } from '../../../history/model/places.ts'
 import type { DirtyMark, HotLikes, HotMark } from '../hot-store.ts'
 import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { MarkLayout } from './keys.ts'
 import { STATE_FIELD, cleanMark, decodeMark, floorOf, kindOf } from './values.ts'
 import type { HeldMark, MarksKind } from './values.ts'
+import { compareMarkPlaces } from '../../model/places.ts'
 
 /** What a page reads beyond its end, so that the ties there are mostly among it. */
 const MORE = 16

@@ -10,7 +10,7 @@
  * A clean like or dislike stands in the sorted set only, and has no version any more: it reads as 0.
  */
 import type { Mark, MarkPlace, MarkRecord } from '../../../../core/domain.ts'
-import { readVersion, writeVersion } from '../../../history/stores/redis/values.ts'
+import { readVersion, writeVersion } from '../../../../stores/redis/packing.ts'
 
 /** The field of the hash that holds the state: no oid is empty. */
 export const STATE_FIELD = ''

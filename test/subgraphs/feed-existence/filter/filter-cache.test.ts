@@ -1,6 +1,6 @@
 /** How filters come to be opened. What readers see of them is tested with the subgraph. */
 import { describe, expect, test } from 'vitest'
-import { makeFilterCache } from '../../../../subgraphs/feed-existence/filter/filter-cache.ts'
+import { makeFilterCache } from '../../../../subgraphs/feed-existence/read/filter-cache.ts'
 import { seededRandom, type Random } from '../../../../core/random.ts'
 import { addToFilter } from '../../../../subgraphs/feed-existence/filter/filter.ts'
 import type { SeenHashes } from '../../../../subgraphs/feed-existence/filter/hash.ts'

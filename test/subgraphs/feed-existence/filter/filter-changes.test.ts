@@ -1,7 +1,7 @@
 /** Adding to many filters under their versions: who fails alone, who ends it for all, and when it is enough. */
 import { describe, expect, test } from 'vitest'
 import { TidemarkError } from '../../../../core/errors.ts'
-import { changeFilters } from '../../../../subgraphs/feed-existence/filter/filter-changes.ts'
+import { changeFilters } from '../../../../subgraphs/feed-existence/fold/filter-changes.ts'
 import { addToFilter } from '../../../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen } from '../../../../subgraphs/feed-existence/filter/hash.ts'
 import type { FilterKey, SeenRecords } from '../../../../subgraphs/feed-existence/stores/record-store.ts'

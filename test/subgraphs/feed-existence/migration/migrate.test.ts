@@ -5,7 +5,7 @@ import { makeMigration } from '../../../../subgraphs/feed-existence/migration/mi
 import { addToFilter, openFilter } from '../../../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen } from '../../../../subgraphs/feed-existence/filter/hash.ts'
 import { beginningOf, monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
-import type { LegacyPlays } from '../../../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { LegacyPlays } from '../../../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { FILTER_BYTES_MAX } from '../../../../subgraphs/feed-existence/stores/record-store.ts'
 import { makeSeenRecordsState, openModelSeenRecords } from '../../../contracts/feed-existence/record-store-model.ts'
 import { makeSeenStoreModel } from '../../../contracts/feed-existence/hot-store-model.ts'

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { seededRandom } from '../../../../core/random.ts'
-import type { LegacyPlays } from '../../../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import type { LegacyPlays } from '../../../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { makeExistenceMigration } from '../../../../subgraphs/feed-existence/index.ts'
 import { legacyConfig, openLegacyOf } from '../../../../harness/data/legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'

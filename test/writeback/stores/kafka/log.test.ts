@@ -1,9 +1,9 @@
 import { partitionOf } from '../../../../core/regions.ts'
-import { decodeReward } from '../../../../subgraphs/history/model/record-codec.ts'
 import { logContract } from '../../../contracts/log.ts'
 import { describe } from 'vitest'
 import { service } from '../../../../harness/deployment/services.ts'
 import { REGIONS, makeTopics } from '../../../stores/kafka/setup.ts'
+import { decodeReward } from '../../../../writeback/flush-codec.ts'
 
 const address = await service('kafka')
 

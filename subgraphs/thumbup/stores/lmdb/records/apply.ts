@@ -1,7 +1,6 @@
 /** Rows are written, transitions found and counted: what `applyMarks` and `registerSubjects` do inside their transaction. */
-import type { BusinessNumber, Mark, MarkKey, MarkRecord, OwnerSum, Subject, ViewerId } from '../../../../../core/domain.ts'
+import type { BusinessNumber, Mark, MarkKey, MarkRecord, OwnerSum, Subject, ViewerId, CountedSubject } from '../../../../../core/domain.ts'
 import { movesLike, transitionOf, winsOver } from '../../../model/merge.ts'
-import type { CountedSubject } from '../../count-cache.ts'
 import type { MarkRow, MarkTransition, Registration } from '../../record-store.ts'
 import { COVERED, ROW, listedKey, makeMarkShelf, otherKey, plainMarkKey } from './keys.ts'
 import { findMarks, readCounts, readSum, type MarkTables } from './tables.ts'

@@ -1,8 +1,7 @@
 /** What the reconciler asks: rows counted, sums added up, and walks over all that has counts. Inside a read of the environment. */
-import type { BusinessNumber, Mark, OwnerSum, Subject, ViewerId } from '../../../../../core/domain.ts'
+import type { BusinessNumber, Mark, OwnerSum, Subject, ViewerId, CountedSubject } from '../../../../../core/domain.ts'
 import { unpackId } from '../../../../../core/keys.ts'
 import { blockHeader } from '../../../archive/block.ts'
-import type { CountedSubject } from '../../count-cache.ts'
 import type { BusinessSize, Drift, Registration } from '../../record-store.ts'
 import type { Bytes, Environment } from '../../../../../stores/lmdb/environment.ts'
 import {

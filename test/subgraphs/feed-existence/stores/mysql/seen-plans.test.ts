@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { idLiteral } from '../../../../../stores/mysql/literals.ts'
-import { placed } from '../../../../../subgraphs/thumbup/stores/mysql/rows.ts'
 import { packFilterKey } from '../../../../../subgraphs/feed-existence/stores/mysql/put.ts'
 import { migrateMysql } from '../../../../../stores/mysql/schema-version.ts'
 import { openMysqlSeenRecords } from '../../../../../subgraphs/feed-existence/stores/mysql/record-store.ts'
 import * as statements from '../../../../../subgraphs/feed-existence/stores/mysql/statements.ts'
 import { someBytes } from '../../../../contracts/feed-existence/seen-filters.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mysql/databases.ts'
+import { placed } from '../../../../../stores/mysql/tuples.ts'
 
 const EXPIRES_AT = 1_800_000_000_000
 const viewers = Array.from({ length: 2_000 }, (_, i) => String(i * 37))

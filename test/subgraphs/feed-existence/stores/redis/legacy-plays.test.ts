@@ -2,8 +2,8 @@
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../../core/clock.ts'
-import { openRedisLegacyPlays, type RedisLegacyOptions } from '../../../../../subgraphs/feed-existence/migration/redis/legacy-plays.ts'
-import type { LegacyPlays } from '../../../../../subgraphs/feed-existence/migration/legacy-plays.ts'
+import { openRedisLegacyPlays, type RedisLegacyOptions } from '../../../../../subgraphs/feed-existence/stores/redis/legacy-plays.ts'
+import type { LegacyPlays } from '../../../../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { redisIsHere, startCluster, startRedis, type TestServers } from '../../../../../harness/deployment/redis-servers.ts'
 
 const NAMES = new Map([

@@ -11,7 +11,19 @@ import { FOLDS_KEPT_MS } from '../../../../../subgraphs/feed-existence/stores/ho
 import type { SeenStore } from '../../../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { fill, lookUp, markOf, putMark } from '../../../../contracts/thumbup/marks.ts'
 import { freshViewer } from '../../../../contracts/reports.ts'
-import { AT, CAPS, fold, foldsOf, issuedOids, isInRing, play, stage, stagedIn, stagedOf, stagedSeen } from '../../../../contracts/feed-existence/seen.ts'
+import {
+  AT,
+  CAPS,
+  fold,
+  foldsOf,
+  issuedOids,
+  isInRing,
+  play,
+  stage,
+  stagedIn,
+  stagedOf,
+  stagedSeen,
+} from '../../../../contracts/feed-existence/seen.ts'
 import { makeTcpProxy, type TcpProxy } from '../../../../../harness/faults/tcp-proxy.ts'
 import { redisIsHere, startRedis } from '../../../../../harness/deployment/redis-servers.ts'
 import type { TestServers } from '../../../../../harness/deployment/redis-servers.ts'

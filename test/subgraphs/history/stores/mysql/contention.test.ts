@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { ProgressRow } from '../../../../../subgraphs/history/stores/record-store.ts'
 import { type MysqlRecordStore, openMysqlRecordStore } from '../../../../../subgraphs/history/stores/mysql/record-store.ts'
 import { migrateMysql } from '../../../../../stores/mysql/schema-version.ts'
 import { deleteExpired } from '../../../../../subgraphs/history/stores/mysql/statements.ts'
@@ -7,6 +6,7 @@ import { idLiteral } from '../../../../../stores/mysql/literals.ts'
 import { freshViewer, keyOf, numbered, report } from '../../../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mysql/databases.ts'
 import { until } from '../../../../../harness/until.ts'
+import type { ProgressRow } from '../../../../../core/domain.ts'
 
 const NOW = 1_700_000_000_000
 

@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openLmdbCountCache, type LmdbCountCacheOptions } from '../../../../../subgraphs/thumbup/stores/lmdb/count-cache.ts'
 import { openEnvironment } from '../../../../../stores/lmdb/environment.ts'
-import type { CountCache, CountedSubject } from '../../../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { CountCache } from '../../../../../subgraphs/thumbup/stores/count-cache.ts'
 import { countCacheContract } from '../../../../contracts/thumbup/count-cache.ts'
 import { makeFolder } from '../../../../stores/lmdb/folders.ts'
 import { makeRelayHub } from '../../../../stores/lmdb/relay-hub.ts'
 import { followCounts } from '../../../../support/follow-counts.ts'
+import type { CountedSubject } from '../../../../../core/domain.ts'
 
 function openIn(folder: string, options: LmdbCountCacheOptions = {}): CountCache {
   const environment = openEnvironment(folder, { regions: 100, sizeMaxGb: 1 })

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { idLiteral } from '../../../../../stores/mysql/literals.ts'
 import { openMysqlMarkRecords } from '../../../../../subgraphs/thumbup/stores/mysql/record-store.ts'
 import { readMarkedSubjects } from '../../../../../subgraphs/thumbup/stores/mysql/lists.ts'
-import { packKey, packSubject, placed } from '../../../../../subgraphs/thumbup/stores/mysql/rows.ts'
+import { packKey, packSubject } from '../../../../../subgraphs/thumbup/stores/mysql/rows.ts'
 import * as statements from '../../../../../subgraphs/thumbup/stores/mysql/statements.ts'
 import { migrateMysql } from '../../../../../stores/mysql/schema-version.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mysql/databases.ts'
+import { placed } from '../../../../../stores/mysql/tuples.ts'
 
 const NOW = 1_700_000_000_000
 const HOUR = Math.floor(NOW / 3_600_000)

@@ -61,8 +61,8 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await marks.countViewers(1)).toBe(5)
     const connection = connect({ urls: servers.urls })
     const viewerIn = (key: string): string | undefined => /:(\d+):1$/.exec(key)?.[1]
-    expect(await countNames(connection, 'tm:user:*', viewerIn, 3)).toBe(3)
-    expect(await countNames(connection, 'tm:user:*', viewerIn, 10)).toBe(5)
+    expect(await countNames(connection, 'tm:user:*', 3, viewerIn)).toBe(3)
+    expect(await countNames(connection, 'tm:user:*', 10, viewerIn)).toBe(5)
     connection.close()
   })
 

@@ -8,12 +8,12 @@
  *
  * A hot store that is full takes no rows, and that is nobody's error: what it lacks is read where the rows are.
  */
-import { DamagedMarks } from '../model/damaged-marks.ts'
-import { saysFull } from '../../../core/outage/degraded.ts'
-import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { saysDamaged } from '../../../core/errors.ts'
-import type { MarkRecords } from '../stores/record-store.ts'
-import type { MarkStore } from '../stores/hot-store.ts'
+import { DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
+import { saysFull } from '../core/outage/degraded.ts'
+import type { BusinessNumber, ViewerId } from '../core/domain.ts'
+import { saysDamaged } from '../core/errors.ts'
+import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
+import type { MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
 
 export type ViewerBusiness = { viewer: ViewerId; business: BusinessNumber }
 

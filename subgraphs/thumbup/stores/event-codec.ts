@@ -1,8 +1,8 @@
 /** Outgoing events of marks ↔ the messages of `schema/records.proto`. Consumers of other teams read these bytes. */
 import { tidemark } from '../../../schema/records.js'
-import type { CountEvent, MarkEvent } from '../stores/events.ts'
+import type { CountEvent, MarkEvent } from './events.ts'
 import type { Mark } from '../../../core/domain.ts'
-import { plainNumber } from '../../history/model/record-codec.ts'
+import { plainNumber } from '../../../core/protobuf.ts'
 
 const KINDS = ['NONE', 'LIKE', 'DISLIKE'] as const satisfies readonly Mark[]
 

@@ -1,0 +1,32 @@
+/** Rows of literals as SQL text: as the table of a join, and as the values of an insert. */
+
+/** Values of a row, as SQL. */
+export type Tuple = readonly string[]
+
+/** The rows as a table of these columns. */
+export function tupleTable(columns: readonly string[], rows: readonly Tuple[]): string {
+  const [first, ...others] = rows
+  if (first === undefined) throw new Error('a table of keys needs a key')
+  const head = first.map((value, place) => `${value} AS ${columns[place]}`).join(',')
+  return [`SELECT ${head}`, ...others.map((row) => `SELECT ${row.join(',')}`)].join(' UNION ALL ')
+}
+
+export function insert(table: string, columns: string, rows: readonly Tuple[]): string {
+  return `INSERT INTO ${table} (${columns}) VALUES ${rows.map((row) => `(${row.join(',')})`).join(',')}`
+}
+
+/** Keys that a statement looks up, as a table of its own: what a parser does not mind, and no slower than more. */
+export const KEYS_MAX = 128
+
+export function byOrder(a: { order: string }, b: { order: string }): number {
+  return a.order < b.order ? -1 : a.order > b.order ? 1 : 0
+}
+
+/** Each with its place in front. */
+export function placed(tuples: readonly Tuple[]): Tuple[] {
+  return tuples.map((tuple, place) => [String(place), ...tuple])
+}
+
+export function chunked<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
+}

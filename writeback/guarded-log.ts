@@ -1,0 +1,11 @@
+/** The log behind its breaker. */
+import type { Log } from './log.ts'
+import type { Breaker } from '../core/outage/breaker.ts'
+
+export function guardLog(log: Log, { run }: Breaker): Log {
+  return {
+    ...log,
+    appendFlushes: (messages) => run(() => log.appendFlushes(messages)),
+    appendRewards: (events) => run(() => log.appendRewards(events)),
+  }
+}

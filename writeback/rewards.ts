@@ -1,0 +1,9 @@
+/** Port: rewards that were claimed in a hot store and wait for the log. */
+import type { RewardEvent } from '../core/domain.ts'
+
+export interface PendingRewards {
+  /** Rewards of these regions, claimed at or before this moment, at most `limit`. */
+  listPendingRewards(regions: readonly number[], claimedBefore: number, limit: number): Promise<RewardEvent[]>
+  /** The log has them. They are forgotten; repeating it is harmless. */
+  confirmRewards(rewards: readonly RewardEvent[]): Promise<void>
+}
