@@ -1,0 +1,56 @@
+/** A legacy Redis of a test's own, filled as the system before us did, and the subgraph beside it. */
+import { Redis } from 'ioredis'
+import type { Clock } from '../../core/clock.ts'
+import type { Config } from '../../config/config.ts'
+import { openLegacy } from '../../cli/stores/feed-existence.ts'
+import type { LegacyPlays } from '../../subgraphs/feed-existence/stores/legacy-plays.ts'
+import { startRedis, type TestServers } from '../deployment/redis-servers.ts'
+import { seenConfig } from '../../test/subgraphs/feed-existence/opened.ts'
+
+export type LegacyRedis = {
+  servers: TestServers
+  url: string
+  /** Writes past us. */
+  client: Redis
+  fill(viewer: string, plays: Record<string, number>, business?: string): Promise<void>
+  read(viewer: string, business?: string): Promise<Record<string, number>>
+  clear(): Promise<unknown>
+  stop(): Promise<void>
+}
+
+export async function startLegacy(): Promise<LegacyRedis> {
+  const servers = await startRedis()
+  const url = servers.urls[0] as string
+  const client = new Redis(url)
+  client.on('error', () => {})
+  const keyOf = (viewer: string, business: string): string => `played:${business}:${viewer}`
+  return {
+    servers,
+    url,
+    client,
+    async fill(viewer, plays, business = 'video') {
+      const entries = Object.entries(plays).flatMap(([oid, playedAt]) => [playedAt, oid])
+      for (let from = 0; from < entries.length; from += 10_000)
+        await client.zadd(keyOf(viewer, business), ...entries.slice(from, from + 10_000))
+    },
+    async read(viewer, business = 'video') {
+      const values = await client.call('zrange', keyOf(viewer, business), '0', '-1', 'WITHSCORES')
+      const flat = (values as unknown[]).flat().map(String)
+      return Object.fromEntries(flat.flatMap((oid, at) => (at % 2 === 0 ? [[oid, Number(flat[at + 1])]] : [])))
+    },
+    clear: () => client.flushall(),
+    async stop() {
+      client.disconnect()
+      await servers.stop()
+    },
+  }
+}
+
+export const legacyConfig = (url: string, legacy: object = {}, existence: object = {}): Config =>
+  seenConfig({ ...existence, legacy: { urls: [url], membersPerSecond: 100_000_000, ...legacy } })
+
+export function openLegacyOf(opened: { clock: Clock }, config: Config): LegacyPlays {
+  const legacy = openLegacy(config, opened.clock)
+  if (legacy === undefined) throw new Error('no legacy store is configured')
+  return legacy
+}
