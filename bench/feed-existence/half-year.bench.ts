@@ -15,7 +15,7 @@ import { readInteractions } from '../../cli/replay/interactions.ts'
 import type { Row } from '../../harness/half-year/plan.ts'
 import { replayHalfYear } from '../../harness/half-year/replay.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
-import { sampleRows } from '../../harness/data/sample-file.ts'
+import { sampleRows } from '../../harness/samples/sample-file.ts'
 
 const QUICK_ROWS = 2_000
 const ROWS = 30_000

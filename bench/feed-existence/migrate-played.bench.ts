@@ -23,7 +23,7 @@ import { openEnvironment } from '../../stores/lmdb/environment.ts'
 import { makeExistenceSubgraph } from '../../subgraphs/feed-existence/index.ts'
 import { announceShape } from '../../subgraphs/feed-existence/fold/layouts.ts'
 import { liveness } from '../../subgraphs/feed-existence/migration/legacy.ts'
-import { startLegacy } from '../../harness/data/legacy-redis.ts'
+import { startLegacy } from '../../harness/samples/legacy-redis.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const CANDIDATES = 500

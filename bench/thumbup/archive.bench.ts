@@ -8,7 +8,7 @@
 import { decodeBlock, encodeBlock, findInBlock, type ArchivedMark } from '../../subgraphs/thumbup/archive/block.ts'
 import { wantIds } from '../../subgraphs/thumbup/archive/block-ids.ts'
 import { mergeBlocks } from '../../subgraphs/thumbup/archive/blocks.ts'
-import { recordedMarks, sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../harness/data/archive-load.ts'
+import { recordedMarks, sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../harness/samples/archive-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
 const BLOCK_ENTRIES = 1_000

@@ -5,7 +5,7 @@
 import { marksOf, type WireMark } from '../../cli/replay/marks-of-rows.ts'
 import { readMarks } from '../../cli/replay/replay-marks.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
-import { sampleRows } from '../../harness/data/sample-file.ts'
+import { sampleRows } from '../../harness/samples/sample-file.ts'
 
 export const BUSINESS = 'video'
 /** As the configuration numbers it. */

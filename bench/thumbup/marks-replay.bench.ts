@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { replayMarks } from '../../cli/replay/replay-marks.ts'
-import { SHAPES, forgetHot, type MarkShape } from '../../harness/data/mark-shapes.ts'
+import { SHAPES, forgetHot, type MarkShape } from '../../harness/samples/mark-shapes.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
-import { writeSample } from '../../harness/data/sample-file.ts'
+import { writeSample } from '../../harness/samples/sample-file.ts'
 import { BUSINESS, BUSINESS_NUMBER } from './dataset.ts'
 
 const ARCHIVED_MAX_MS = 300_000

@@ -5,7 +5,7 @@
  */
 import type { Deployment } from '../../harness/deployment/deployment.ts'
 import { metricsOf } from '../../harness/deployment/role.ts'
-import { sha } from '../../harness/data/manifests.ts'
+import { sha } from '../../harness/samples/manifests.ts'
 import { runLoad } from '../support/load.ts'
 import { cpuMsOf } from '../gateway/remote/process.ts'
 import type { Measure } from '../support/report.ts'

@@ -12,7 +12,7 @@ import { openKafkaMarkEvents } from '../../subgraphs/thumbup/stores/kafka/events
 import { makeBinlogFeed } from '../../subgraphs/thumbup/change-feed/mysql/binlog-feed.ts'
 import { openDatabase } from '../../stores/mysql/database.ts'
 import { openMysqlMarkRecords } from '../../subgraphs/thumbup/stores/mysql/record-store.ts'
-import { portOf, quietLogger, throughPort } from '../data/count-feeds.ts'
+import { portOf, quietLogger, throughPort } from '../samples/count-feeds.ts'
 import { type TcpProxy, makeTcpProxy } from './tcp-proxy.ts'
 
 const REGIONS = 24

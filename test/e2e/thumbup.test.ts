@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { writeSample } from '../../harness/data/sample-file.ts'
+import { writeSample } from '../../harness/samples/sample-file.ts'
 import { replayMarks } from '../../cli/replay/replay-marks.ts'
-import { SHAPES, forgetHot, type MarkShape } from '../../harness/data/mark-shapes.ts'
+import { SHAPES, forgetHot, type MarkShape } from '../../harness/samples/mark-shapes.ts'
 import { service } from '../../harness/deployment/services.ts'
 
 const kafka = await service('kafka')

@@ -20,7 +20,7 @@ import { makeExistenceSubgraph, type ExistenceSubgraph } from '../../subgraphs/f
 import { makeHistorySubgraph, type HistorySubgraph } from '../../subgraphs/history/index.ts'
 import { makeThumbupSubgraph, type ThumbupSubgraph } from '../../subgraphs/thumbup/index.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../stores/mysql/databases.ts'
-import { storeFilters, storeHistory, storeLikes, type Facts } from '../../harness/data/stored-facts.ts'
+import { storeFilters, storeHistory, storeLikes, type Facts } from '../../harness/samples/stored-facts.ts'
 
 const VIDEO = 1
 const TIMELINE_CAP = 10

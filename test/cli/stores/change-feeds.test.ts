@@ -12,7 +12,7 @@ import {
   type MarkedStores,
   type ServedThumbup,
 } from '../../subgraphs/thumbup/marked-stores.ts'
-import { quietLogger } from '../../../harness/data/count-feeds.ts'
+import { quietLogger } from '../../../harness/samples/count-feeds.ts'
 import { until } from '../../../harness/until.ts'
 
 const BUSINESSES = [

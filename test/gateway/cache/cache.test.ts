@@ -6,7 +6,7 @@ import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine, type Engine } from '../../../gateway/operation/engine.ts'
 import { localTransport } from '../../../gateway/transports/local.ts'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const DIRECTIVE = `

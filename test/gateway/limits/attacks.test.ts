@@ -9,7 +9,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 
 const MUTATION = 'mutation Report { report(oid: "1") }'
 const QUERY = 'query Hello { hello }'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { post, startServer, type GraphQLAnswer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 
 const HELLO = 'query Hello($name: String) { hello(name: $name) }'
 const REPORT = 'mutation Report($oid: ID!) { report(oid: $oid) }'

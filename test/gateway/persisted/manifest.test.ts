@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readManifest } from '../../../gateway/persisted/manifest.ts'
-import { apollo, sha } from '../../../harness/data/manifests.ts'
+import { apollo, sha } from '../../../harness/samples/manifests.ts'
 
 const read = (text: string) => readManifest(text, 'm.json', 1_000)
 const HELLO = 'query Hello { hello }'

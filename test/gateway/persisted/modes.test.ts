@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeConfig } from '../../../config/config.ts'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 
 const KNOWN = 'query Known { hello }'
 const OTHER = 'query Other { hello(name: "other") }'

@@ -2,7 +2,7 @@ import { renameSync, rmSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../gateway/operation/engine.ts'
 import { makeFrontSchema, post, startServer, type TestServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 import { makePlainEngine } from '../../support/plain-engine.ts'
 import { eventually } from '../../../harness/until.ts'
 

@@ -5,7 +5,7 @@ import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { makeRecorder } from '../../../gateway/persisted/recorder.ts'
 import { readManifest } from '../../../gateway/persisted/manifest.ts'
 import { post, startServer } from '../../support/front-schema.ts'
-import { apollo, makeManifestFolder, sha } from '../../../harness/data/manifests.ts'
+import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const KNOWN = 'query Known { hello }'

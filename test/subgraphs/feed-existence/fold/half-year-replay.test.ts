@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { replayHalfYear } from '../../../../harness/half-year/replay.ts'
-import { sampleRows } from '../../../../harness/data/sample-file.ts'
+import { sampleRows } from '../../../../harness/samples/sample-file.ts'
 
 test(
   'nothing comes back in half a year on embedded stores whose worker fails, and it does the moment its months are over',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { bytesPerMark } from '../../../../bench/thumbup/archive.bench.ts'
-import { sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../../../harness/data/archive-load.ts'
+import { sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../../../harness/samples/archive-load.ts'
 
 /** The least that a row of the table and its entry in the index of likers take, with integer ids. */
 const ROW_BYTES = 60

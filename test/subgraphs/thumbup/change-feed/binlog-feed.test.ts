@@ -10,7 +10,7 @@ import { type Piece, readBinlog } from '../../../../subgraphs/thumbup/change-fee
 import { type Place, SHOW_FILES, putPlace } from '../../../../subgraphs/thumbup/change-feed/mysql/feed-places.ts'
 import { type MysqlMarkRecords, openMysqlMarkRecords } from '../../../../subgraphs/thumbup/stores/mysql/record-store.ts'
 import { migrateMysql } from '../../../../stores/mysql/schema-version.ts'
-import { type Followed, follow, like, portOf, quietLogger, throughPort } from '../../../../harness/data/count-feeds.ts'
+import { type Followed, follow, like, portOf, quietLogger, throughPort } from '../../../../harness/samples/count-feeds.ts'
 import { type TcpProxy, makeTcpProxy } from '../../../../harness/faults/tcp-proxy.ts'
 import { type OwnServer, type TestDatabase, makeDatabase, makeServer, mariadb } from '../../../stores/mysql/databases.ts'
 import { until } from '../../../../harness/until.ts'

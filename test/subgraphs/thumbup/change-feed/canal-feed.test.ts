@@ -8,7 +8,7 @@ import type { WriteBeat } from '../../../../subgraphs/thumbup/change-feed/count-
 import { type CanalFeedOptions, makeCanalFeed } from '../../../../subgraphs/thumbup/change-feed/kafka/canal-feed.ts'
 import { parseCanal } from '../../../../subgraphs/thumbup/change-feed/kafka/canal-message.ts'
 import { makeCanalProgress } from '../../../../subgraphs/thumbup/change-feed/kafka/canal-progress.ts'
-import { type Followed, follow } from '../../../../harness/data/count-feeds.ts'
+import { type Followed, follow } from '../../../../harness/samples/count-feeds.ts'
 import { service } from '../../../../harness/deployment/services.ts'
 import { makeLogger, makeTopics } from '../../../stores/kafka/setup.ts'
 import { until } from '../../../../harness/until.ts'
