@@ -26,9 +26,11 @@ export type ReadOperation = {
 }
 
 export type ReadOptions = {
+  /** Tokens an operation may have. */
   readonly tokensMax: number
+  /** Judged once per operation on the validated document, before planning; returned errors refuse it. */
   readonly judge?: Judge | undefined
-  /** Default true. */
+  /** Whether clients may ask for the schema; without it they are not told either which names they may have meant. Default true. */
   readonly introspection?: boolean
 }
 

@@ -56,6 +56,9 @@ export type PreparedOperation = {
   subscribe(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
 }
 
+/** An operation, or the errors that refuse it. */
+export type Prepared = PreparedOperation | { readonly errors: readonly GraphQLError[] }
+
 type Coerced = { readonly variables: Values } | { readonly errors: readonly GraphQLError[] }
 
 const NO_VARIABLES = Object.freeze({})

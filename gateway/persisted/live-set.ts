@@ -9,12 +9,13 @@
  */
 import { dirname, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import type { Clock, Timer } from '../../core/clock.ts'
+import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Log } from '../request/error-format.ts'
 import type { Manifest, ManifestOperation } from './manifest.ts'
-import { mistakesOf, readManifestFiles, signatureOf, type ManifestFiles } from './manifest-files.ts'
+import { mistakesOf, readManifestFiles, type ManifestFiles } from './manifest-files.ts'
+import { makeManifestWatch } from './manifest-watch.ts'
 import type { PersistedMetrics } from './metrics.ts'
 import {
   failuresOf,
@@ -41,17 +42,15 @@ export type LiveSetOptions = Pick<Config['persisted'], 'manifests' | 'watchEvery
 /** `engine` is whichever is in use. Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
 export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log, metrics: PersistedMetrics, clock: Clock): LiveSet {
   const { manifests: paths, tokensMax, watchEveryMs } = options
-  let signature = signatureOf(paths)
+  const watch = makeManifestWatch(paths, watchEveryMs, clock, reload)
   let manifests = readAtStart()
   let pinned: ReadonlyMap<string, Pinned> = new Map()
   let set = pinAtStart()
   let broken = 0
   /** Counts engines: what was begun on one must not be used after the next took its place. */
   let engines = 0
-  let timer: Timer | undefined
   let reloading: Promise<boolean> = Promise.resolve(true)
-  let closed = false
-  watch()
+  watch.start()
 
   function readAtStart(): ReadonlyMap<string, Manifest> {
     const files = readManifestFiles(paths, tokensMax)
@@ -70,14 +69,6 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
     return makePinnedSet(operations, prepared)
   }
 
-  function watch(): void {
-    if (watchEveryMs === 0 || paths.length === 0 || closed) return
-    timer = clock.after(watchEveryMs, () => {
-      const done = signatureOf(paths) === signature ? Promise.resolve() : reload()
-      void done.then(watch)
-    })
-  }
-
   function reload(): Promise<boolean> {
     reloading = reloading.then(takeOver).catch((error: unknown) => {
       log.error({ err: error }, 'manifests could not be reloaded, and the old ones are kept')
@@ -87,7 +78,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
   }
 
   async function takeOver(): Promise<boolean> {
-    signature = signatureOf(paths)
+    watch.markSeen()
     const files = readManifestFiles(paths, tokensMax)
     const next = withOld(files, manifests)
     const { operations, mistakes } = mergeOperations(next.values())
@@ -140,8 +131,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
       }
     },
     async close() {
-      closed = true
-      timer?.cancel()
+      watch.close()
       await reloading
     },
   }

@@ -6,10 +6,10 @@ import { Counter, Gauge, type Registry } from '@prometheus-io/client'
  * through. not_found: an id of nothing. refused: enforced. mismatch: the text is not that of the id.
  */
 const LOOKUPS = ['manifest', 'registered', 'unknown', 'not_found', 'refused', 'mismatch'] as const
-export type Lookup = (typeof LOOKUPS)[number]
+export type LookupResult = (typeof LOOKUPS)[number]
 
 export type PersistedMetrics = {
-  count(lookup: Lookup): void
+  count(result: LookupResult): void
   reloaded(result: 'ok' | 'broken'): void
   set(gauges: { operations: number; failing: number; broken: number }): void
   recorded(count: number, dropped: number): void
@@ -50,9 +50,9 @@ export function makePersistedMetrics(registry: Registry): PersistedMetrics {
     help: 'Unknown operations that were not recorded because persisted.reportMax was reached.',
     registers,
   })
-  const byLookup = new Map(LOOKUPS.map((result) => [result, lookups.labels({ result })]))
+  const byResult = new Map(LOOKUPS.map((result) => [result, lookups.labels({ result })]))
   return {
-    count: (lookup) => byLookup.get(lookup)?.inc(),
+    count: (result) => byResult.get(result)?.inc(),
     reloaded: (result) => reloads.inc({ result }),
     set(gauges) {
       operations.set(gauges.operations)

@@ -2,18 +2,16 @@
  * The operations of all manifests, planned and compiled, found by id or by text. They are kept apart from what clients
  * send as text, so that no flood of other operations evicts them. A set is never changed: the next one replaces it.
  */
-import type { GraphQLError } from 'graphql'
-import type { Engine, PreparedOperation } from '../operation/engine.ts'
+import type { Engine, Prepared } from '../operation/engine.ts'
 import { withCause } from '../operation/operations.ts'
 import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
 
 export type Preparing = Pick<Engine, 'pin'>
-type Outcome = PreparedOperation | { readonly errors: readonly GraphQLError[] }
 
 export type Pinned = {
   readonly body: string
   /** By name; the only operation of a text also under undefined. */
-  readonly prepared: ReadonlyMap<string | undefined, Outcome>
+  readonly prepared: ReadonlyMap<string | undefined, Prepared>
 }
 
 export type PinnedSet = {
@@ -41,7 +39,7 @@ export function mergeOperations(manifests: Iterable<Manifest>): { operations: Ma
 
 /** Prepares what one text has. What fails stays in the set as its errors, which is what a caller is told. */
 export function prepareOne(engine: Preparing, { body, names }: ManifestOperation): Pinned {
-  const prepared = new Map<string | undefined, Outcome>()
+  const prepared = new Map<string | undefined, Prepared>()
   for (const name of names) {
     const outcome = engine.pin(body, names.length === 1 ? undefined : name)
     prepared.set(name, outcome)

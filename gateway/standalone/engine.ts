@@ -9,7 +9,8 @@ import { compileError, codedError, readOperation, type ReadOperation, type ReadO
 import { compileCost } from '../limits/operation-cost.ts'
 import { compileCoercion, type PreparedOperation, type RequestContext, type Variables } from '../operation/prepared.ts'
 import { compileRepresentations } from '../limits/representations.ts'
-import { keyOf, type Engine, type Prepared } from '../operation/engine.ts'
+import type { Engine, Prepared } from '../operation/engine.ts'
+import { operationKey } from '../operation/operation-cache.ts'
 import { makeClientMemory, type ClientMemory, type Holding } from '../memory/client-memory.ts'
 import { compileCostMs, operationBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
@@ -62,7 +63,7 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
   }
 
   function prepareFor(gate: Gate, text: string, operationName?: string): Prepared | Promise<Prepared> {
-    const key = keyOf(text, operationName)
+    const key = operationKey(text, operationName)
     const known = find(key)
     if (known !== undefined) return known
     try {
@@ -74,7 +75,7 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
   }
 
   function prepare(text: string, operationName?: string): Prepared {
-    const key = keyOf(text, operationName)
+    const key = operationKey(text, operationName)
     return find(key) ?? runNow(read(key, text, operationName))
   }
 

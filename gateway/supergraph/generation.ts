@@ -7,9 +7,10 @@
  * allows it and denies this viewer nothing that was his until now, on the plan it was opened with; otherwise it gets one
  * last event with the reason, and ends.
  */
-import type { ExecutionResult, GraphQLError } from 'graphql'
+import type { GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import type { PreparedOperation } from '../operation/engine.ts'
+import { makeEndableStream, type Results } from './endable-stream.ts'
 
 export type Generation = {
   /** An operation that counts while it runs. For `EngineOptions.decorate`. */
@@ -33,7 +34,6 @@ export type OpenStream = {
 }
 
 type Stream = OpenStream & { end(errors: readonly GraphQLError[]): void }
-type Results = AsyncIterableIterator<ExecutionResult>
 
 export function makeGeneration(): Generation {
   const streams = new Set<Stream>()
@@ -87,66 +87,20 @@ export function makeGeneration(): Generation {
     },
   }
 
-  /** The same results, which can be ended from here. No race of promises: one that never settles would keep every event. */
   function followed(results: Results, opened: OpenStream): Results {
-    let open = true
-    let last: ExecutionResult | undefined
-    let wake: (() => void) | undefined
+    const endable = makeEndableStream(results, () => {
+      streams.delete(stream)
+      done()
+    })
     const stream: Stream = {
       ...opened,
       end(errors) {
         streams.delete(stream)
-        last = { errors }
-        results.return?.().catch(() => {})
-        wake?.()
+        endable.end({ errors })
       },
     }
     active += 1
     streams.add(stream)
-
-    function close(): IteratorReturnResult<undefined> {
-      streams.delete(stream)
-      if (open) done()
-      open = false
-      return { done: true, value: undefined }
-    }
-    function lastStep(result: ExecutionResult): IteratorResult<ExecutionResult> {
-      close()
-      return { done: false, value: result }
-    }
-    return {
-      next() {
-        if (!open) return Promise.resolve(close())
-        if (last !== undefined) return Promise.resolve(lastStep(last))
-        return new Promise((resolve, reject) => {
-          wake = () => resolve(lastStep(last ?? {}))
-          results.next().then(
-            (step) => {
-              if (last !== undefined) return
-              wake = undefined
-              resolve(step.done === true ? close() : step)
-            },
-            (error: unknown) => {
-              if (last !== undefined) return
-              close()
-              reject(error)
-            },
-          )
-        })
-      },
-      async return() {
-        close()
-        await results.return?.()
-        return { done: true, value: undefined }
-      },
-      async throw(error: unknown) {
-        close()
-        await results.return?.()
-        throw error
-      },
-      [Symbol.asyncIterator]() {
-        return this
-      },
-    }
+    return endable.results
   }
 }

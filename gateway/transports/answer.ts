@@ -46,6 +46,14 @@ export function resultOf(subgraph: string, text: string): FetchResult | undefine
   return { data: data ?? null, errors: read }
 }
 
+/** Statuses with which a proxy says that the server behind it is not there. */
+export const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
+
+/** A subgraph that sends such a status with a GraphQL result is there. */
+export function isProxyFailure(subgraph: string, { status, body }: HttpAnswer): boolean {
+  return PROXY_STATUSES.has(status) && resultOf(subgraph, textOf(body)) === undefined
+}
+
 /** Nothing of an error is passed on that the specification does not name; what is not as it says is left out. */
 function errorOf(error: unknown, remote: RemoteErrors): FetchError[] {
   if (!isRecord(error) || typeof error['message'] !== 'string') return []

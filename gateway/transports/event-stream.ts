@@ -10,7 +10,7 @@ import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
 import { resultOf } from './answer.ts'
-import { CallFailure } from './http-call.ts'
+import { CallFailure } from './call-failure.ts'
 import type { HttpAnswer, HttpBounds, HttpCall } from './http-call.ts'
 import type { FetchResult } from './transport.ts'
 

@@ -10,6 +10,7 @@
  */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
+import { CallFailure } from './call-failure.ts'
 
 export type HttpCall = {
   readonly path: string
@@ -26,20 +27,6 @@ export type HttpBounds = { readonly timeoutMs: number; readonly bytesMax: number
 export type Body = { readonly chunks: readonly Buffer[]; readonly length: number }
 
 export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly body: Body }
-
-/**
- * `unreachable`: no connection, or it broke; the only one that is worth another try. `refused`: the call itself is wrong.
- * `down`: it was not made, see caller.ts.
- */
-export type CallFailureReason = 'unreachable' | 'late' | 'too large' | 'refused' | 'down'
-
-export class CallFailure extends Error {
-  readonly reason: CallFailureReason
-  constructor(reason: CallFailureReason, options?: { cause?: unknown }) {
-    super(reason, options)
-    this.reason = reason
-  }
-}
 
 /** Rejects with a CallFailure only. */
 export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds, clock: Clock): Promise<HttpAnswer> {

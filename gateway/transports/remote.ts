@@ -1,7 +1,8 @@
 /**
  * The remote transport reaches a subgraph over HTTP: GraphQL over HTTP by POST, on connections that are kept.
  *
- *   caller.ts            one call: its tries, its breaker, its errors
+ *   subgraph-client.ts   one call: its tries, its breaker, its errors
+ *   call-failure.ts      the errors of a call
  *   http-call.ts         one request, bounded in time and bytes
  *   answer.ts            what came back, if it is a GraphQL result
  *   remembered.ts        bytes that came before are not parsed again
@@ -23,14 +24,14 @@ import type { Random } from '../../core/random.ts'
 import { systemRandom } from '../../core/random.ts'
 import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { isPromise } from '../execution/run.ts'
-import { makeCaller } from './caller.ts'
-import type { CallReport } from './caller.ts'
+import { makeSubgraphClient } from './subgraph-client.ts'
+import type { CallReport } from './subgraph-client.ts'
 import { ownResult } from './remembered.ts'
 import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSharing } from './sharing.ts'
 import type { CompiledFetch, FetchOperation, FetchVariables, Transport, Read } from './transport.ts'
 
-export type { CallReport } from './caller.ts'
+export type { CallReport } from './subgraph-client.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
@@ -102,14 +103,14 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
   const pool = new Pool(url.origin, { ...limits, connections: options.connectionsMax, pipelining: options.pipelining })
   const streams = new Pool(url.origin, { ...limits, connections: null, pipelining: 1 })
   const probe = { path, headers: headersOf(ACCEPT, []), body: '{"query":"{ __typename }"}', idempotent: true }
-  const caller = makeCaller(pool, streams, probe, options)
+  const client = makeSubgraphClient(pool, streams, probe, options)
   const sharing = makeSharing()
   const shared = makeSharedFetches()
   let joined = 0
   let closed: Promise<void> | undefined
 
   async function close(): Promise<void> {
-    caller.stop()
+    client.stop()
     await Promise.all([pool.close(), streams.destroy()])
   }
 
@@ -122,7 +123,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
       const keyed = flat(headers)
       const begin = (): Promise<Read> => {
         const traced = options.traceHeaders === undefined ? keyed : [...keyed, ...flat(options.traceHeaders(context))]
-        return caller.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
+        return client.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
       }
       if (!isQuery) return begin().finally(sharing.nextGeneration)
       if (!options.dedupe) return begin()
@@ -141,7 +142,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
       ...(isQuery ? { wire: { callOf, send } } : {}),
       async subscribe(variables, context) {
         const headers = { ...(await options.headers?.(context)), ...options.traceHeaders?.(context) }
-        return caller.open({ path, headers: headersOf('text/event-stream', flat(headers)), body: callOf(variables), idempotent: false })
+        return client.open({ path, headers: headersOf('text/event-stream', flat(headers)), body: callOf(variables), idempotent: false })
       },
     }
   }
@@ -152,7 +153,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
       return shared(`${operation.kind} ${operation.name ?? ''} ${operation.text}`, () => ({ fetch: compile(operation) }))
     },
     joined: () => joined,
-    isDown: caller.isDown,
+    isDown: client.isDown,
     close: () => (closed ??= close()),
   }
 }

@@ -10,9 +10,10 @@ import type { Clock } from '../../core/clock.ts'
 import { sleep } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Random } from '../../core/random.ts'
-import { readAnswer, resultOf } from './answer.ts'
+import { isProxyFailure, PROXY_STATUSES, readAnswer } from './answer.ts'
+import { CallFailure, asFailure, failureError } from './call-failure.ts'
 import { openEventStream } from './event-stream.ts'
-import { CallFailure, post, textOf } from './http-call.ts'
+import { post } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
 import type { ClientMemory } from '../memory/client-memory.ts'
 import { makeRemembered, ownResult } from './remembered.ts'
@@ -33,7 +34,7 @@ export type CallReport = {
 }
 
 /** See RemoteOptions. */
-export type CallerOptions = {
+export type SubgraphClientOptions = {
   readonly name: string
   readonly timeoutMs: number
   readonly retries: number
@@ -46,7 +47,7 @@ export type CallerOptions = {
   readonly random: Random
 }
 
-export type Caller = {
+export type SubgraphClient = {
   /** Rejects with SUBGRAPH_UNAVAILABLE only. */
   send(kind: Kind, call: HttpCall): Promise<Read>
   /** Opens a subscription. */
@@ -59,10 +60,14 @@ export type Caller = {
 const RETRY_PAUSE_MS = 50
 /** The status with which servers without event streams, such as Apollo Server, refuse to send one. */
 const NOT_ACCEPTABLE = 406
-const RETRIED_STATUS: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** `probe` is a query that costs the subgraph nothing. */
-export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCall, options: CallerOptions): Caller {
+export function makeSubgraphClient(
+  calls: Dispatcher,
+  streams: Dispatcher,
+  probe: HttpCall,
+  options: SubgraphClientOptions,
+): SubgraphClient {
   const { name, clock, random, timeoutMs } = options
   const bounds = { timeoutMs, bytesMax: options.bodyBytesMax }
   const remembered = makeRemembered(options.memory)
@@ -76,7 +81,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
   }
 
   async function check(): Promise<void> {
-    if (saysDown(await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')
+    if (isProxyFailure(name, await post(calls, probe, bounds, clock))) throw new CallFailure('unreachable')
   }
 
   async function send(kind: Kind, call: HttpCall): Promise<Read> {
@@ -85,9 +90,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     const triesMax = kind === 'query' ? options.retries + 1 : 1
     for (let tries = 1; ; tries += 1) {
       const outcome = await attempt(call, deadline)
-      const again =
-        tries < triesMax && (outcome instanceof CallFailure ? outcome.reason === 'unreachable' : RETRIED_STATUS.has(outcome.status))
-      if (again && (await pause(tries, deadline))) continue
+      if (tries < triesMax && isRetriable(outcome) && (await pauseBeforeRetry(tries, deadline, clock, random))) continue
       try {
         const read = readOutcome(outcome, call.body)
         report({ kind, outcome: 'answered', durationMs: clock.now() - begun, tries })
@@ -108,14 +111,6 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
   }
 
-  /** False if there is no time for another try. */
-  async function pause(tries: number, deadline: number): Promise<boolean> {
-    const pauseMs = Math.ceil(random() * RETRY_PAUSE_MS * tries)
-    if (clock.now() + pauseMs >= deadline) return false
-    await sleep(clock, pauseMs)
-    return true
-  }
-
   /** Also tells the breaker. */
   function readOutcome(outcome: HttpAnswer | CallFailure, body: string): Read {
     if (outcome instanceof CallFailure) {
@@ -123,7 +118,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
       else if (outcome.reason === 'too large') breaker.answered()
       throw outcome
     }
-    if (saysDown(outcome)) breaker.failed()
+    if (isProxyFailure(name, outcome)) breaker.failed()
     else breaker.answered()
     return remembered.read(body, outcome.body, () => readAnswer(name, outcome))
   }
@@ -137,7 +132,7 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
         breaker.answered()
         throw new TidemarkError('SUBSCRIPTIONS_NOT_SERVED', `the subgraph "${name}" sends no event streams: repeat a query instead`)
       }
-      const result = 'next' in opened ? worded(opened) : ownResult(readOutcome(opened, call.body))
+      const result = 'next' in opened ? followed(opened) : ownResult(readOutcome(opened, call.body))
       report({ kind: 'subscription', outcome: 'answered', durationMs: clock.now() - begun, tries: 1 })
       return result
     } catch (error) {
@@ -145,46 +140,15 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
     }
   }
 
-  /** The stream, with the words of this file for what may break it. */
-  function worded(stream: AsyncIterator<FetchResult>): AsyncIterator<FetchResult> {
+  function followed(stream: AsyncIterator<FetchResult>): AsyncIterator<FetchResult> {
     const opened = clock.now()
-    return {
-      next: () =>
-        stream.next().catch((error: unknown) => {
-          throw failed(error, 'subscription', opened, 1)
-        }),
-      return: () => stream.return?.() ?? Promise.resolve({ done: true, value: undefined }),
-    }
+    return withErrors(stream, (error) => failed(error, 'subscription', opened, 1))
   }
 
   function failed(error: unknown, kind: Kind, begun: number, tries: number): TidemarkError {
     const isDown = error instanceof CallFailure && error.reason === 'down'
     report({ kind, outcome: isDown ? 'refused' : 'failed', durationMs: clock.now() - begun, tries, error })
-    if (error instanceof TidemarkError) return error
-    const failure = asFailure(error)
-    return new TidemarkError('SUBGRAPH_UNAVAILABLE', `the subgraph "${name}" ${sentence(failure)}`, { cause: failure.cause ?? failure })
-  }
-
-  function sentence({ reason }: CallFailure): string {
-    switch (reason) {
-      case 'down':
-        return `is down and is asked every ${options.checkEveryMs} ms whether it is back: try again`
-      case 'late':
-        return `did not answer within ${timeoutMs} ms: try again, or ask for less`
-      case 'too large':
-        return `sent more than ${options.bodyBytesMax} bytes: ask for less`
-      case 'refused':
-        return 'was not asked, since the headers for it cannot be sent: correct them'
-      case 'unreachable':
-        return 'cannot be reached, or broke the connection off: try again'
-      default:
-        return reason satisfies never
-    }
-  }
-
-  /** A proxy's way to say that nobody is there; a subgraph that says so in GraphQL is there. */
-  function saysDown({ status, body }: HttpAnswer): boolean {
-    return RETRIED_STATUS.has(status) && resultOf(name, textOf(body)) === undefined
+    return failureError(error, options)
   }
 
   function report(call: Omit<CallReport, 'subgraph'>): void {
@@ -192,6 +156,25 @@ export function makeCaller(calls: Dispatcher, streams: Dispatcher, probe: HttpCa
   }
 }
 
-function asFailure(thrown: unknown): CallFailure {
-  return thrown instanceof CallFailure ? thrown : new CallFailure('unreachable', { cause: thrown })
+function isRetriable(outcome: HttpAnswer | CallFailure): boolean {
+  return outcome instanceof CallFailure ? outcome.reason === 'unreachable' : PROXY_STATUSES.has(outcome.status)
+}
+
+/** False if there is no time for another try. */
+async function pauseBeforeRetry(tries: number, deadline: number, clock: Clock, random: Random): Promise<boolean> {
+  const pauseMs = Math.ceil(random() * RETRY_PAUSE_MS * tries)
+  if (clock.now() + pauseMs >= deadline) return false
+  await sleep(clock, pauseMs)
+  return true
+}
+
+/** The same stream; a failure rejects with the error that `errorOf` makes of it. */
+function withErrors(stream: AsyncIterator<FetchResult>, errorOf: (failure: unknown) => TidemarkError): AsyncIterator<FetchResult> {
+  return {
+    next: () =>
+      stream.next().catch((failure: unknown) => {
+        throw errorOf(failure)
+      }),
+    return: () => stream.return?.() ?? Promise.resolve({ done: true, value: undefined }),
+  }
 }

@@ -1,0 +1,28 @@
+/** The errors of a lookup. Clients of Apollo's protocol get its fixed messages. */
+import { TidemarkError } from '../../core/errors.ts'
+import type { RequestId } from './request-id.ts'
+
+export function notFound({ id, automatic }: RequestId): TidemarkError {
+  const sentence = `no operation has the id ${id}: send it once with its text as "query", or add it to a manifest`
+  return new TidemarkError('PERSISTED_QUERY_NOT_FOUND', automatic ? 'PersistedQueryNotFound' : sentence)
+}
+
+export function notSupported({ automatic }: RequestId): TidemarkError {
+  const sentence = 'persisted operations are off: send the text of the operation as "query"'
+  return new TidemarkError('PERSISTED_QUERY_NOT_SUPPORTED', automatic ? 'PersistedQueryNotSupported' : sentence)
+}
+
+export function notInList(subject: string): TidemarkError {
+  return new TidemarkError('PERSISTED_QUERY_NOT_IN_LIST', `${subject}: this client may run only operations of a manifest; add it to one`)
+}
+
+export function hashMismatch({ id }: RequestId): TidemarkError {
+  return new TidemarkError(
+    'PERSISTED_QUERY_HASH_MISMATCH',
+    `the text is not that of the id ${id}: send the id of this text, or leave one out`,
+  )
+}
+
+export function notRegistrable({ id }: RequestId): TidemarkError {
+  return new TidemarkError('BAD_REQUEST', `the id ${id} is no SHA-256, so it cannot be registered: send the text without an id`)
+}

@@ -1,0 +1,121 @@
+/** From a request to a prepared operation: by id, by text, or by both. persisted.ts has the rules of the modes. */
+import { TidemarkError } from '../../core/errors.ts'
+import { isPromise } from '../execution/run.ts'
+import type { Engine, Prepared, PreparedOperation } from '../operation/engine.ts'
+import type { Gate } from '../operation/preparing.ts'
+import type { OperationRequest } from '../request/operation-request.ts'
+import { hashMismatch, notFound, notInList, notRegistrable, notSupported } from './lookup-errors.ts'
+import { isSha256, keyOf, sha256 } from './manifest.ts'
+import type { PersistedMetrics } from './metrics.ts'
+import type { PersistedMode } from './modes.ts'
+import type { Pinned, PinnedSet } from './pinned.ts'
+import type { Recorder } from './recorder.ts'
+import type { Registered } from './registered.ts'
+import { requestIdOf, type RequestId } from './request-id.ts'
+
+export type LookupParts = {
+  readonly engine: Pick<Engine, 'prepareFor'>
+  /** The current operations of the manifests. */
+  operations(): PinnedSet
+  readonly registered: Registered
+  readonly recorder: Recorder
+  readonly metrics: PersistedMetrics
+  modeOf(client: string | undefined): PersistedMode
+}
+
+export type Lookup = (request: OperationRequest, client: string | undefined, gate: Gate) => Prepared | Promise<Prepared>
+
+const REGISTERED_LENGTH_MAX = 65_536
+
+/** A lookup throws TidemarkErrors; errors of the operation itself are in its result. */
+export function makeLookup({ engine, operations, registered, recorder, metrics, modeOf }: LookupParts): Lookup {
+  return find
+
+  function find(request: OperationRequest, client: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
+    const { query, operationName } = request
+    const mode = modeOf(client)
+    if (mode === 'off' && query !== undefined && query !== '') return engine.prepareFor(gate, query, operationName)
+    const called = requestIdOf(request)
+    if (called === undefined) {
+      if (query === undefined) throw new TidemarkError('BAD_REQUEST', '"query" is missing: send the text of the operation, or its id')
+      return byText(query, request, client, mode, gate)
+    }
+    if (mode === 'off') throw notSupported(called)
+    // Over WebSocket a query must be there; an empty one says nothing.
+    const text = query === '' ? undefined : query
+    const entry = operations().byId(called.id, client)
+    if (text !== undefined) checkText(called, text, entry)
+    if (entry !== undefined) {
+      metrics.count('manifest')
+      return ofPinned(entry, operationName, gate)
+    }
+    if (mode === 'enforce') throw refused(`the id ${called.id} is in no manifest`)
+    if (text !== undefined) return register(called, text, request, client, mode, gate)
+    const known = registered.get(called.id)
+    if (known === undefined) {
+      metrics.count('not_found')
+      throw notFound(called)
+    }
+    metrics.count('registered')
+    return byText(known, request, client, mode, gate)
+  }
+
+  function byText(
+    text: string,
+    { operationName }: OperationRequest,
+    client: string | undefined,
+    mode: PersistedMode,
+    gate: Gate,
+  ): Prepared | Promise<Prepared> {
+    const entry = operations().byText(text, client)
+    if (entry !== undefined) {
+      metrics.count('manifest')
+      return ofPinned(entry, operationName, gate)
+    }
+    if (mode === 'enforce') throw refused('this text is in no manifest')
+    const prepared = engine.prepareFor(gate, text, operationName)
+    return mode === 'report' ? after(prepared, ({ kind, name }) => noteUnknown(text, kind, name, client)) : prepared
+  }
+
+  function noteUnknown(text: string, type: string, name: string | undefined, client: string | undefined): void {
+    metrics.count('unknown')
+    recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), keyOf(text, client))
+  }
+
+  function ofPinned({ body, prepared }: Pinned, operationName: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
+    // The engine says best what is wrong with a name that the text does not have.
+    return prepared.get(operationName) ?? engine.prepareFor(gate, body, operationName)
+  }
+
+  /** An id and a text must belong together, or one client could put words in the mouth of another. */
+  function checkText(called: RequestId, text: string, entry: Pinned | undefined): void {
+    if (entry !== undefined ? entry.body === text : isSha256(called.id) && sha256(text) === called.id) return
+    metrics.count('mismatch')
+    throw entry !== undefined || isSha256(called.id) ? hashMismatch(called) : notRegistrable(called)
+  }
+
+  function register(
+    { id }: RequestId,
+    text: string,
+    request: OperationRequest,
+    client: string | undefined,
+    mode: 'apq' | 'report',
+    gate: Gate,
+  ): Prepared | Promise<Prepared> {
+    return after(byText(text, request, client, mode, gate), () => {
+      if (text.length <= REGISTERED_LENGTH_MAX) registered.set(id, text)
+    })
+  }
+
+  function refused(subject: string): TidemarkError {
+    metrics.count('refused')
+    return notInList(subject)
+  }
+}
+
+/** Runs a further step once an operation is prepared. */
+function after(outcome: Prepared | Promise<Prepared>, more: (prepared: PreparedOperation) => void): Prepared | Promise<Prepared> {
+  if (isPromise(outcome)) return outcome.then((known) => after(known, more))
+  if (!('errors' in outcome)) more(outcome)
+  return outcome
+}

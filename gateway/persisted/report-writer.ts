@@ -1,0 +1,86 @@
+/** The queue of report mode: operations with the counts that are not in the file yet. It is written every `writeEveryMs`. */
+import { setTimeout } from 'node:timers/promises'
+import type { Clock, Timer } from '../../core/clock.ts'
+import type { Log } from '../request/error-format.ts'
+import { addToReport, whileLocked, type Noted, type Unknown } from './report-file.ts'
+
+export type ReportWriterOptions = {
+  /** Undefined: nothing is written. */
+  readonly file: string | undefined
+  /** Operations that the file may have. */
+  readonly countMax: number
+  readonly writeEveryMs: number
+}
+
+export type ReportWriter = {
+  add(key: string, unknown: Unknown, now: number): void
+  /** Drops the operation from the queue. True if it is lost, because the file does not have its last counts. */
+  forget(key: string): boolean
+  /** Writes the queue. */
+  close(): Promise<void>
+}
+
+const CLOSING_ROUNDS = 5
+const CLOSING_PAUSE_MS = 50
+
+export function makeReportWriter(clock: Clock, log: Log, { file, countMax, writeEveryMs }: ReportWriterOptions): ReportWriter {
+  const unwritten = new Map<string, Noted>()
+  let timer: Timer | undefined
+  let writing: Promise<void> = Promise.resolve()
+
+  function add(key: string, unknown: Unknown, count: number, now: number): void {
+    if (file === undefined) return
+    const waiting = unwritten.get(key)
+    if (waiting === undefined) unwritten.set(key, { ...unknown, count, firstSeen: now, lastSeen: now })
+    else {
+      waiting.count += count
+      waiting.lastSeen = now
+    }
+    timer ??= clock.after(writeEveryMs, () => {
+      timer = undefined
+      writing = writing.then(write)
+    })
+  }
+
+  function stop(): void {
+    timer?.cancel()
+    timer = undefined
+  }
+
+  async function write(): Promise<void> {
+    if (file === undefined || unwritten.size === 0) return
+    const taken = [...unwritten]
+    try {
+      const isWritten = await whileLocked(file, clock, () => {
+        unwritten.clear()
+        return addToReport(
+          file,
+          taken.map(([, noted]) => noted),
+          countMax,
+        )
+      })
+      if (!isWritten) return
+    } catch (error) {
+      log.warn({ err: error }, `persisted.report: ${file} cannot be written, and unknown operations are kept in memory meanwhile`)
+      for (const [key, { count, lastSeen, ...unknown }] of taken) if (!unwritten.has(key)) add(key, unknown, count, lastSeen)
+    }
+    const [first] = unwritten
+    // Somebody else had the lock: once more later.
+    if (first !== undefined) add(first[0], first[1], 0, first[1].lastSeen)
+  }
+
+  return {
+    add: (key, unknown, now) => add(key, unknown, 1, now),
+    forget: (key) => file === undefined || unwritten.delete(key),
+    async close() {
+      stop()
+      await writing
+      // Another process that ends may hold the lock just now.
+      for (let round = 0; round < CLOSING_ROUNDS && unwritten.size > 0; round++) {
+        if (round > 0) await setTimeout(CLOSING_PAUSE_MS)
+        await write()
+        stop()
+      }
+    },
+  }
+}

@@ -1,0 +1,48 @@
+/** Why a call of a subgraph failed, and the error that clients get for it. */
+import { TidemarkError } from '../../core/errors.ts'
+
+/**
+ * `unreachable`: no connection, or it broke; the only one that is worth another try. `refused`: the call itself is wrong.
+ * `down`: it was not made, see subgraph-client.ts.
+ */
+export type CallFailureReason = 'unreachable' | 'late' | 'too large' | 'refused' | 'down'
+
+export class CallFailure extends Error {
+  readonly reason: CallFailureReason
+  constructor(reason: CallFailureReason, options?: { cause?: unknown }) {
+    super(reason, options)
+    this.reason = reason
+  }
+}
+
+export function asFailure(thrown: unknown): CallFailure {
+  return thrown instanceof CallFailure ? thrown : new CallFailure('unreachable', { cause: thrown })
+}
+
+/** The limits that the messages name. */
+export type CallLimits = { readonly name: string; readonly timeoutMs: number; readonly bodyBytesMax: number; readonly checkEveryMs: number }
+
+export function failureError(thrown: unknown, limits: CallLimits): TidemarkError {
+  if (thrown instanceof TidemarkError) return thrown
+  const failure = asFailure(thrown)
+  return new TidemarkError('SUBGRAPH_UNAVAILABLE', `the subgraph "${limits.name}" ${sentence(failure, limits)}`, {
+    cause: failure.cause ?? failure,
+  })
+}
+
+function sentence({ reason }: CallFailure, { timeoutMs, bodyBytesMax, checkEveryMs }: CallLimits): string {
+  switch (reason) {
+    case 'down':
+      return `is down and is asked every ${checkEveryMs} ms whether it is back: try again`
+    case 'late':
+      return `did not answer within ${timeoutMs} ms: try again, or ask for less`
+    case 'too large':
+      return `sent more than ${bodyBytesMax} bytes: ask for less`
+    case 'refused':
+      return 'was not asked, since the headers for it cannot be sent: correct them'
+    case 'unreachable':
+      return 'cannot be reached, or broke the connection off: try again'
+    default:
+      return reason satisfies never
+  }
+}
