@@ -4,7 +4,6 @@
  * has the journal applies it at its next look, seconds later.
  */
 import { TidemarkError } from '../core/errors.ts'
-import { viewerOf } from '../writeback/journal-entry.ts'
 import type { JournalView, Parked } from '../writeback/journal.ts'
 import { viewJournals } from './stores/history.ts'
 import { readSettings, type Flags } from './process/settings.ts'
@@ -32,7 +31,7 @@ async function list(view: JournalView, print: (line: string) => void): Promise<v
 function describe(each: Parked): string {
   if ('unreadable' in each) return `cannot be read: ${each.unreadable}`
   const { entry, reason } = each
-  return `${new Date(entry.now).toISOString()}  ${entry.kind} of viewer ${viewerOf(entry)}: ${reason}`
+  return `${new Date(entry.now).toISOString()}  ${entry.change.kind} of viewer ${entry.viewer}: ${reason}`
 }
 
 async function putBack(views: readonly JournalView[], names: readonly string[], print: (line: string) => void): Promise<void> {

@@ -1,28 +1,25 @@
 /**
- * Port: the journal, where writes wait on this machine's disk while the hot store is down. A process has one of its own;
- * when it is back, what the journal holds is applied to the hot store, oldest first, and removed.
+ * Port: the journal. Writes wait in it on this machine's disk while the hot store is down. Each process has a journal of its own. When the
+ * hot store is back, the entries are applied to it, oldest first, and removed.
  *
- * Failures surface as `HOT_STORE_UNAVAILABLE` (it stands in for the hot store) or `STORE_FULL`.
+ * Failures surface as `HOT_STORE_UNAVAILABLE` (the journal stands in for the hot store) or `STORE_FULL`.
  */
-import type { BusinessNumber, ProgressKey, ViewerId } from '../core/domain.ts'
-import type { ProgressWrite } from '../subgraphs/history/stores/hot-store.ts'
-import type { MarkWrite } from '../subgraphs/thumbup/stores/hot-store.ts'
+import type { ViewerId } from '../core/domain.ts'
 
-/**
- * A call of the hot store that could not be made. `now` is the server's clock when the caller got his answer. Everything
- * in an entry is one viewer's, so that an entry is applied or not, and a viewer's entries have one order.
- */
-export type JournalEntry =
-  | { kind: 'put'; now: number; writes: readonly ProgressWrite[] }
-  | { kind: 'delete'; now: number; keys: readonly ProgressKey[] }
-  | { kind: 'clear'; now: number; viewer: ViewerId; business: BusinessNumber }
-  | { kind: 'pause'; now: number; viewer: ViewerId; paused: boolean }
-  /** These were put without what the record store has for them, because it was down: merge it in once it answers. */
-  | { kind: 'base'; now: number; keys: readonly ProgressKey[] }
-  /** Of thumbup, in a journal of its own. */
-  | { kind: 'mark'; now: number; writes: readonly MarkWrite[] }
+/** A call of the hot store that could not be made. The capability that made it knows the rest. */
+export type JournaledChange = { readonly kind: string }
 
-/** An entry under its number; what cannot be decoded comes with the reason. */
+/** The changes of one viewer in one call. An entry is applied as a whole, and the entries of a viewer keep their order. */
+export type JournalEntry = {
+  readonly viewer: ViewerId
+  /** The server's clock when the caller got the answer. */
+  readonly now: number
+  /** True: the entry waits for the record store alone, and delays no later write of its viewer. */
+  readonly isBackground?: boolean
+  readonly change: JournaledChange
+}
+
+/** An entry under its number. Bytes that are no entry come with the reason. */
 export type Journaled = { number: number } & ({ entry: JournalEntry } | { unreadable: string })
 
 export type Parked = Journaled & { reason: string }

@@ -1,7 +1,7 @@
 /** The history subgraph, wired from the ports: schema object, write path, and what its job and its metrics need. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, type GraphQLSchema } from 'graphql'
-import type { AggregatorFigures } from '../../writeback/aggregator.ts'
+import type { WriteBackFigures } from '../../writeback/write-back.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
 import type { Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
@@ -11,9 +11,7 @@ import type { RecordReadsFigures } from '../../core/outage/record-reads.ts'
 import { makeLoaders, type Loaders } from '../../loaders/history.ts'
 import type { MayHavePlayed } from '../../loaders/progress.ts'
 import { openChangeStream } from './read/change-stream.ts'
-import type { FlusherFigures } from '../../writeback/flusher.ts'
 import { startHistoryJob, type HistoryJob } from './persist/job.ts'
-import type { JournalFigures } from '../../writeback/journaling.ts'
 import { makeOutageNotices, noticeReplays, noticesOf, type Notices } from '../../writeback/notices.ts'
 import { makeHistoryResolvers } from './resolvers.ts'
 import { historySdl } from './schema.ts'
@@ -39,11 +37,8 @@ export type HistorySubgraph = {
   figures(): HistorySubgraphFigures
 }
 
-export type HistorySubgraphFigures = {
+export type HistorySubgraphFigures = WriteBackFigures & {
   reports: HistoryFigures
-  aggregator: AggregatorFigures
-  flushes: FlusherFigures
-  journal: JournalFigures
   recordReads: RecordReadsFigures
   /** Per store: is it down as far as the service knows, and how often was it? */
   outages: Record<StoreName, { isDown: boolean; count: number }>
@@ -80,7 +75,7 @@ export function makeHistorySubgraph(
   const { hot, log, records } = stores
   const { history } = config
   const businesses = makeBusinesses(config.businesses)
-  const { guarded, service, mayLack, aggregator, flusher, journaling, persist, drain } = makeWritePath(
+  const { guarded, writeBack, service, mayLack, persist, drain } = makeWritePath(
     clock,
     businesses,
     { ...stores, journals, recordPlays: help.recordPlays, stageWritten: help.stageWritten },
@@ -133,9 +128,7 @@ export function makeHistorySubgraph(
     drain,
     figures: () => ({
       reports: service.figures(),
-      aggregator: aggregator.figures(),
-      flushes: flusher.figures(),
-      journal: journaling?.figures() ?? { journaled: 0, replayed: 0, dropped: 0, parked: 0 },
+      ...writeBack.figures(),
       recordReads: guarded.recordReads(),
       outages: outagesOf(guarded),
     }),

@@ -7,7 +7,7 @@ import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
 import { makeDataFolder, type Folder } from '../subgraphs/switched-stores.ts'
 
 const COMMAND = join(import.meta.dirname, '..', '..', 'cli', 'tidemark.ts')
-const clear = (now: number): JournalEntry => ({ kind: 'clear', now, viewer: '7', business: 1 })
+const clear = (now: number): JournalEntry => ({ viewer: '7', now, change: { kind: 'clear' } })
 
 describe('tidemark journal', () => {
   let folder: Folder
@@ -46,7 +46,7 @@ describe('tidemark journal', () => {
   it('lists the journals of marks of every business, those that have no stores of their own any more too', async () => {
     for (const name of ['marks', 'marks-article']) {
       const { own, close } = openLmdbJournals(join(folder.path, name))
-      const entry: JournalEntry = { kind: 'mark', now: 1, writes: [{ viewer: '7', business: 2, oid: 's', mark: 'LIKE', markedAt: 1 }] }
+      const entry: JournalEntry = { viewer: '7', now: 1, change: { kind: 'mark' } }
       await own.append([entry])
       if (name === 'marks-article') await own.park(1, 'a reason')
       await close()

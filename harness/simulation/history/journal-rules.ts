@@ -4,7 +4,7 @@
  */
 import type { ProgressKey, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
-import { viewerOf as entryViewer } from '../../../writeback/journal-entry.ts'
+import type { HistoryJournalEntry } from '../../../subgraphs/history/write/journaled-changes.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
 import type { HotState } from './model-hot-state.ts'
 import type { JournalObserver } from './model-journals.ts'
@@ -36,43 +36,45 @@ export function makeJournalRules(deps: JournalRulesDeps): (hot: HotState, record
     return {
       appended(entry) {
         entriesSince.set(entry, deps.tick())
-        if (entry.kind === 'put') for (const { record } of entry.writes) journaled.add(record.device)
-        if (entry.kind === 'base') for (const key of entry.keys) keyOf(key).merges++
+        const { change } = entry as HistoryJournalEntry
+        if (change.kind === 'put') for (const { record } of change.writes) journaled.add(record.device)
+        if (change.kind === 'base') for (const key of change.keys) keyOf(key).merges++
       },
       removed(entry) {
         const since = entriesSince.get(entry) ?? 0
         entriesSince.delete(entry)
-        if (entry.kind === 'base') for (const key of entry.keys) merged(keyOf(key), hot, records)
-        const missing = missingOf(entry, since, hot)
-        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, entryViewer(entry))
+        const { change } = entry as HistoryJournalEntry
+        if (change.kind === 'base') for (const key of change.keys) merged(keyOf(key), hot, records)
+        const missing = missingOf(entry as HistoryJournalEntry, since, hot)
+        if (missing !== undefined) fail(`line 6: a journal forgets ${missing}, which the hot store never had`, entry.viewer)
       },
     }
   }
 
   /** What of this entry the hot store does not know. */
-  function missingOf(entry: JournalEntry, since: number, hot: HotState): string | undefined {
-    if (entry.kind === 'put') {
-      const lost = entry.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
+  function missingOf({ viewer, now, change }: HistoryJournalEntry, since: number, hot: HotState): string | undefined {
+    if (change.kind === 'put') {
+      const lost = change.writes.find(({ record }) => (landed.get(record.device) ?? -1) < since)
       return lost === undefined ? undefined : `report ${lost.record.device}`
     }
     const isLeft = ({ shown, guesses }: KeyModel): boolean =>
-      guesses === 0 && shown !== undefined && shown.viewedAt <= entry.now && !mayBeExpired(shown)
-    if (entry.kind === 'delete') {
-      const lost = entry.keys.find((key) => keyOf(key).voided < entry.now && isLeft(keyOf(key)))
+      guesses === 0 && shown !== undefined && shown.viewedAt <= now && !mayBeExpired(shown)
+    if (change.kind === 'delete') {
+      const lost = change.keys.find((key) => keyOf(key).voided < now && isLeft(keyOf(key)))
       return lost === undefined ? undefined : `the deletion of ${nameOf(lost)}`
     }
-    if (entry.kind === 'clear') {
-      const { clearedAt, keys } = viewerOf(entry.viewer)
-      if ((clearedAt[entry.business] ?? 0) >= entry.now) return undefined
+    if (change.kind === 'clear') {
+      const { clearedAt, keys } = viewerOf(viewer)
+      if ((clearedAt[change.business] ?? 0) >= now) return undefined
       // What came meanwhile came after the look at what there is.
       const wasThere = (model: KeyModel): boolean => (model.changes.at(-1)?.tick ?? 0) < since && model.doubtfulUntil < since
-      const lost = [...keys.values()].find((model) => model.key.business === entry.business && isLeft(model) && wasThere(model))
-      return lost === undefined ? undefined : `the clearing of business ${entry.business}`
+      const lost = [...keys.values()].find((model) => model.key.business === change.business && isLeft(model) && wasThere(model))
+      return lost === undefined ? undefined : `the clearing of business ${change.business}`
     }
-    if (entry.kind === 'base' || entry.kind === 'mark') return undefined
-    const { paused, switchedAt } = viewerOf(entry.viewer)
-    const isOvertaken = switchedAt > since || hot.settingsOf(entry.viewer).version / 1024 > entry.now
-    return paused === entry.paused || isOvertaken ? undefined : `that paused is ${entry.paused}`
+    if (change.kind === 'base') return undefined
+    const { paused, switchedAt } = viewerOf(viewer)
+    const isOvertaken = switchedAt > since || hot.settingsOf(viewer).version / 1024 > now
+    return paused === change.paused || isOvertaken ? undefined : `that paused is ${change.paused}`
   }
 
   /** All that was owed to the key is merged: now the stores have what they ought to have. */

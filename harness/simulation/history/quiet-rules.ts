@@ -1,7 +1,6 @@
 /** The checker's rules for when everything has come to rest (line 2). */
 import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
-import { viewerOf as entryViewer } from '../../../writeback/journal-entry.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
 import type { HotState } from './model-hot-state.ts'
 import type { RecordState } from './model-record-store.ts'
@@ -28,7 +27,7 @@ export function makeQuietRules({ viewers, claims, fail, mayBeExpired, timelineCa
     mayLeaveRows: boolean,
   ): void {
     for (const key of hot.listDirty(regions, Infinity, Infinity)) fail(`line 2: after quiet ${nameOf(key)} is still dirty`, key.viewer)
-    for (const entry of left) fail(`line 6: after quiet a ${entry.kind} is still in a journal`, entryViewer(entry))
+    for (const entry of left) fail(`line 6: after quiet a ${entry.change.kind} is still in a journal`, entry.viewer)
     if (log.lag() > 0) fail(`line 2: after quiet ${log.lag()} messages are not committed`, undefined)
     const [pending] = hot.listRewards(regions, Infinity, 1)
     if (pending !== undefined) fail(`line 2: after quiet reward ${pending.id} is still pending`, pending.viewer)

@@ -11,7 +11,7 @@ import { ATTEMPTS_MAX } from '../../../core/clock-differences.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, ViewerId } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import { keyText } from '../../../core/progress-key.ts'
-import type { JournalEntry } from '../../../writeback/journal.ts'
+import type { MarkJournalEntry } from '../../../subgraphs/thumbup/write/journaled-marks.ts'
 import type { MarkAnswer } from '../../../subgraphs/thumbup/write/service.ts'
 import type { MarkPage } from '../../../subgraphs/thumbup/read/likes.ts'
 import type { MarkStoreObserver, MarkStoreState } from '../../../test/contracts/thumbup/hot-store-model.ts'
@@ -76,11 +76,10 @@ export function makeMarkChecker() {
 
   const journalObserver: JournalObserver = {
     appended(entry) {
-      if (entry.kind === 'mark') for (const write of entry.writes) journaled.add(writeText(write))
+      for (const write of (entry as MarkJournalEntry).change.writes) journaled.add(writeText(write))
     },
-    removed(entry: JournalEntry) {
-      if (entry.kind !== 'mark') return
-      const lost = entry.writes.find((write) => !landed.has(writeText(write)))
+    removed(entry) {
+      const lost = (entry as MarkJournalEntry).change.writes.find((write) => !landed.has(writeText(write)))
       if (lost !== undefined) fail(`a journal forgets ${nameOf(lost)} ${textOf(lost)}, which the hot store never had`, lost.viewer)
     },
   }

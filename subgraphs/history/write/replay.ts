@@ -13,11 +13,12 @@
  * A report replayed after its viewer paused is dropped, even if it was made before: when in doubt nothing is recorded.
  */
 import type { BusinessNumber, FlushedKey, Place, ProgressKey, ProgressRecord, RewardEvent, ViewerId } from '../../../core/domain.ts'
-import { TidemarkError } from '../../../core/errors.ts'
+import type { ErrorCode } from '../../../core/errors.ts'
 import { keyText, settingsKey } from '../../../core/progress-key.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
-import type { Replay } from '../../../writeback/journaling.ts'
+import type { Replay } from '../../../writeback/journal-run.ts'
+import { readHistoryEntry, type HistoryJournalEntry } from './journaled-changes.ts'
 import { putProgress } from './putting.ts'
 import { flushedKey, stageOutcomes } from './written-plays.ts'
 import { rewardOf } from '../../../core/rewards.ts'
@@ -156,30 +157,45 @@ export function makeReplay(hot: HotStore, records: RecordStore, timelineCap: num
     return !hooks.mayBeUnderWay(now)
   }
 
+  /** False: the entry must be applied again. */
+  async function applyChange({ viewer, now, change }: HistoryJournalEntry): Promise<boolean> {
+    switch (change.kind) {
+      case 'put':
+        return put(change.writes, now)
+      case 'delete':
+        await remove(change.keys, now)
+        return true
+      case 'clear':
+        await clear(viewer, change.business, now)
+        return true
+      case 'pause':
+        await setPaused(viewer, change.paused, now)
+        return true
+      case 'base':
+        return mergeBases(change.keys, now)
+    }
+  }
+
   return {
+    refusals: REFUSALS,
     async apply(entry) {
-      switch (entry.kind) {
-        case 'put':
-          return put(entry.writes, entry.now)
-        case 'delete':
-          await remove(entry.keys, entry.now)
-          return true
-        case 'clear':
-          await clear(entry.viewer, entry.business, entry.now)
-          return true
-        case 'pause':
-          await setPaused(entry.viewer, entry.paused, entry.now)
-          return true
-        case 'base':
-          return mergeBases(entry.keys, entry.now)
-        case 'mark':
-          throw new TidemarkError('BUSINESS_UNKNOWN', 'an entry of marks is in the journal of history: put it into that of thumbup')
-        default:
-          throw new Error(`an entry of a kind that this version does not know: ${JSON.stringify(entry satisfies never)}`)
-      }
+      const known = readHistoryEntry(entry)
+      if (typeof known === 'string') return { refused: known }
+      return (await applyChange(known)) ? 'applied' : 'later'
     },
   }
 }
+
+/** Errors of a write's content. The same write fails for ever. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+  'BUSINESS_UNKNOWN',
+  'ID_INVALID',
+  'IDS_TOO_MANY',
+  'INPUTS_TOO_MANY',
+  'POSITION_INVALID',
+  'VIEWED_AT_INVALID',
+  'DEVICE_INVALID',
+])
 
 function momentOf(version: number): number {
   return Math.floor(version / 1_024)

@@ -12,9 +12,9 @@ import { saysDown, type Degraded, type MayLack } from '../../../core/outage/degr
 import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
 import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
-import type { JournalEntry } from '../../../writeback/journal.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
+import { baseEntries, putEntries, type HistoryChange } from './journaled-changes.ts'
 import { putProgress } from './putting.ts'
 
 /** `stagedOn`: as of `FlushedKey`. */
@@ -58,11 +58,14 @@ export function makeDirectWrites(hot: HotStore, records: RecordStore, timelineCa
 /** Rejects only if the journal fails too. */
 export function makeJournaledWrites(hot: HotStore, records: RecordStore, journaling: Journaling, timelineCap: number): HistoryWrites {
   const direct = makeDirectWrites(hot, records, timelineCap)
+  /** The newest waiting switch of a viewer. It counts only while an entry of the viewer waits. */
+  const pausing = new Map<ViewerId, boolean>()
 
   /** Tries the hot store unless the viewer's writes wait; what it does not answer goes into the journal. */
   async function tryOrJournal<T>(
     viewer: ViewerId,
-    entry: JournalEntry,
+    now: number,
+    change: HistoryChange,
     degraded: Degraded | undefined,
     task: () => Promise<T>,
   ): Promise<T | undefined> {
@@ -74,8 +77,15 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
       }
     }
     degraded?.add('hotStore')
-    await journaling.append(entry)
+    const appended = journaling.append([{ viewer, now, change }])
+    if (change.kind === 'pause') pausing.set(viewer, change.paused)
+    await appended
     return undefined
+  }
+
+  function pausedBy(viewer: ViewerId): boolean | undefined {
+    if (!journaling.isWaiting(viewer)) pausing.delete(viewer)
+    return pausing.get(viewer)
   }
 
   async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
@@ -99,7 +109,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     try {
       const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
         degraded?.add('recordStore')
-        await journaling.append({ kind: 'base', now, keys: without.map(({ viewer, business, oid }) => ({ viewer, business, oid })) })
+        await journaling.append(baseEntries(without, now))
       })
       const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
       if (undecided.length === 0) return outcomes
@@ -115,8 +125,8 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
   async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
     degraded?.add('hotStore')
-    const counting = writes.filter((write) => journaling.pausedBy(write.viewer) !== true)
-    if (counting.length > 0) await journaling.append({ kind: 'put', now, writes: counting })
+    const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
+    if (counting.length > 0) await journaling.append(putEntries(counting, now))
     return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
   }
 
@@ -135,20 +145,22 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     put,
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
-      const done = await tryOrJournal(viewer, { kind: 'delete', now, keys }, degraded, () => direct.delete(keys, now, degraded))
+      const done = await tryOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))
       return done ?? { existed: await existedInRecords(keys, degraded), journaled: true }
     },
     async clear(viewer, business, now, degraded) {
-      const entry: JournalEntry = { kind: 'clear', now, viewer, business }
-      const done = await tryOrJournal(viewer, entry, degraded, () => direct.clear(viewer, business, now, degraded))
+      const done = await tryOrJournal(viewer, now, { kind: 'clear', business }, degraded, () =>
+        direct.clear(viewer, business, now, degraded),
+      )
       return done ?? { clearedAt: now, journaled: true }
     },
     async setPaused(viewer, paused, now, degraded) {
-      const entry: JournalEntry = { kind: 'pause', now, viewer, paused }
-      const done = await tryOrJournal(viewer, entry, degraded, () => direct.setPaused(viewer, paused, now, degraded))
+      const done = await tryOrJournal(viewer, now, { kind: 'pause', paused }, degraded, () =>
+        direct.setPaused(viewer, paused, now, degraded),
+      )
       return done ?? { settings: { paused, clearedAt: {}, version: 0 }, journaled: true }
     },
     mayLack: journaling.mayLack,
-    pausedBy: journaling.pausedBy,
+    pausedBy,
   }
 }

@@ -3,18 +3,16 @@
  * the job. Most deployments have one; a business with stores of its own has its own, so that what it does to them is
  * nobody else's trouble. The subgraph is made of them, and so is a process of the simulator.
  */
-import { makeAggregator, type AggregatorFigures } from '../../../writeback/aggregator.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessConfig } from '../../../config/config.ts'
 import type { ThumbupConfig } from '../../../config/thumbup.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
-import { makeFlusher, type FlusherFigures } from '../../../writeback/flusher.ts'
 import { guardMarkStores, type GuardedMarkStores, type MarkStores } from '../stores/guarded.ts'
-import { makeJournaling, type JournalFigures, type Journaling, type JournalingOptions } from '../../../writeback/journaling.ts'
+import type { JournalingBreakers, JournalingOptions } from '../../../writeback/journaling.ts'
+import { makeWriteBack, type WriteBackFigures } from '../../../writeback/write-back.ts'
 import { makeFills, type Fills } from '../../../loaders/mark-fills.ts'
 import { persistMarks, type MarkPersistReport } from '../persist/persist.ts'
 import type { Random } from '../../../core/random.ts'
-import { regionOf } from '../../../core/regions.ts'
 import { makeCountReads, type CountReads, type CountReadsFigures } from '../../../loaders/counts.ts'
 import { makeOwnerReads, type OwnerReads } from '../../../loaders/owner-likes.ts'
 import type { Journals } from '../../../writeback/journal.ts'
@@ -65,10 +63,7 @@ export type Pipeline = {
   figures(): PipelineFigures
 }
 
-export type PipelineFigures = {
-  aggregator: AggregatorFigures
-  flushes: FlusherFigures
-  journal: JournalFigures
+export type PipelineFigures = WriteBackFigures & {
   counts: CountReadsFigures
   fills: number
   recordReads: ReturnType<GuardedMarkStores['recordReads']>
@@ -79,7 +74,6 @@ const DIRECT_PERSISTS_WAITING_MAX = 1_000
 const LIKES_CAP = 1_000
 /** Of the memory for counts, that for likes received. */
 const OWNERS_SHARE = 0.125
-const NO_JOURNAL: JournalFigures = { journaled: 0, replayed: 0, dropped: 0, parked: 0 }
 
 /** `onDown` is told when a breaker opens, `onError` of steps in the background that fail. */
 export function makePipeline(
@@ -123,49 +117,28 @@ export function makePipeline(
   const persist = (keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []) =>
     persistMarks(persistStores, keys, offsets, persistOptions, onError)
 
-  /** A store that is known to be down is not waited for: the sweeper has the keys anyway. */
-  async function persistIfUp(keys: readonly MarkKey[]): Promise<void> {
-    // The keys of a flush are of one region.
-    const isHotDown = keys[0] !== undefined && guarded.breakers.hotStore.isOpenFor(keys[0].viewer)
-    if (isHotDown || guarded.breakers.recordStore.isOpen()) throw new Error('a flush of marks is left to the sweeper: two stores are down')
-    await persist(keys)
-  }
-
-  const flusher = makeFlusher(
-    NO_REWARDS,
-    guarded.log,
-    persistIfUp,
-    { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
-    onError,
-  )
-  const aggregator = makeAggregator(clock, flusher.flush, {
-    keysMax: thumbup.flushKeysMax,
-    ageMaxMs: thumbup.flushAgeMaxMs,
-    heldMax: thumbup.aggregatorKeysMax,
-  })
-  const aggregate = ({ viewer, business, oid }: MarkKey): void =>
-    aggregator.add(regionOf(viewer, options.regions), { viewer, business, oid })
   const isDeleted = (business: BusinessNumber): boolean => deleted.has(business)
+  const aggregate = ({ viewer, business, oid }: MarkKey): void => writeBack.aggregate({ viewer, business, oid })
   const writeStores: ReplayTarget = { hot: guarded.hot, records: guarded.records, fills, capOf, aggregate, isDeleted }
   const targetOf = (business: BusinessNumber): ReplayTarget | undefined =>
     options.isOurs(business) ? writeStores : options.targetOf?.(business)
   const told = new Set<BusinessNumber>()
-  const journaling = startJournaling()
-  let replayStopped: Promise<void> | undefined
-
-  function startJournaling(): Journaling | undefined {
-    if (stores.journals === undefined) return undefined
-    const made = makeJournaling(
-      clock,
-      { hotStore: takingMarks(guarded), recordStore: guarded.breakers.recordStore },
-      stores.journals,
-      (dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
-      options.journaling ?? {},
-      onError,
-    )
-    made.start()
-    return made
-  }
+  const writeBack = makeWriteBack(
+    clock,
+    { log: guarded.log, breakers: guarded.breakers, journals: stores.journals, journaledFor: takingMarks(guarded) },
+    {
+      persist,
+      makeReplay: (_, dropped) => makeMarkReplay(writeStores, targetOf, dropped, tellMoved),
+      settle: fills.settled,
+    },
+    {
+      regions: options.regions,
+      aggregator: { keysMax: thumbup.flushKeysMax, ageMaxMs: thumbup.flushAgeMaxMs, heldMax: thumbup.aggregatorKeysMax },
+      flusher: { directMax: DIRECT_PERSISTS_MAX, directWaitingMax: DIRECT_PERSISTS_WAITING_MAX },
+      journaling: options.journaling ?? {},
+    },
+    onError,
+  )
 
   /** Once for each: an operator should know that what he moves has marks that wait, and not read it per mark. */
   function tellMoved(business: BusinessNumber): void {
@@ -179,15 +152,9 @@ export function makePipeline(
     )
   }
 
-  /** Stopping twice would begin once more. */
-  function stopReplay(): Promise<void> {
-    replayStopped ??= journaling?.stop() ?? Promise.resolve()
-    return replayStopped
-  }
-
   return {
     guarded,
-    writes: makeMarkWrites(writeStores, journaling),
+    writes: makeMarkWrites(writeStores, writeBack.journaling),
     replayTarget: writeStores,
     fills,
     counts,
@@ -195,21 +162,13 @@ export function makePipeline(
     aggregate,
     persist,
     startJob: (onParked) => startThumbupJob(clock, persistStores, stores.log, persist, jobOptions(options, deleted), onError, onParked),
-    stopReplay,
+    stopReplay: writeBack.stopReplay,
     async drain() {
-      await stopReplay()
-      await fills.settled()
-      // Who waited for a fill marks something after it.
-      do {
-        aggregator.flushAll()
-        await flusher.settled()
-      } while (aggregator.figures().held > 0)
+      await writeBack.drain()
       guarded.stop()
     },
     figures: () => ({
-      aggregator: aggregator.figures(),
-      flushes: flusher.figures(),
-      journal: journaling?.figures() ?? NO_JOURNAL,
+      ...writeBack.figures(),
       counts: counts.figures(),
       fills: fills.count(),
       recordReads: guarded.recordReads(),
@@ -218,7 +177,7 @@ export function makePipeline(
 }
 
 /** To the journal a hot store that is full is as good as down. */
-function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores): Parameters<typeof makeJournaling>[1]['hotStore'] {
+function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores): JournalingBreakers['hotStore'] {
   return {
     isOpenFor: (viewer) => hotStore.isOpenFor(viewer) || writes.isRefusing(viewer),
     isOpenForAll: () => hotStore.isOpenForAll() || (hot.partOf === undefined && writes.isOpen()),
@@ -229,7 +188,6 @@ function takingMarks({ hot, writes, breakers: { hotStore } }: GuardedMarkStores)
   }
 }
 
-const NO_REWARDS = { confirmRewards: () => Promise.resolve() }
 const DAY_MS = 86_400_000
 
 function jobOptions({ stream, thumbup, businesses, isOurs, isTenant = false }: PipelineOptions, deleted: ReadonlySet<BusinessNumber>) {

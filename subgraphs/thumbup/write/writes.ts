@@ -8,7 +8,10 @@
 import { asRepeated } from '../../../core/clock-differences.ts'
 import { saysDown, saysFull, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
-import type { Journaling, Replay } from '../../../writeback/journaling.ts'
+import type { ErrorCode } from '../../../core/errors.ts'
+import type { Replay } from '../../../writeback/journal-run.ts'
+import type { Journaling } from '../../../writeback/journaling.ts'
+import { markEntries, readMarkEntry } from './journaled-marks.ts'
 import type { Fills } from '../../../loaders/mark-fills.ts'
 import { putMarks, type DecidedMark } from './putting.ts'
 import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
@@ -57,7 +60,7 @@ export function makeMarkWrites(
 
   async function journal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
     degraded?.add('hotStore')
-    await journaling?.append({ kind: 'mark', now, writes })
+    await journaling?.append(markEntries(writes, now))
     return writes.map(({ mark }) => ({ status: 'journaled', mark }))
   }
 
@@ -125,15 +128,20 @@ export function makeMarkReplay(
   }
 
   return {
+    refusals: REFUSALS,
     async apply(entry) {
-      if (entry.kind !== 'mark') throw new Error(`an entry of kind ${entry.kind} is in the journal of marks`)
-      const byTarget = Map.groupBy(entry.writes, ({ business }) => targetOf(business))
+      const known = readMarkEntry(entry)
+      if (typeof known === 'string') return { refused: known }
+      const byTarget = Map.groupBy(known.change.writes, ({ business }) => targetOf(business))
       const ours = byTarget.get(own) ?? []
       if (ours.length > 0) await put(own, ours, entry.now)
       byTarget.delete(own)
       let isWhole = true
       for (const [target, writes] of byTarget) if (!(await putElsewhere(target, writes, entry.now))) isWhole = false
-      return isWhole
+      return isWhole ? 'applied' : 'later'
     },
   }
 }
+
+/** Errors of a mark's content. The same mark fails for ever. */
+const REFUSALS: ReadonlySet<ErrorCode> = new Set(['BUSINESS_UNKNOWN', 'ID_INVALID', 'IDS_TOO_MANY', 'INPUTS_TOO_MANY'])

@@ -274,7 +274,7 @@ describe('journals of which one is damaged', () => {
   it('say so for their own, and adopt what others left', async () => {
     const first = openLmdbJournals(folder.path)
     const [second, third] = [openLmdbJournals(folder.path), openLmdbJournals(folder.path)]
-    for (const { own } of [second, third]) await own.append([{ kind: 'pause', now: 1, viewer: '1', paused: true }])
+    for (const { own } of [second, third]) await own.append([{ viewer: '1', now: 1, change: { kind: 'pause' } }])
     await Promise.all([second.close(), third.close()])
     const path = join(folder.path, 'journal-1', FILE)
     writeFileSync(path, readFileSync(path).fill(7, 0, 2 * PAGE))

@@ -5,7 +5,6 @@ import { makeBreaker } from '../../../core/outage/breaker.ts'
 import { systemClock, type Clock } from '../../../core/clock.ts'
 import { TidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import { makePartBreaker } from '../../../core/outage/part-breaker.ts'
-import { viewerOf } from '../../../writeback/journal-entry.ts'
 import type { JournalEntry, Journals } from '../../../writeback/journal.ts'
 import { openLmdbJournals } from '../../../writeback/stores/lmdb/journal.ts'
 import { makeJournaling, type Journaling, type JournalingOptions } from '../../../writeback/journaling.ts'
@@ -18,11 +17,11 @@ type Answer = ErrorCode | 'later' | undefined
 type Opened = Awaited<ReturnType<typeof open>>
 
 const put = (viewer: string, now: number, ...oids: string[]): JournalEntry => ({
-  kind: 'put',
+  viewer,
   now,
-  writes: oids.map((oid) => write(viewer, oid, report(now))),
+  change: { kind: 'put', writes: oids.map((oid) => write(viewer, oid, report(now))) } as JournalEntry['change'],
 })
-const clear = (viewer: string, now: number): JournalEntry => ({ kind: 'clear', now, viewer, business: 1 })
+const clear = (viewer: string, now: number): JournalEntry => ({ viewer, now, change: { kind: 'clear' } })
 
 async function open(path: string, options: JournalingOptions = {}, clock: Clock = systemClock) {
   const journals: Journals = openLmdbJournals(path)
@@ -38,19 +37,19 @@ async function open(path: string, options: JournalingOptions = {}, clock: Clock 
     hotStore: makePartBreaker(clock, { check }, { checkEveryMs: 5 }, () => undefined),
     recordStore: makeBreaker(clock, 'recordStore', check, { checkEveryMs: 5 }, () => undefined),
   }
-  const apply = (entry: JournalEntry): Promise<boolean> =>
-    breakers.hotStore.run([viewerOf(entry)], async () => {
+  const apply = (entry: JournalEntry): Promise<'applied' | 'later'> =>
+    breakers.hotStore.run([entry.viewer], async () => {
       await Promise.resolve()
       const given = answer(entry)
-      asked.push(`${viewerOf(entry)}@${entry.now}${given === undefined ? '' : ` ${given}`}`)
-      if (given === undefined || given === 'later') return given === undefined
+      asked.push(`${entry.viewer}@${entry.now}${given === undefined ? '' : ` ${given}`}`)
+      if (given === undefined || given === 'later') return given ?? 'applied'
       throw new TidemarkError(given, 'refused')
     })
   const journaling: Journaling = makeJournaling(
     clock,
     breakers,
     journals,
-    () => ({ apply }),
+    () => ({ refusals: new Set<ErrorCode>(['ID_INVALID']), apply }),
     options,
     (error) => errors.push(error),
   )
@@ -101,7 +100,7 @@ describe('journaling', () => {
   it('a write that is just being journaled is in the way of the next one of its viewer, and of nobody else', async () => {
     const { journaling, answers } = await begin()
     answers(() => 'INTERNAL')
-    const appending = journaling.append(put('7', 1, 'a'))
+    const appending = journaling.append([put('7', 1, 'a')])
     expect(journaling.mustJournal('7')).toBe(true)
     expect(journaling.mustJournal('8')).toBe(false)
     expect(['7', '8'].map(journaling.mayLack)).toEqual([true, false])
@@ -113,8 +112,8 @@ describe('journaling', () => {
   it('what is not taken holds up its viewer in all pages of the journal, and nobody else', async () => {
     const served = await begin({ entriesMax: 2, retryMinMs: 200 })
     await served.down()
-    for (const now of [1, 2, 3, 4, 5]) await served.journaling.append(put('7', now, 'a'))
-    await served.journaling.append(put('8', 6, 'b'))
+    for (const now of [1, 2, 3, 4, 5]) await served.journaling.append([put('7', now, 'a')])
+    await served.journaling.append([put('8', 6, 'b')])
     let isFit = false
     served.answers(({ now }) => (now === 2 && !isFit ? 'INTERNAL' : undefined))
     served.up()
@@ -136,10 +135,10 @@ describe('journaling', () => {
       return 'STORE_FULL'
     })
     const began = clock.now()
-    await served.journaling.append(put('7', 1, 'a'))
+    await served.journaling.append([put('7', 1, 'a')])
     for (let step = 0; step < 150; step++) {
       await sleep(1)
-      if (step % 10 === 0) await served.journaling.append(put('7', 2 + step, 'b'))
+      if (step % 10 === 0) await served.journaling.append([put('7', 2 + step, 'b')])
       clock.advance(10)
     }
     const gaps = triesAt.slice(1).map((at, index) => at - (triesAt[index] as number))
@@ -153,9 +152,9 @@ describe('journaling', () => {
     'what needs the record store (%s) stays, and is applied once that is back',
     async (late) => {
       const served = await begin()
-      served.answers(({ kind }) => (kind === 'clear' ? late : undefined))
-      await served.journaling.append(clear('7', 1))
-      await served.journaling.append(put('7', 2, 'a'))
+      served.answers(({ change: { kind } }) => (kind === 'clear' ? late : undefined))
+      await served.journaling.append([clear('7', 1)])
+      await served.journaling.append([put('7', 2, 'a')])
       await until('the second is through', () => served.asked.includes('7@2'))
       await until('one is left', async () => (await served.count()).waiting === 1 && !served.journaling.mustJournal('7'))
       served.answers(() => undefined)
@@ -170,9 +169,9 @@ describe('journaling', () => {
   it('an entry that stays is not counted off again for a later one of its viewer that waits', async () => {
     const served = await begin()
     await served.down()
-    await served.journaling.append(clear('7', 1))
-    await served.journaling.append(put('7', 2, 'a'))
-    served.answers(({ kind }) => (kind === 'clear' ? 'later' : 'INTERNAL'))
+    await served.journaling.append([clear('7', 1)])
+    await served.journaling.append([put('7', 2, 'a')])
+    served.answers(({ change: { kind } }) => (kind === 'clear' ? 'later' : 'INTERNAL'))
     served.up()
     await until('both were tried twice', () => served.asked.filter((each) => each === '7@2 INTERNAL').length > 1)
     expect(served.journaling.mustJournal('7')).toBe(true)
@@ -184,7 +183,7 @@ describe('journaling', () => {
     await before.journals.close()
     const served = await begin({ retryMinMs: 10_000 })
     await served.down()
-    await served.journaling.append(put('7', 2, 'b'))
+    await served.journaling.append([put('7', 2, 'b')])
     served.answers(({ now }) => (now === 2 ? 'INTERNAL' : undefined))
     served.up()
     await until('the left one is gone', async () => (await served.count()).waiting === 1)
@@ -194,9 +193,9 @@ describe('journaling', () => {
 
   it('of whom something waits for the record store the hot store lacks it, although his next go straight', async () => {
     const served = await begin()
-    served.answers(({ kind }) => (kind === 'clear' ? 'later' : undefined))
-    await served.journaling.append(clear('7', 1))
-    await served.journaling.append(put('7', 2, 'a'))
+    served.answers(({ change: { kind } }) => (kind === 'clear' ? 'later' : undefined))
+    await served.journaling.append([clear('7', 1)])
+    await served.journaling.append([put('7', 2, 'a')])
     await until('his next go straight', () => !served.journaling.mustJournal('7'))
     expect(['7', '8'].map(served.journaling.mayLack)).toEqual([true, false])
     served.answers(() => undefined)
@@ -225,7 +224,7 @@ describe('journaling', () => {
   it('what is refused because of what it says is set aside at once, and its viewer goes on', async () => {
     const served = await begin()
     await served.down()
-    for (const now of [1, 2, 3]) await served.journaling.append(put('7', now, 'a'))
+    for (const now of [1, 2, 3]) await served.journaling.append([put('7', now, 'a')])
     served.answers(({ now }) => (now === 2 ? 'ID_INVALID' : undefined))
     served.up()
     await until('all three are done with', () => served.journaling.figures().parked === 1)
@@ -237,11 +236,10 @@ describe('journaling', () => {
   it('of a batch of several viewers only what was not taken is tried again', async () => {
     const served = await begin()
     await served.down()
-    const both: JournalEntry = { kind: 'put', now: 1, writes: [write('7', 'a', report(1)), write('8', 'b', report(1))] }
-    await served.journaling.append(both)
-    await served.journaling.append(clear('8', 2))
+    await served.journaling.append([put('7', 1, 'a'), put('8', 1, 'b')])
+    await served.journaling.append([clear('8', 2)])
     let tries = 0
-    served.answers((entry) => (viewerOf(entry) === '7' && ++tries < 3 ? 'INTERNAL' : undefined))
+    served.answers((entry) => (entry.viewer === '7' && ++tries < 3 ? 'INTERNAL' : undefined))
     served.up()
     await empty(served)
     expect(served.asked.filter((each) => each.startsWith('8'))).toEqual(['8@1', '8@2'])
@@ -257,7 +255,7 @@ describe('journaling', () => {
     await second.close()
     served.journaling.start()
     await until('the second is applied', () => served.asked.includes('7@2'))
-    await served.journaling.append(put('7', 3, 'c'))
+    await served.journaling.append([put('7', 3, 'c')])
     await until('his own is through too', () => !served.journaling.mustJournal('7'))
     expect(served.asked).toContain('7@3')
   })
@@ -266,7 +264,7 @@ describe('journaling', () => {
     const served = await begin({ retryMinMs: 10_000 })
     let isFit = false
     served.answers(() => (isFit ? undefined : 'INTERNAL'))
-    await served.journaling.append(put('7', 1, 'a'))
+    await served.journaling.append([put('7', 1, 'a')])
     await until('it was tried', () => served.asked.length === 1)
     isFit = true
     await served.journaling.stop()
@@ -276,7 +274,7 @@ describe('journaling', () => {
   it('a hot store that is back once everything is stopped finds nobody who applies', async () => {
     const served = await begin()
     await served.down()
-    await served.journaling.append(put('7', 1, 'a'))
+    await served.journaling.append([put('7', 1, 'a')])
     await served.journaling.stop()
     served.up()
     await until('the breaker closes', () => !served.breakers.hotStore.isOpen())
@@ -288,7 +286,7 @@ describe('journaling', () => {
   it('a base counts from when it is journaled, however old the report that it belongs to', async () => {
     const served = await begin()
     const began = Date.now()
-    await served.journaling.append({ kind: 'base', now: 1, keys: [{ viewer: '7', business: 1, oid: 'a' }] })
+    await served.journaling.append([{ viewer: '7', now: 1, isBackground: true, change: { kind: 'base' } }])
     const [only] = await served.journals.own.list(0, 10)
     expect(only !== undefined && 'entry' in only ? only.entry.now : 0).toBeGreaterThanOrEqual(began)
     expect(served.journaling.mustJournal('7')).toBe(false)

@@ -39,7 +39,7 @@ const thumbupBusinesses = makeThumbupBusinesses(thumbupConfig().businesses)
 const journaling = {
   mustJournal: () => false,
   mayLack: () => false,
-  pausedBy: () => undefined,
+  isWaiting: () => false,
   append: async () => undefined,
 } as unknown as Journaling
 

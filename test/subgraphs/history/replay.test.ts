@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { ProgressKey, RewardEvent } from '../../../core/domain.ts'
 import type { ProgressWrite } from '../../../subgraphs/history/stores/hot-store.ts'
 import { makeReplay } from '../../../subgraphs/history/write/replay.ts'
+import type { HistoryChange } from '../../../subgraphs/history/write/journaled-changes.ts'
 import { report, write } from '../../contracts/reports.ts'
 import { makeSwitchedStores, type SwitchedStores } from '../switched-stores.ts'
 
@@ -24,7 +25,10 @@ function replayOn(stores: SwitchedStores, isUnderWay = false) {
       told.dropped += count
     },
   })
-  return { replay, told }
+  /** A change of viewer 7, or of the viewer that it names. */
+  const apply = ({ now, viewer = '7', ...change }: HistoryChange & { now: number; viewer?: string }) =>
+    replay.apply({ viewer, now, change })
+  return { replay: { apply }, told }
 }
 
 const putAt = (stores: SwitchedStores, now: number, ...writes: ProgressWrite[]) => stores.hot.putProgress(writes, { now, timelineCap })
@@ -37,7 +41,7 @@ describe('replaying', () => {
     await putAt(stores, T + 10, write('7', 'after', report(T + 10)))
     const { replay, told } = replayOn(stores)
     const entry = { kind: 'delete', now: T, keys: [key('before'), key('after'), key('unknown')] } as const
-    expect(await replay.apply(entry)).toBe(true)
+    expect(await replay.apply(entry)).toBe('applied')
     expect(oids(stores)).toEqual(['after'])
     expect(told.keys.map((each) => each.oid)).toEqual(['before', 'unknown'])
     expect(told.dropped).toBe(1)
@@ -160,9 +164,9 @@ describe('replaying', () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
       const entry = { kind: 'base', now: T + 100, keys: [key('1')] } as const
-      expect(await replayOn(stores, true).replay.apply(entry)).toBe(false)
+      expect(await replayOn(stores, true).replay.apply(entry)).toBe('later')
       await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))
-      expect(await replayOn(stores, false).replay.apply(entry)).toBe(true)
+      expect(await replayOn(stores, false).replay.apply(entry)).toBe('applied')
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
     })
 

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
 import { makeConfig, type Config } from '../../../config/config.ts'
 import type { MarkKey } from '../../../core/domain.ts'
+import { markEntries } from '../../../subgraphs/thumbup/write/journaled-marks.ts'
 import type { JournalEntry } from '../../../writeback/journal.ts'
 import { openLmdbJournals } from '../../../writeback/stores/lmdb/journal.ts'
 import { openMarkJournals } from '../../../cli/stores/thumbup.ts'
@@ -13,11 +14,8 @@ const ARTICLE = 2
 const MARK = 'mutation { mark(business: "article", id: "s", mark: LIKE) { outcome } }'
 const READ = '{ thumbups(business: "article", ids: ["s"]) { viewerMark } }'
 const S: MarkKey = { viewer: '7', business: ARTICLE, oid: 's' }
-const entry = (business: number, oid: string, markedAt: number): JournalEntry => ({
-  kind: 'mark',
-  now: markedAt,
-  writes: [{ viewer: '7', business, oid, mark: 'LIKE', markedAt }],
-})
+const entry = (business: number, oid: string, markedAt: number): JournalEntry =>
+  markEntries([{ viewer: '7', business, oid, mark: 'LIKE', markedAt }], markedAt)[0] as JournalEntry
 const said = (errors: unknown[]): string[] => errors.map(String).filter((text) => text.includes('not its own any more'))
 
 describe('marks that wait in a journal', () => {

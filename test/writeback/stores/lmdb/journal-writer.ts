@@ -7,7 +7,7 @@ let next = 0
 async function write(): Promise<never> {
   for (;;) {
     const now = next++
-    await own.append([{ kind: 'clear', now, viewer: '7', business: 1 }])
+    await own.append([{ viewer: '7', now, change: { kind: 'clear' } }])
     writeSync(1, `${now}\n`)
   }
 }

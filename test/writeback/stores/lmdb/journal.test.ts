@@ -10,8 +10,10 @@ import { openLmdbJournals, viewLmdbJournals } from '../../../../writeback/stores
 import { report, write } from '../../../contracts/reports.ts'
 import { makeFolder } from '../../../stores/lmdb/folders.ts'
 
+type Change = JournalEntry['change']
+
 const WRITER = new URL('journal-writer.ts', import.meta.url).pathname
-const clear = (now: number): JournalEntry => ({ kind: 'clear', now, viewer: '7', business: 1 })
+const clear = (now: number): JournalEntry => ({ viewer: '7', now, change: { kind: 'clear' } })
 const momentsOf = async (journal: Journal, after = 0, limit = 1_000) =>
   (await journal.list(after, limit)).map((each) => ('entry' in each ? each.entry.now : each.unreadable))
 
@@ -24,18 +26,21 @@ describe('a journal', () => {
 
   it('keeps entries of every kind as they are, in the order of the calls', async () => {
     const { own } = openLmdbJournals(folder.path)
-    const key = { viewer: 'ann', business: 2, oid: 'ü' }
     const entries: JournalEntry[] = [
-      { kind: 'put', now: 5, writes: [{ ...write('7', '1', report(4, { device: 'tv "1"\n' })), day: 3 }, write('7', '2', report(4))] },
-      { kind: 'delete', now: 4, keys: [key] },
+      {
+        viewer: '7',
+        now: 5,
+        change: { kind: 'put', writes: [{ ...write('7', '1', report(4, { device: 'tv "1"\n' })), day: 3 }] } as Change,
+      },
+      { viewer: 'ü', now: 4, change: { kind: 'delete' } },
       clear(3),
-      { kind: 'pause', now: 2, viewer: '7', paused: true },
-      { kind: 'base', now: 1, keys: [key] },
+      { viewer: '7', now: 2, change: { kind: 'pause', paused: true } as Change },
+      { viewer: 'ann', now: 1, isBackground: true, change: { kind: 'base' } },
     ]
     await Promise.all(entries.map((entry) => own.append([entry])))
     const listed = await own.list(0, 10)
     expect(listed.map((each) => ('entry' in each ? each.entry : undefined))).toEqual(entries)
-    expect((await own.list(listed[1]?.number ?? 0, 2)).map((each) => 'entry' in each && each.entry.kind)).toEqual(['clear', 'pause'])
+    expect((await own.list(listed[1]?.number ?? 0, 2)).map((each) => 'entry' in each && each.entry.change.kind)).toEqual(['clear', 'pause'])
     await own.close()
   })
 
@@ -93,15 +98,11 @@ describe('a journal', () => {
 
   it.each([
     ['no text at all', '', 'it is not JSON'],
-    ['{"kind":"merge","now":1}', undefined, 'of a kind that this version does not know: "merge"'],
-    ['{"kind":"clear","viewer":"7","business":1}', undefined, 'its moment is undefined'],
-    ['{"kind":"put","now":1,"writes":[{"viewer":"7","business":1,"oid":"a"}]}', undefined, 'this is no write'],
-    ['{"kind":"delete","now":1,"keys":[]}', undefined, 'it has no keys'],
-    [
-      '{"kind":"base","now":1,"keys":[{"viewer":"7","business":1,"oid":"a"},{"viewer":"8","business":1,"oid":"a"}]}',
-      undefined,
-      'of 2 viewers',
-    ],
+    ['{"viewer":"7","now":1}', undefined, 'it has no change'],
+    ['{"viewer":"7","now":1,"change":{"business":1}}', undefined, 'it has no change'],
+    ['{"viewer":"7","change":{"kind":"clear"}}', undefined, 'its time is undefined'],
+    ['{"now":1,"change":{"kind":"clear"}}', undefined, 'its viewer is undefined'],
+    ['[]', undefined, 'it is not a journal entry'],
   ])('does not take %s for an entry', async (text, as, problem) => {
     const { own } = openLmdbJournals(folder.path)
     const environment = openEnvironment(join(folder.path, 'journal-0'), { regions: 1, sizeMaxGb: 1 })
