@@ -64,7 +64,9 @@ describe('keys', () => {
       data: { cart: { total: 3, lines: [{ item: { price: 1 } }, { item: { price: 2 } }] } },
     })
   })
+})
 
+describe('entities in several subgraphs', () => {
   it('an entity whose key is null has no other fields, and its neighbours have theirs', async () => {
     const parts = {
       a: {

@@ -91,7 +91,9 @@ describe('@requires', () => {
       },
     })
   })
+})
 
+describe('@requires beside the selections of the client', () => {
   it('an alias of the client’s that is called like what is required is not taken for it', async () => {
     const post = {
       sdl: 'type Good @key(fields: "id") { id: ID! weight: Int @external isHeavy: Boolean @requires(fields: "weight") }',

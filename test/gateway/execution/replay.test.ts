@@ -92,7 +92,9 @@ describe('an answer all parts of which come again', () => {
       await warmUp(graph)
     }
   })
+})
 
+describe('a recorded answer', () => {
   test('is not used when a subgraph answers errors or not at all, and is again later', async () => {
     const graph = await openRemoteGraph({}, { dedupe: false, retries: 0, failuresMax: 100 })
     await warmUp(graph)

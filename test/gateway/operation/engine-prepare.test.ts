@@ -83,7 +83,9 @@ describe('prepare', () => {
     expect(engine.prepare(text, 'A')).not.toBe(engine.prepare(text, 'B'))
     expect(engine.prepare(text, 'A')).toBe(engine.prepare(text, 'A'))
   })
+})
 
+describe('an operation that cannot be prepared', () => {
   test('an operation that the planner cannot plan is refused with a sentence, not thrown', () => {
     const prepared = engine.prepare('{ feed { viewerProgress { subject { cost } } } }')
     expect(prepared).toMatchObject({

@@ -72,7 +72,9 @@ describe('answers', () => {
       data: { any: [{ v: 'v1', likes: 7 }, { title: 2, rating: 1.5 }, null, { v: 'v3', likes: 21 }] },
     })
   })
+})
 
+describe('interfaces and entities', () => {
   test('an interface gives the fields of the type that turns up', async () => {
     const query =
       'query ($id: ID!) { node(id: $id) { id ... on Article { viewerProgress { position } words } ...V } } fragment V on Video { likeCount }'

@@ -48,6 +48,26 @@ async function post({ url }: StartedAlone, query: string, representations?: unkn
 
 const refusal = ({ status, errors }: Answer) => [status, errors?.[0]?.extensions.code]
 
+/** Measures the CPU of this thread in each turn of the event loop, in microseconds. Other processes of the machine do not count. */
+function measureTurns() {
+  let longest = 0
+  let total = 0
+  let last = process.threadCpuUsage()
+  let running = true
+  const start = (): void => {
+    const { user, system } = process.threadCpuUsage(last)
+    last = process.threadCpuUsage()
+    longest = Math.max(longest, user + system)
+    total += user + system
+    if (running) setImmediate(start)
+  }
+  const stop = () => {
+    running = false
+    return { total, longest }
+  }
+  return { start, stop }
+}
+
 describe('a subgraph alone', () => {
   let alone: StartedAlone
   beforeAll(async () => {
@@ -125,26 +145,15 @@ describe('a subgraph alone', () => {
   })
 
   it('resolves many representations in many turns of the event loop, each a small part of the work', async () => {
-    // CPU of this thread between two turns: other processes of the machine do not count.
-    let longest = 0
-    let total = 0
-    let last = process.threadCpuUsage()
-    let running = true
-    const watch = (): void => {
-      const { user, system } = process.threadCpuUsage(last)
-      last = process.threadCpuUsage()
-      longest = Math.max(longest, user + system)
-      total += user + system
-      if (running) setImmediate(watch)
-    }
+    const turns = measureTurns()
     const answered = post(
       alone,
       entities(`... on Video { ${Array.from({ length: 50 }, (_, index) => `l${index}: likes`).join(' ')} }`),
       videos(1_800),
     )
-    watch()
+    turns.start()
     expect((await answered).status).toBe(200)
-    running = false
+    const { total, longest } = turns.stop()
     console.log(
       `1,800 representations × 50 values: ${Math.round(total / 1_000)} ms of CPU, the longest turn ${Math.round(longest / 1_000)} ms`,
     )

@@ -172,7 +172,9 @@ describe('what is under way', () => {
     expect(closedRemotes()).toBe(0)
     expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
   })
+})
 
+describe('subscriptions under way', () => {
   test('a subscription that the new graph allows goes on, over WebSocket and SSE', async () => {
     const { url, supergraph, partner, ticks } = await begin('url')
     const socket = follow(url, 'subscription { ticks { id title } }')
@@ -255,7 +257,9 @@ describe('what is under way', () => {
     expect((await socket.next()).value).toMatchObject({ data: { ticks: { id: '5', title: null } } })
     await socket.return?.()
   })
+})
 
+describe('clients that stay connected', () => {
   test('a socket that was open before sees the new graph in its next operation', async () => {
     const { url, supergraph, partner } = await begin('url')
     const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, lazy: false, retryAttempts: 0 })

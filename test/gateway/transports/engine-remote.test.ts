@@ -129,7 +129,9 @@ describe('a subgraph that is broken costs its own fields only', () => {
       expect(errors?.[0]?.message).not.toMatch(/does not answer: the subgraph/)
     })
   }
+})
 
+describe('an answer with values of wrong types', () => {
   const deep = (count: number) => `${'['.repeat(count)}${']'.repeat(count)}`
   const lies: [string, unknown][] = [
     ['a text for an object', [{ viewerProgress: 'far' }, null, null]],
