@@ -151,7 +151,7 @@ const configSchema = z
         { number: 3, name: 'comic', entity: 'Comic', glanceMax: 0 },
       ])
       .describe('The tenants. Adding one is a change here and a restart.'),
-    remote: remoteSchema.default({}).describe('What remote subgraphs may take; see gateway/transports/remote.ts.'),
+    remote: remoteSchema.default({}).describe('What remote subgraphs may take; see gateway/transports/remote-transport.ts.'),
     history: z
       .object({
         timelineCap: count(10, 100_000).default(1_000).describe('Entries the hot timeline keeps per viewer and business.'),

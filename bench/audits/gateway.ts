@@ -6,7 +6,7 @@ import { Kind } from 'graphql'
 import { pino } from 'pino'
 import { makeEngine } from '../../gateway/operation/engine.ts'
 import { GRAPHQL_PATH, makeServer } from '../../gateway/doors/server.ts'
-import { remoteTransport } from '../../gateway/transports/remote.ts'
+import { remoteTransport } from '../../gateway/transports/remote-transport.ts'
 
 export type AuditedGateway = { url: string; close(): Promise<void> }
 

@@ -11,7 +11,7 @@ import type { CompiledQuery } from 'graphql-jit'
 import { makeAllYoung } from '../../cli/process/heap.ts'
 import { makeEngine } from '../../gateway/operation/engine.ts'
 import type { Engine } from '../../gateway/operation/engine.ts'
-import { localTransport } from '../../gateway/transports/local.ts'
+import { localTransport } from '../../gateway/transports/local-transport.ts'
 import { reportToParent } from './feed-child.ts'
 import { feedSubgraphs, feedSupergraph, makeFeedContext, mergedFeedSchema } from './feed-graph.ts'
 

@@ -10,11 +10,11 @@ import { FORM_BYTES } from '../memory/estimates.ts'
 import { makeFamily, NOTHING_HELD, type Family } from '../memory/family.ts'
 import type { ReadOperation } from '../operation/operations.ts'
 import { compileError } from '../operation/operations.ts'
-import type { PreparedOperation, RequestContext, Variables } from '../operation/prepared.ts'
+import type { PreparedOperation, RequestContext, Variables } from '../operation/prepared-operation.ts'
 import type { Gate } from '../operation/preparing.ts'
 import { clientError } from '../execution/subgraph-errors.ts'
-import { conditionsOf, denialsOf, deniedRoot, deniedTo, type Guards } from './guarded.ts'
-import { isGranted } from './rules.ts'
+import { conditionsOf, denialsOf, deniedRoot, deniedTo, type Guards } from './guards.ts'
+import { isGranted } from './access-rules.ts'
 
 /** Forms of one operation that are kept besides the complete form. Callers usually have few sets of scopes, but an issuer may use many. */
 const FORMS_MAX = 16

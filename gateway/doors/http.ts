@@ -17,7 +17,7 @@
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import type { GraphQLError } from 'graphql'
 import { createHandler, type Response } from 'graphql-http'
-import { cacheHeaders } from '../cache/headers.ts'
+import { cacheHeaders } from '../cache/cache-headers.ts'
 import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { callerKey, type Caller } from '../request/caller.ts'

@@ -16,7 +16,7 @@ import { countNodes, type PlanSize } from '../memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from '../operation/planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
-import { callAgain, callNoted } from './replay.ts'
+import { callAgain, callNoted } from './answer-replay.ts'
 import type { DataPath, Run } from './run.ts'
 import { isPromise, loseTargets } from './run.ts'
 import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
@@ -35,7 +35,7 @@ export type Source = {
 export type CompiledPlan = {
   readonly step: Step
   readonly source: Source | undefined
-  /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see replay.ts. */
+  /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see answer-replay.ts. */
   readonly replayable: boolean
   /** The size of the texts of its fetches. */
   readonly size: PlanSize

@@ -7,8 +7,8 @@
  * here.
  */
 import { GraphQLError } from 'graphql'
-import { serializeLeaf } from './leaves.ts'
-import type { Answer, DataPath, Run } from './run.ts'
+import { serializeLeaf } from './leaf-values.ts'
+import type { ExecutionAnswer, DataPath, Run } from './run.ts'
 import { isRecord } from './run.ts'
 import type { FieldShape, ObjectShape, Shape } from './shape.ts'
 import { clientError } from './subgraph-errors.ts'
@@ -24,7 +24,7 @@ type Completing = {
   readonly lost: ReadonlySet<object> | undefined
 }
 
-export function projectSlowly(shape: ObjectShape, run: Run): Answer {
+export function projectSlowly(shape: ObjectShape, run: Run): ExecutionAnswer {
   const errors = run.failures.flatMap(({ error, path }) => {
     const seen = path === undefined ? [undefined] : clientPaths(shape, run.data, path)
     return seen.map((place) => clientError(error, place))
@@ -32,7 +32,7 @@ export function projectSlowly(shape: ObjectShape, run: Run): Answer {
   const completing: Completing = { path: [], errors, explained: new Set(), lost: run.lost }
   for (const { path = [] } of errors) explain(completing, path)
   const data = completeObject(shape, run.data, completing)
-  const answer: Answer = { data: data === BROKEN ? null : (data as Record<string, unknown>) }
+  const answer: ExecutionAnswer = { data: data === BROKEN ? null : (data as Record<string, unknown>) }
   if (errors.length > 0) answer.errors = errors
   return answer
 }

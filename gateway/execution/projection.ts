@@ -6,14 +6,14 @@
  * that is not as the schema says it gives up, and the slow one starts over; it walks the shape, and knows everything.
  */
 import { entry, makeFunction, read } from './codegen.ts'
-import { leafTest } from './leaves.ts'
+import { leafTest } from './leaf-values.ts'
 import { projectSlowly } from './projection-slow.ts'
-import type { Answer, Run } from './run.ts'
+import type { ExecutionAnswer, Run } from './run.ts'
 import type { ObjectShape, Shape } from './shape.ts'
 
 type Project = (value: unknown) => Record<string, unknown>
 
-export function compileProjection(shape: ObjectShape): (run: Run) => Answer {
+export function compileProjection(shape: ObjectShape): (run: Run) => ExecutionAnswer {
   const project = compileObject(shape)
   return (run) => {
     if (run.failures.length > 0) return projectSlowly(shape, run)

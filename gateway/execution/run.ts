@@ -1,6 +1,6 @@
 /** What one request carries through its plan. Everything else the executor knows was compiled before. */
 import type { GraphQLError } from 'graphql'
-import type { Notes, Replay } from './replay.ts'
+import type { Notes, AnswerReplay } from './answer-replay.ts'
 import type { FetchError } from '../transports/transport.ts'
 
 /** A path in the data while the plan runs: data keys and list indexes, not yet the client's. */
@@ -21,11 +21,11 @@ export type Run = {
   /** Absent: nothing is recorded of it. */
   readonly notes?: Notes | undefined
   /** It only makes the calls of a recording again; there is no data. */
-  readonly replay?: Replay | undefined
+  readonly replay?: AnswerReplay | undefined
 }
 
 /** What a client gets. */
-export type Answer = { data: Record<string, unknown> | null; errors?: readonly GraphQLError[] }
+export type ExecutionAnswer = { data: Record<string, unknown> | null; errors?: readonly GraphQLError[] }
 
 export function makeRun(
   data: Record<string, unknown>,

@@ -59,7 +59,7 @@ export type ShapeSource = {
   readonly operation: OperationDefinitionNode
   readonly fragments: Fragments
   readonly dataKeys: DataKeys
-  /** See authorization/guarded.ts. */
+  /** See authorization/guards.ts. */
   readonly denied?: ReadonlyMap<FieldNode, FetchError> | undefined
 }
 

@@ -7,12 +7,12 @@ import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { authorize } from '../authorization/authorize.ts'
 import { noteDenials } from '../authorization/denials.ts'
-import { deniedTo, findGuards, withoutDenied } from '../authorization/guarded.ts'
-import { readAccessRules } from '../authorization/rules.ts'
-import { cachePolicyOf, readCacheHints } from '../cache/policy.ts'
+import { deniedTo, findGuards, withoutDenied } from '../authorization/guards.ts'
+import { readAccessRules } from '../authorization/access-rules.ts'
+import { cachePolicyOf, readCacheHints } from '../cache/cache-policy.ts'
 import { compilePlan } from '../execution/executor.ts'
 import { compileProjection } from '../execution/projection.ts'
-import type { Replays } from '../execution/replay.ts'
+import type { AnswerRecordings } from '../execution/answer-replay.ts'
 import { makeShape } from '../execution/shape.ts'
 import { readCostRules } from '../limits/cost-rules.ts'
 import { compileCost } from '../limits/operation-cost.ts'
@@ -25,8 +25,8 @@ import type { ReadOperation, ReadOptions } from './operations.ts'
 import { compileError, readOperation } from './operations.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
 import { makePlanner, type Planner } from './planner.ts'
-import { compileIntrospection, compileOperation } from './prepared.ts'
-import type { Prepared, Variant } from './prepared.ts'
+import { compileIntrospection, compileOperation } from './prepared-operation.ts'
+import type { Prepared, Variant } from './prepared-operation.ts'
 import type { Preparing, Work } from './preparing.ts'
 
 export type CompilerOptions = ReadOptions & {
@@ -49,7 +49,7 @@ const LIST_SIZE_ASSUMED = 5
 export function makeCompiler(
   supergraphSdl: string,
   subgraphs: readonly Subgraph[],
-  shared: { readonly replays: Replays; readonly preparing: Preparing },
+  shared: { readonly recordings: AnswerRecordings; readonly preparing: Preparing },
   options: CompilerOptions,
 ): Compiler {
   const planner = makePlanner(supergraphSdl)

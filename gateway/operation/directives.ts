@@ -7,10 +7,10 @@ export function argumentsOf(directive: ConstDirectiveNode): Record<string, unkno
 }
 
 /** `@link(url: "https://specs.apollo.dev/cost/v0.1", as: "price", import: ["@cost"])` */
-export type Link = { readonly url: string; readonly as: string | undefined; readonly imports: unknown }
+export type SpecLink = { readonly url: string; readonly as: string | undefined; readonly imports: unknown }
 
-export function linksOf({ definitions }: DocumentNode): Link[] {
-  const links: Link[] = []
+export function linksOf({ definitions }: DocumentNode): SpecLink[] {
+  const links: SpecLink[] = []
   for (const definition of definitions) {
     if (definition.kind !== Kind.SCHEMA_DEFINITION && definition.kind !== Kind.SCHEMA_EXTENSION) continue
     for (const directive of definition.directives ?? []) {

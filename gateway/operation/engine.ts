@@ -13,22 +13,22 @@
  *   preparing.ts       all of the above in steps, charged to the caller
  *   memory/            the memory budget and eviction
  *   shape.ts           the answer's fields, in order
- *   replay.ts          a recorded answer, if all of its parts come again
+ *   answer-replay.ts   a recorded answer, if all of its parts come again
  *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
-import { makeReplays } from '../execution/replay.ts'
+import { makeAnswerRecordings } from '../execution/answer-replay.ts'
 import { isPromise } from '../execution/run.ts'
 import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { makeFamily, makePinnedFamily, NOTHING_HELD } from '../memory/family.ts'
 import { makeCompiler, type CompilerOptions, type Subgraph } from './compiler.ts'
 import { makeOperationCache, operationKey } from './operation-cache.ts'
-import type { Prepared, PreparedOperation } from './prepared.ts'
+import type { Prepared, PreparedOperation } from './prepared-operation.ts'
 import { makePreparing, runNow, type Gate, type Work } from './preparing.ts'
 
 export type { Subgraph } from './compiler.ts'
-export type { Prepared, PreparedOperation, RequestContext, Variables } from './prepared.ts'
+export type { Prepared, PreparedOperation, RequestContext, Variables } from './prepared-operation.ts'
 
 export type EngineOptions = CompilerOptions & {
   /** The memory for values that clients cause. Default: a separate memory of the default size. */
@@ -59,9 +59,9 @@ export type MadeEngine = Engine & {
 /** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
 export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): MadeEngine {
   const { memory, close } = closableMemory(options.memory ?? makeClientMemory())
-  const replays = makeReplays(memory)
+  const recordings = makeAnswerRecordings(memory)
   const preparing = makePreparing()
-  const compiler = makeCompiler(supergraphSdl, subgraphs, { replays, preparing }, options)
+  const compiler = makeCompiler(supergraphSdl, subgraphs, { recordings, preparing }, options)
   const operations = makeOperationCache(memory)
   const underWay = new Map<string, Promise<Prepared>>()
 
@@ -117,7 +117,7 @@ export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[]
     forget() {
       close()
       operations.clear()
-      replays.clear()
+      recordings.clear()
     },
   }
 }

@@ -2,7 +2,7 @@
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { compileCostMs } from '../memory/estimates.ts'
 import { NOTHING_HELD, type Family } from '../memory/family.ts'
-import type { PreparedOperation } from './prepared.ts'
+import type { PreparedOperation } from './prepared-operation.ts'
 
 export type OperationCache = {
   find(key: string): PreparedOperation | undefined

@@ -18,7 +18,7 @@ import {
 } from 'graphql'
 import type { DefinitionNode, DocumentNode, GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
-import { CACHE_DIRECTIVE } from '../cache/policy.ts'
+import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
 
 /** The object types that a type condition lets pass, the named type included; inaccessible ones too. */

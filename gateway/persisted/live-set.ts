@@ -14,7 +14,7 @@ import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Log } from '../request/error-format.ts'
 import type { Manifest, ManifestOperation } from './manifest.ts'
-import { mistakesOf, readManifestFiles, type ManifestFiles } from './manifest-files.ts'
+import { manifestMistakes, readManifestFiles, type ManifestFiles } from './manifest-files.ts'
 import { makeManifestWatch } from './manifest-watch.ts'
 import type { PersistedMetrics } from './metrics.ts'
 import {
@@ -22,16 +22,16 @@ import {
   makePinnedSet,
   mergeOperations,
   prepareOne,
-  type Failure,
+  type OperationFailure,
   type Pinned,
   type PinnedSet,
-  type Preparing,
-} from './pinned.ts'
+  type PinningEngine,
+} from './pinned-operations.ts'
 
 export type LiveSet = {
   set(): PinnedSet
   /** Prepares everything on an engine that is not in use yet. `failures` do not fit it; `commit` once it is in use. */
-  prepareWith(engine: Preparing): Promise<{ readonly failures: readonly Failure[]; commit(): void }>
+  prepareWith(engine: PinningEngine): Promise<{ readonly failures: readonly OperationFailure[]; commit(): void }>
   /** Takes over now what changed in the files. Resolves to whether all of it could be. */
   reload(): Promise<boolean>
   close(): Promise<void>
@@ -40,7 +40,7 @@ export type LiveSet = {
 export type LiveSetOptions = Pick<Config['persisted'], 'manifests' | 'watchEveryMs'> & { readonly tokensMax: number }
 
 /** `engine` is whichever is in use. Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
-export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log, metrics: PersistedMetrics, clock: Clock): LiveSet {
+export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log: Log, metrics: PersistedMetrics, clock: Clock): LiveSet {
   const { manifests: paths, tokensMax, watchEveryMs } = options
   const watch = makeManifestWatch(paths, watchEveryMs, clock, reload)
   let manifests = readAtStart()
@@ -54,7 +54,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
 
   function readAtStart(): ReadonlyMap<string, Manifest> {
     const files = readManifestFiles(paths, tokensMax)
-    refuseAtStart(mistakesOf(files))
+    refuseAtStart(manifestMistakes(files))
     return files.manifests
   }
 
@@ -63,7 +63,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
     refuseAtStart(mistakes)
     const prepared = new Map<string, Pinned>()
     for (const operation of operations) if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(engine, operation))
-    refuseAtStart(failuresAmong(operations, prepared).map(sentenceOf))
+    refuseAtStart(failuresAmong(operations, prepared).map(failureSentence))
     pinned = prepared
     metrics.set({ operations: operations.length, failing: 0, broken: 0 })
     return makePinnedSet(operations, prepared)
@@ -82,7 +82,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
     const files = readManifestFiles(paths, tokensMax)
     const next = withOld(files, manifests)
     const { operations, mistakes } = mergeOperations(next.values())
-    const sentences = [...mistakesOf(files), ...mistakes]
+    const sentences = [...manifestMistakes(files), ...mistakes]
     for (const sentence of sentences) log.warn({}, `${sentence} (what was there before is kept)`)
     broken = files.missing.length + [...files.manifests.values()].filter((manifest) => manifest.mistakes.length > 0).length
     if (mistakes.length > 0) {
@@ -110,7 +110,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
     pinned = prepared
     set = makePinnedSet(operations, prepared)
     const failures = failuresAmong(operations, prepared)
-    for (const failure of failures) log.warn({}, `${sentenceOf(failure)} (it is answered with this error)`)
+    for (const failure of failures) log.warn({}, `${failureSentence(failure)} (it is answered with this error)`)
     metrics.set({ operations: operations.length, failing: failures.length, broken })
   }
 
@@ -139,7 +139,7 @@ export function makeLiveSet(engine: Preparing, options: LiveSetOptions, log: Log
 
 /** One after the other with pauses between, so that requests go on. What is prepared on this engine already is kept. */
 async function prepareAll(
-  engine: Preparing,
+  engine: PinningEngine,
   operations: readonly ManifestOperation[],
   known: ReadonlyMap<string, Pinned>,
 ): Promise<Map<string, Pinned>> {
@@ -165,14 +165,14 @@ function withOld({ manifests, missing }: ManifestFiles, old: ReadonlyMap<string,
   return next
 }
 
-function failuresAmong(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): Failure[] {
+function failuresAmong(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): OperationFailure[] {
   return operations.flatMap((operation) => {
     const entry = pinned.get(operation.body)
     return entry === undefined ? [] : failuresOf(operation, entry)
   })
 }
 
-export function sentenceOf({ operation, message }: Failure): string {
+export function failureSentence({ operation, message }: OperationFailure): string {
   const { file, id, names } = operation
   return `${file}: ${names[0] ?? 'the operation'} (id ${id}) does not fit the schema: ${message}`
 }

@@ -5,19 +5,19 @@ import type { Engine, Prepared, PreparedOperation } from '../operation/engine.ts
 import type { Gate } from '../operation/preparing.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { hashMismatch, notFound, notInList, notRegistrable, notSupported } from './lookup-errors.ts'
-import { isSha256, keyOf, sha256 } from './manifest.ts'
+import { isSha256, scopedKey, sha256 } from './manifest.ts'
 import type { PersistedMetrics } from './metrics.ts'
 import type { PersistedMode } from './modes.ts'
-import type { Pinned, PinnedSet } from './pinned.ts'
+import type { Pinned, PinnedSet } from './pinned-operations.ts'
 import type { Recorder } from './recorder.ts'
-import type { Registered } from './registered.ts'
+import type { RegisteredTexts } from './registered-texts.ts'
 import { requestIdOf, type RequestId } from './request-id.ts'
 
 export type LookupParts = {
   readonly engine: Pick<Engine, 'prepareFor'>
   /** The current operations of the manifests. */
   operations(): PinnedSet
-  readonly registered: Registered
+  readonly registered: RegisteredTexts
   readonly recorder: Recorder
   readonly metrics: PersistedMetrics
   modeOf(client: string | undefined): PersistedMode
@@ -79,7 +79,7 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
 
   function noteUnknown(text: string, type: string, name: string | undefined, client: string | undefined): void {
     metrics.count('unknown')
-    recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), keyOf(text, client))
+    recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), scopedKey(text, client))
   }
 
   function ofPinned({ body, prepared }: Pinned, operationName: string | undefined, gate: Gate): Prepared | Promise<Prepared> {

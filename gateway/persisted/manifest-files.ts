@@ -25,7 +25,7 @@ export function readManifestFiles(paths: readonly string[], tokensMax: number): 
   return { manifests, missing }
 }
 
-export function mistakesOf({ manifests, missing }: ManifestFiles): string[] {
+export function manifestMistakes({ manifests, missing }: ManifestFiles): string[] {
   return [...missing.map(manifestMissing), ...[...manifests.values()].flatMap(({ mistakes }) => mistakes)]
 }
 

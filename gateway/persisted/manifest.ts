@@ -43,10 +43,10 @@ export function readManifest(text: string, file: string, tokensMax: number): Man
   for (const entry of entriesOf(data, file, mistakes)) {
     const operation = readEntry(entry, file, tokensMax, mistakes)
     if (operation === undefined) continue
-    const twin = known.get(keyOf(operation.id, operation.client))
+    const twin = known.get(scopedKey(operation.id, operation.client))
     if (twin !== undefined && twin.body !== operation.body) mistakes.push(`${file}: ${conflictOf(operation)}`)
     if (twin !== undefined) continue
-    known.set(keyOf(operation.id, operation.client), operation)
+    known.set(scopedKey(operation.id, operation.client), operation)
     operations.push(operation)
   }
   if (mistakes.length > MISTAKES_MAX)
@@ -55,7 +55,7 @@ export function readManifest(text: string, file: string, tokensMax: number): Man
 }
 
 /** What an operation is known by. Two clients may give one id of their own to different texts. */
-export function keyOf(id: string, client: string | undefined): string {
+export function scopedKey(id: string, client: string | undefined): string {
   return client === undefined ? id : `${client}\n${id}`
 }
 

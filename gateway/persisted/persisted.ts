@@ -10,8 +10,8 @@
  *   lookup.ts          from a request to its operation; lookup-errors.ts has the errors
  *   request-id.ts      where an id may stand
  *   modes.ts           which client is under which rules
- *   live-set.ts        the operations of the manifests as they are now; manifest*.ts read them, pinned.ts prepares them
- *   registered.ts      automatic persisted queries
+ *   live-set.ts        the operations of the manifests as they are now; manifest*.ts read them, pinned-operations.ts prepares them
+ *   registered-texts.ts automatic persisted queries
  *   recorder.ts        what report mode writes down; report-file.ts is its file
  */
 import type { Registry } from '@prometheus-io/client'
@@ -27,9 +27,9 @@ import { makeLiveSet, type LiveSet } from './live-set.ts'
 import { makeLookup } from './lookup.ts'
 import { makePersistedMetrics } from './metrics.ts'
 import { makeModeOf } from './modes.ts'
-import type { Preparing } from './pinned.ts'
+import type { PinningEngine } from './pinned-operations.ts'
 import { makeRecorder } from './recorder.ts'
-import { makeRegistered } from './registered.ts'
+import { makeRegisteredTexts } from './registered-texts.ts'
 
 export type Persisted = {
   /** Errors come back, never thrown. */
@@ -48,7 +48,7 @@ const WRITE_EVERY_MS = 5_000
 
 /** Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
 export function makePersisted(
-  engine: Preparing & Pick<Engine, 'prepareFor'>,
+  engine: PinningEngine & Pick<Engine, 'prepareFor'>,
   options: PersistedOptions,
   log: Log,
   registry: Registry,
@@ -58,7 +58,7 @@ export function makePersisted(
   const { manifests: paths, tokensMax, watchEveryMs } = options
   const metrics = makePersistedMetrics(registry)
   const modeOf = makeModeOf(options)
-  const registered = makeRegistered(memory)
+  const registered = makeRegisteredTexts(memory)
   const recorder = makeRecorder(clock, log, memory, metrics.recorded, {
     file: options.report,
     countMax: options.reportMax,

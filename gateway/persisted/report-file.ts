@@ -4,7 +4,7 @@
  */
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
-import { APOLLO_FORMAT, keyOf } from './manifest.ts'
+import { APOLLO_FORMAT, scopedKey } from './manifest.ts'
 
 /** An operation of no manifest. */
 export type Unknown = {
@@ -49,9 +49,9 @@ export async function addToReport(file: string, noted: readonly Noted[], countMa
 }
 
 function merged(lines: readonly Line[], noted: readonly Noted[], countMax: number): Line[] {
-  const all = new Map(lines.map((line) => [keyOf(line.id, line.clientName), line]))
+  const all = new Map(lines.map((line) => [scopedKey(line.id, line.clientName), line]))
   for (const { id, name, type, body, client, count, firstSeen, lastSeen } of noted) {
-    const key = keyOf(id, client)
+    const key = scopedKey(id, client)
     const before = all.get(key)
     if (before === undefined && all.size >= countMax) continue
     all.set(key, {

@@ -3,7 +3,7 @@
  * collects them in the request's context; with none the answer is left as it is, untouched.
  */
 import type { ExecutionResult } from 'graphql'
-import type { RequestContext } from '../operation/prepared.ts'
+import type { RequestContext } from '../operation/prepared-operation.ts'
 
 /** The same object if nothing was missing, or nothing was executed. */
 export function withDegraded(result: ExecutionResult, { degraded }: RequestContext): ExecutionResult {

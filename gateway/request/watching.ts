@@ -1,8 +1,8 @@
 /** One operation seen from outside: its context with what the fetches below it note in, and what of it the client is shown. */
 import type { ExecutionResult } from 'graphql'
 import type { Caller } from './caller.ts'
-import type { FetchNote, Watched } from '../transports/observed.ts'
-import type { RequestContext } from '../operation/prepared.ts'
+import type { FetchNote, Watched } from '../transports/fetch-observer.ts'
+import type { RequestContext } from '../operation/prepared-operation.ts'
 import type { TraceContext, Tracing } from './tracing.ts'
 
 export type Watching = {

@@ -11,12 +11,12 @@ import { readOperation, withCause, type Judge } from '../operation/operations.ts
 import { runNow } from '../operation/preparing.ts'
 import { makeDataKeys, splitOperation } from '../operation/plan-document.ts'
 import { makePlanner, type Planner } from '../operation/planner.ts'
-import { findChanges, type Change } from './changes.ts'
+import { findChanges, type SchemaChange } from './schema-changes.ts'
 import type { KnownOperation } from './known-operations.ts'
 import { lintSubgraphs, type Warning } from './lint.ts'
 import type { LoadedSupergraph, Placement } from './load.ts'
 import { sizeOfOperation, type OperationSize } from './operation-size.ts'
-import { sizeOfPlan, type PlanSize } from './plan-size.ts'
+import { summarizePlan, type PlanSummary } from './plan-summary.ts'
 import { usedCoordinates } from './usage.ts'
 
 export type OperationReport = {
@@ -25,7 +25,7 @@ export type OperationReport = {
   /** Why it cannot be served; empty if it can. */
   readonly problems: readonly string[]
   /** Null if it cannot be served. */
-  readonly cost: (OperationSize & PlanSize & { readonly points: number }) | null
+  readonly cost: (OperationSize & PlanSummary & { readonly points: number }) | null
 }
 
 export type CheckReport = {
@@ -34,7 +34,7 @@ export type CheckReport = {
   readonly hash: string
   readonly subgraphs: readonly Placement[]
   /** Null if there was nothing to compare with. */
-  readonly changes: readonly Change[] | null
+  readonly changes: readonly SchemaChange[] | null
   readonly operations: readonly OperationReport[]
   readonly warnings: readonly Warning[]
 }
@@ -89,7 +89,7 @@ function checkOperation(planner: Planner, costRules: CostRules, { name, text, fi
     const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
     const { planned } = splitOperation(decided.operation, decided.fragments, dataKeys)
     const plan = planned === undefined ? undefined : planner.plan(planned)
-    return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...sizeOfPlan(plan), points } }
+    return { name, file, problems: [], cost: { ...sizeOfOperation(decided), ...summarizePlan(plan), points } }
   } catch (error) {
     return { name, file, problems: [error instanceof GraphQLError ? withCause(error) : (error as Error).message], cost: null }
   }

@@ -6,7 +6,7 @@
 import { composeServices, compositionHasErrors } from '@theguild/federation-composition'
 import { Kind, parse, type DocumentNode, type GraphQLError } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
-import { withCacheHints, withoutCacheHints } from '../cache/compose.ts'
+import { withCacheHints, withoutCacheHints } from '../cache/composed-hints.ts'
 import { expandRequires } from './expand-requires.ts'
 import { repairSupergraph } from './supergraph-repairs.ts'
 import { kindConflicts } from './type-kinds.ts'

@@ -9,8 +9,8 @@ import { Kind } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { parseSdl, type SubgraphSdl } from './compose.ts'
 import { fetchSubgraphSdl } from './introspect.ts'
-import { readSource, type Environment, type ListedSubgraph } from './source.ts'
-import { invalid } from './invalid.ts'
+import { readSource, type EnvironmentVariables, type ListedSubgraph } from './source.ts'
+import { configError } from './config-error.ts'
 
 export type Gathered = {
   /** Composed already, or to be composed. */
@@ -25,7 +25,7 @@ export type Gathered = {
 export type GatherOptions = {
   /** Milliseconds an address may take to say its schema. */
   readonly fetchTimeoutMs: number
-  readonly environment?: Environment
+  readonly environment?: EnvironmentVariables
 }
 
 /** `path` undefined: ours alone. Rejects with CONFIG_INVALID, one sentence per mistake. */
@@ -59,14 +59,14 @@ async function resolveListed(
 ): Promise<SubgraphSdl & { url: string }> {
   const own = ours.find((each) => each.name === name)
   if (routingUrl === undefined) {
-    throw invalid(
+    throw configError(
       own === undefined
         ? `${path}: subgraphs.${name} has no routing_url: say where its requests go`
         : `${path}: subgraphs.${name} is one of ours and runs in this process: leave it out, or give a routing_url to run it elsewhere`,
     )
   }
   if (schema.kind === 'own') {
-    if (own === undefined) throw invalid(`${path}: subgraphs.${name} has no schema: give it a file, a subgraph_url or an sdl`)
+    if (own === undefined) throw configError(`${path}: subgraphs.${name} has no schema: give it a file, a subgraph_url or an sdl`)
     return { name, sdl: own.sdl, url: routingUrl }
   }
   const sdl = await readSdl(path, name, schema, options)
@@ -85,7 +85,7 @@ async function readSdl(
   try {
     return readFileSync(schema.file, 'utf8')
   } catch (cause) {
-    throw invalid(`${path}: the schema of subgraphs.${name}, ${schema.file}, cannot be read: ${(cause as Error).message}`, cause)
+    throw configError(`${path}: the schema of subgraphs.${name}, ${schema.file}, cannot be read: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -96,7 +96,7 @@ function refuseStranger(path: string, name: string, ours: string, theirs: string
   const given = fieldsOfRoots(name, theirs)
   const missing = [...fieldsOfRoots(name, ours)].filter((field) => !given.has(field))
   if (missing.length === 0) return
-  throw invalid(
+  throw configError(
     `${path}: "${name}" is the name of a subgraph of ours, but its schema lacks ${missing[0]}: ` +
       'give the partner another name, or leave out schema to run ours elsewhere',
   )
@@ -115,5 +115,5 @@ function fieldsOfRoots(name: string, sdl: string): Set<string> {
 function mistakesOf(failures: readonly unknown[]): unknown {
   const [first] = failures
   if (failures.length === 1 || !failures.every((each) => each instanceof TidemarkError)) return first
-  return invalid(failures.map(({ message }) => message).join('\n'))
+  return configError(failures.map(({ message }) => message).join('\n'))
 }

@@ -4,7 +4,7 @@
  * ever: the whole answer has `timeoutMs`, and `bytesMax` bytes.
  */
 import { buildClientSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
-import { invalid } from './invalid.ts'
+import { configError } from './config-error.ts'
 
 export type IntrospectOptions = {
   /** Milliseconds for the whole answer. */
@@ -22,7 +22,7 @@ export async function fetchSubgraphSdl(name: string, url: string, options: Intro
   const { data, errors } = await ask(subject, url, '{ _service { sdl } }', options)
   const sdl = (data as { _service?: { sdl?: unknown } } | null | undefined)?._service?.sdl
   if (typeof sdl === 'string' && sdl !== '') return sdl
-  throw invalid(
+  throw configError(
     `${subject} is not a federation subgraph (${firstMessage(errors) ?? 'it has no _service { sdl }'}): ` +
       'serve it with a federation library, allow introspection, or give its schema as a file',
   )
@@ -35,7 +35,7 @@ export async function fetchApiSchema(url: string, options: IntrospectOptions): P
   try {
     return buildClientSchema(data as IntrospectionQuery)
   } catch (cause) {
-    throw invalid(`${subject} does not answer introspection (${firstMessage(errors) ?? (cause as Error).message}): name a file`, cause)
+    throw configError(`${subject} does not answer introspection (${firstMessage(errors) ?? (cause as Error).message}): name a file`, cause)
   }
 }
 
@@ -45,10 +45,10 @@ async function ask(subject: string, url: string, query: string, options: Introsp
   try {
     body = JSON.parse(text)
   } catch (cause) {
-    throw invalid(`${subject} answers with HTTP ${status} and no JSON: is this the address of a GraphQL API?`, cause)
+    throw configError(`${subject} answers with HTTP ${status} and no JSON: is this the address of a GraphQL API?`, cause)
   }
   if (typeof body === 'object' && body !== null && ('data' in body || 'errors' in body)) return body
-  throw invalid(`${subject} answers with HTTP ${status} and JSON that is no GraphQL result: is this the address of a GraphQL API?`)
+  throw configError(`${subject} answers with HTTP ${status} and JSON that is no GraphQL result: is this the address of a GraphQL API?`)
 }
 
 async function send(subject: string, url: string, query: string, options: IntrospectOptions): Promise<{ text: string; status: number }> {
@@ -62,7 +62,7 @@ async function send(subject: string, url: string, query: string, options: Intros
     })
     return { text: await readBody(response, bytesMax), status: response.status }
   } catch (cause) {
-    throw invalid(`${subject} cannot be reached (${reasonOf(cause, timeoutMs)}): start it, or correct its address`, cause)
+    throw configError(`${subject} cannot be reached (${reasonOf(cause, timeoutMs)}): start it, or correct its address`, cause)
   }
 }
 

@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { Kind, parse, print, visit, type DefinitionNode, type FragmentDefinitionNode, type OperationDefinitionNode } from 'graphql'
-import { invalid } from './invalid.ts'
+import { configError } from './config-error.ts'
 
 export type KnownOperation = {
   /** The operation's name, or the start of its id. */
@@ -18,7 +18,7 @@ export type KnownOperation = {
 /** Sorted by name. Throws CONFIG_INVALID with one sentence for the first thing that cannot be read. */
 export function readKnownOperations(path: string): KnownOperation[] {
   const files = filesOf(path)
-  if (files.length === 0) throw invalid(`${path} has no operations: name a manifest, or a folder with .graphql or .json files`)
+  if (files.length === 0) throw configError(`${path} has no operations: name a manifest, or a folder with .graphql or .json files`)
   const documents = files.filter((file) => !file.endsWith('.json'))
   const manifests = files.filter((file) => file.endsWith('.json'))
   return [...readDocuments(documents), ...manifests.flatMap(readManifest)].sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -26,7 +26,7 @@ export function readKnownOperations(path: string): KnownOperation[] {
 
 function filesOf(path: string): string[] {
   const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) throw invalid(`${path} does not exist: correct --operations`)
+  if (stat === undefined) throw configError(`${path} does not exist: correct --operations`)
   if (stat.isFile()) return [path]
   return readdirSync(path, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(?:graphql|gql|json)$/.test(name) && !name.split(/[\\/]/).includes('node_modules'))
@@ -50,7 +50,7 @@ function parseFile(file: string): readonly DefinitionNode[] {
   try {
     return parse(readFileSync(file, 'utf8')).definitions
   } catch (cause) {
-    throw invalid(`${file} is not GraphQL: ${(cause as Error).message}`, cause)
+    throw configError(`${file} is not GraphQL: ${(cause as Error).message}`, cause)
   }
 }
 
@@ -75,23 +75,23 @@ function readManifest(file: string): KnownOperation[] {
   try {
     value = JSON.parse(readFileSync(file, 'utf8'))
   } catch (cause) {
-    throw invalid(`${file} is not JSON: ${(cause as Error).message}`, cause)
+    throw configError(`${file} is not JSON: ${(cause as Error).message}`, cause)
   }
   const { operations } = (value ?? {}) as { operations?: unknown }
   if (Array.isArray(operations)) return operations.map((operation, index) => fromApollo(file, operation, index))
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.entries(value).map(([id, text]) => fromRelay(file, id, text))
   }
-  throw invalid(`${file} is no manifest: use Apollo's {"operations": […]} or Relay's {id: text}`)
+  throw configError(`${file} is no manifest: use Apollo's {"operations": […]} or Relay's {id: text}`)
 }
 
 function fromApollo(file: string, operation: unknown, index: number): KnownOperation {
   const { id, name, body } = (operation ?? {}) as { id?: unknown; name?: unknown; body?: unknown }
-  if (typeof body !== 'string') throw invalid(`${file}: operations[${index}] has no body: every operation needs its text`)
+  if (typeof body !== 'string') throw configError(`${file}: operations[${index}] has no body: every operation needs its text`)
   return { name: typeof name === 'string' && name !== '' ? name : String(id).slice(0, 12), text: body, file }
 }
 
 function fromRelay(file: string, id: string, text: unknown): KnownOperation {
-  if (typeof text !== 'string') throw invalid(`${file}: "${id}" is not the text of an operation`)
+  if (typeof text !== 'string') throw configError(`${file}: "${id}" is not the text of an operation`)
   return { name: /\b(?:query|mutation|subscription)\s+(\w+)/.exec(text)?.[1] ?? id.slice(0, 12), text, file }
 }

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
 import { composeSupergraph, parseSdl, type SubgraphSdl } from './compose.ts'
 import type { Gathered } from './gather.ts'
-import { invalid } from './invalid.ts'
+import { configError } from './config-error.ts'
 
 /** `url` undefined: in this process. */
 export type Placement = { readonly name: string; readonly url: string | undefined }
@@ -46,7 +46,7 @@ function placementsOf(document: DocumentNode, graphs: readonly Graph[], ours: re
   for (const { id, name, url } of graphs) {
     const own = ours.find((each) => each.name === name)
     if (own === undefined && url === undefined) {
-      throw invalid(`the supergraph gives no address for the subgraph "${name}": compose it with a routing_url`)
+      throw configError(`the supergraph gives no address for the subgraph "${name}": compose it with a routing_url`)
     }
     if (own !== undefined && url === undefined) refuseStale(document, id, own)
   }
@@ -57,7 +57,7 @@ function parseSupergraph(sdl: string): DocumentNode {
   try {
     return parse(sdl)
   } catch (cause) {
-    throw invalid(`the supergraph is not GraphQL (${(cause as Error).message}): compose it again`, cause)
+    throw configError(`the supergraph is not GraphQL (${(cause as Error).message}): compose it again`, cause)
   }
 }
 
@@ -84,7 +84,7 @@ function refuseStale({ definitions }: DocumentNode, graph: string, own: Subgraph
       const joins = graphsOf(field.directives, 'join__field')
       const isOurs = joins.includes(graph) || (joins.length === 0 && owners.length > 0)
       if (!isOurs || known.has(`${type}.${field.name.value}`)) continue
-      throw invalid(
+      throw configError(
         `the supergraph takes ${type}.${field.name.value} from "${own.name}", which has no such field in this configuration: compose it again`,
       )
     }

@@ -15,7 +15,7 @@ import type { Candidate, LiveEngine } from './live-engine.ts'
 import type { Gathered } from './gather.ts'
 import type { LoadedSupergraph } from './load.ts'
 import type { SupergraphMetrics } from './metrics.ts'
-import { watchFiles } from './watch.ts'
+import { watchFiles } from './file-watch.ts'
 
 export type ReloadResult = 'swapped' | 'unchanged' | 'failed'
 
@@ -23,14 +23,14 @@ export type ReloadResult = 'swapped' | 'unchanged' | 'failed'
 export type Verdict = { readonly refusals: readonly string[]; readonly commit?: () => void }
 
 /** What it prepares on the candidate may be used from `commit` on. */
-export type Check = (candidate: Engine) => Verdict | Promise<Verdict>
+export type GraphCheck = (candidate: Engine) => Verdict | Promise<Verdict>
 
 export type ReloadParts = {
   gather(): Promise<Gathered>
   /** Throws if it does not compose. */
   build(gathered: Gathered): { readonly loaded: LoadedSupergraph; readonly candidate: Candidate }
   readonly live: LiveEngine
-  readonly checks: ReadonlySet<Check>
+  readonly checks: ReadonlySet<GraphCheck>
   readonly metrics: SupergraphMetrics
   readonly log: Log
   /** The new graph serves. */

@@ -15,7 +15,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import { invalid } from './invalid.ts'
+import { configError } from './config-error.ts'
 
 /** Where the SDL of a subgraph comes from; `own`: it is one of ours, and its SDL is known. */
 export type SchemaSource =
@@ -30,7 +30,7 @@ export type SupergraphSource =
   | { readonly kind: 'composed'; readonly sdl: string }
   | { readonly kind: 'listed'; readonly subgraphs: readonly ListedSubgraph[] }
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export type EnvironmentVariables = Readonly<Record<string, string | undefined>>
 
 const httpUrl = z.string().regex(/^https?:\/\/[^\s/]+/, 'write http://host:port/path, or https://')
 
@@ -51,14 +51,14 @@ const listSchema = z
   .strict()
 
 /** `environment` fills `${env.NAME}` as rover does. Throws CONFIG_INVALID with one sentence per mistake. */
-export function readSource(path: string, environment: Environment = {}): SupergraphSource {
+export function readSource(path: string, environment: EnvironmentVariables = {}): SupergraphSource {
   const text = readText(path)
   if (isComposed(text)) return { kind: 'composed', sdl: text }
   if (/\.(?:graphqls?|gql)$/.test(path)) {
-    throw invalid(`${path} is a schema, but no supergraph: compose it (tidemark compose), or list it in a supergraph.yaml`)
+    throw configError(`${path} is a schema, but no supergraph: compose it (tidemark compose), or list it in a supergraph.yaml`)
   }
   const parsed = listSchema.safeParse(expand(parseYaml(path, text), environment, path))
-  if (!parsed.success) throw invalid(parsed.error.issues.flatMap((issue) => describe(path, issue)).join('\n'))
+  if (!parsed.success) throw configError(parsed.error.issues.flatMap((issue) => describe(path, issue)).join('\n'))
   checkVersion(path, parsed.data.federation_version)
   const subgraphs = Object.entries(parsed.data.subgraphs).map(([name, listed]) => ({
     name: checkName(path, name),
@@ -73,8 +73,8 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw invalid(supergraphMissing(path), cause)
-    throw invalid(`the supergraph ${path} cannot be read (${(cause as Error).message}): ${CORRECT_IT}`, cause)
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') throw configError(supergraphMissing(path), cause)
+    throw configError(`the supergraph ${path} cannot be read (${(cause as Error).message}): ${CORRECT_IT}`, cause)
   }
 }
 
@@ -94,11 +94,11 @@ function parseYaml(path: string, text: string): unknown {
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const [error] = document.errors
   if (error !== undefined) {
-    throw invalid(`${path}:${lines.linePos(error.pos[0]).line} is not YAML: ${error.message.split('\n', 1)[0]}`, error)
+    throw configError(`${path}:${lines.linePos(error.pos[0]).line} is not YAML: ${error.message.split('\n', 1)[0]}`, error)
   }
   const value: unknown = document.toJS()
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw invalid(
+    throw configError(
       `${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see "Partners" in gateway/README.md`,
     )
   }
@@ -106,11 +106,11 @@ function parseYaml(path: string, text: string): unknown {
 }
 
 /** `${env.NAME}` in every text. Secrets stay out of the file that way. */
-function expand(value: unknown, environment: Environment, path: string): unknown {
+function expand(value: unknown, environment: EnvironmentVariables, path: string): unknown {
   if (typeof value === 'string') {
     return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
       const given = Object.hasOwn(environment, name) ? environment[name] : undefined
-      if (given === undefined) throw invalid(`${path} asks for the environment variable ${name}, which is not set: set it`)
+      if (given === undefined) throw configError(`${path} asks for the environment variable ${name}, which is not set: set it`)
       return given
     })
   }
@@ -133,12 +133,12 @@ function describe(path: string, issue: z.ZodIssue): string[] {
 
 function checkVersion(path: string, version: string | number | undefined): void {
   if (version === undefined || /^=?2(?:\.\d+){0,2}$/.test(String(version))) return
-  throw invalid(`${path}: federation_version is "${version}": write 2, or a version such as =2.9.0; federation 1 is not composed`)
+  throw configError(`${path}: federation_version is "${version}": write 2, or a version such as =2.9.0; federation 1 is not composed`)
 }
 
 function checkName(path: string, name: string): string {
   if (/^[A-Za-z][A-Za-z0-9_-]{0,63}$/.test(name)) return name
-  throw invalid(`${path}: the subgraph "${name}" needs a name of letters, digits, _ and -, beginning with a letter, of at most 64`)
+  throw configError(`${path}: the subgraph "${name}" needs a name of letters, digits, _ and -, beginning with a letter, of at most 64`)
 }
 
 /** The supergraph calls subgraphs by names in which case and punctuation are lost. */
@@ -147,7 +147,7 @@ function refuseTwins(path: string, subgraphs: readonly ListedSubgraph[]): void {
   for (const { name } of subgraphs) {
     const key = name.toUpperCase().replaceAll('-', '_')
     const twin = seen.get(key)
-    if (twin !== undefined) throw invalid(`${path}: the subgraphs "${twin}" and "${name}" have nearly the same name: rename one`)
+    if (twin !== undefined) throw configError(`${path}: the subgraphs "${twin}" and "${name}" have nearly the same name: rename one`)
     seen.set(key, name)
   }
 }
@@ -156,7 +156,7 @@ function schemaSource(path: string, name: string, schema: z.infer<typeof schemaS
   if (schema === undefined) return { kind: 'own' }
   const { file, subgraph_url: url, sdl, introspection_headers: headers = {} } = schema
   if ([file, url, sdl].filter((each) => each !== undefined).length !== 1) {
-    throw invalid(`${path}: subgraphs.${name}.schema needs exactly one of file, subgraph_url and sdl`)
+    throw configError(`${path}: subgraphs.${name}.schema needs exactly one of file, subgraph_url and sdl`)
   }
   if (file !== undefined) return { kind: 'file', file: resolve(dirname(path), file) }
   if (url !== undefined) return { kind: 'url', url, headers }

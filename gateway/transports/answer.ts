@@ -8,7 +8,7 @@
 import { TidemarkError } from '../../core/errors.ts'
 import type { RemoteErrors } from '../request/remote-error.ts'
 import { isRecord } from '../execution/run.ts'
-import { textOf } from './http-call.ts'
+import { bodyText } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
 import type { FetchError, FetchResult } from './transport.ts'
 
@@ -17,7 +17,7 @@ const ERRORS_MAX = 1_000
 
 /** Throws SUBGRAPH_UNAVAILABLE if the answer is no GraphQL result. */
 export function readAnswer(subgraph: string, { status, contentType, body }: HttpAnswer): FetchResult {
-  const result = resultOf(subgraph, textOf(body))
+  const result = resultOf(subgraph, bodyText(body))
   if (result !== undefined) return result
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(
@@ -51,7 +51,7 @@ export const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
 /** A subgraph that sends such a status with a GraphQL result is there. */
 export function isProxyFailure(subgraph: string, { status, body }: HttpAnswer): boolean {
-  return PROXY_STATUSES.has(status) && resultOf(subgraph, textOf(body)) === undefined
+  return PROXY_STATUSES.has(status) && resultOf(subgraph, bodyText(body)) === undefined
 }
 
 /** Nothing of an error is passed on that the specification does not name; what is not as it says is left out. */

@@ -82,7 +82,7 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
   })
 }
 
-export function textOf({ chunks }: Body): string {
+export function bodyText({ chunks }: Body): string {
   const [first, ...rest] = chunks
   if (first === undefined) return ''
   return rest.length === 0 ? first.toString() : Buffer.concat(chunks).toString()

@@ -16,7 +16,7 @@ import { openEventStream } from './event-stream.ts'
 import { post } from './http-call.ts'
 import type { HttpAnswer, HttpCall } from './http-call.ts'
 import type { ClientMemory } from '../memory/client-memory.ts'
-import { makeRemembered, ownResult } from './remembered.ts'
+import { makeAnswerCache, ownResult } from './answer-cache.ts'
 import { makeSubgraphBreaker } from './subgraph-breaker.ts'
 import type { FetchOperation, FetchResult, Read } from './transport.ts'
 
@@ -70,14 +70,14 @@ export function makeSubgraphClient(
 ): SubgraphClient {
   const { name, clock, random, timeoutMs } = options
   const bounds = { timeoutMs, bytesMax: options.bodyBytesMax }
-  const remembered = makeRemembered(options.memory)
+  const answers = makeAnswerCache(options.memory)
   const breaker = makeSubgraphBreaker(clock, check, options)
 
   return { send, open, isDown: () => breaker.isOpen, stop }
 
   function stop(): void {
     breaker.stop()
-    remembered.clear()
+    answers.clear()
   }
 
   async function check(): Promise<void> {
@@ -120,7 +120,7 @@ export function makeSubgraphClient(
     }
     if (isProxyFailure(name, outcome)) breaker.failed()
     else breaker.answered()
-    return remembered.read(body, outcome.body, () => readAnswer(name, outcome))
+    return answers.read(body, outcome.body, () => readAnswer(name, outcome))
   }
 
   async function open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>> {

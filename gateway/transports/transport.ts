@@ -37,7 +37,7 @@ export type CompiledFetch = {
   run(variables: FetchVariables, context: object): FetchResult | Promise<FetchResult>
   /** Runs a subscription: an error result, or a stream whose `return` ends the subscription in the subgraph. */
   subscribe(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
-  /** `run` in two steps, for queries whose answers depend on nothing but what the subgraph sends: see gateway/execution/replay.ts. */
+  /** `run` in two steps, for queries whose answers depend on nothing but what the subgraph sends: see gateway/execution/answer-replay.ts. */
   readonly wire?: Wire
 }
 

@@ -12,7 +12,7 @@ import type { GraphQLSchema } from 'graphql'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../gateway/operation/engine.ts'
 import type { Engine, EngineOptions, MadeEngine } from '../../gateway/operation/engine.ts'
-import { localTransport } from '../../gateway/transports/local.ts'
+import { localTransport } from '../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 
 type Parent = Record<string, unknown> & { id: string }

@@ -6,7 +6,7 @@ import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
 import { makeJudge } from '../../gateway/limits/cost.ts'
 import type { RequestContext } from '../../gateway/operation/engine.ts'
-import { makeStandaloneServer, type StandaloneServerOptions } from '../../gateway/standalone/serve.ts'
+import { makeStandaloneServer, type StandaloneServerOptions } from '../../gateway/standalone/standalone-server.ts'
 import { makeIdentify, type Viewer } from '../../gateway/identity/viewer.ts'
 import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
 

@@ -5,7 +5,7 @@
 import { createServer } from 'node:http'
 import { Pool } from 'undici'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../../gateway/transports/transport.ts'
 import { NAMES, QUERY, remoteSchema } from './graph.ts'
 import type { RemoteName } from './graph.ts'

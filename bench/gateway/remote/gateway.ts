@@ -13,10 +13,10 @@ import { boundGarbage, makeAllYoung } from '../../../cli/process/heap.ts'
 import { makeConfig } from '../../../config/config.ts'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { makeSubgraphHeaders } from '../../../gateway/identity/identity-header.ts'
-import { makeObserver } from '../../../gateway/transports/observed.ts'
+import { makeObserver } from '../../../gateway/transports/fetch-observer.ts'
 import { makeServer } from '../../../gateway/doors/server.ts'
 import { findTracing, traceHeaders } from '../../../gateway/request/tracing.ts'
-import { remoteTransport } from '../../../gateway/transports/remote.ts'
+import { remoteTransport } from '../../../gateway/transports/remote-transport.ts'
 
 const [kind = '', file = '', port = ''] = process.argv.slice(2)
 const supergraph = readFileSync(file, 'utf8')

@@ -7,8 +7,8 @@ import { pino } from 'pino'
 import { systemClock } from '../../../core/clock.ts'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { GRAPHQL_PATH, makeServer } from '../../../gateway/doors/server.ts'
-import { openSupergraph } from '../../../gateway/supergraph/open.ts'
-import { remoteTransport } from '../../../gateway/transports/remote.ts'
+import { openSupergraph } from '../../../gateway/supergraph/supergraph.ts'
+import { remoteTransport } from '../../../gateway/transports/remote-transport.ts'
 import { LOCAL_SDL } from './graph.ts'
 
 export type GatewayMessage =

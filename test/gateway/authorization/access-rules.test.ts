@@ -37,7 +37,7 @@ describe('a supergraph', () => {
       .replaceAll('@authenticated', '@signedIn')
     const operation = start(supergraph).prepare('{ a }')
     expect('errors' in operation).toBe(true)
-    const { readAccessRules } = await import('../../../gateway/authorization/rules.ts')
+    const { readAccessRules } = await import('../../../gateway/authorization/access-rules.ts')
     expect(readAccessRules(supergraph)?.ofField('Query', 'a')).toHaveLength(1)
   })
 

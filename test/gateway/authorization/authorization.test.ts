@@ -3,7 +3,7 @@ import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { HEAD, LACKING, NOBODY, ask, calls, clearNotes, codes, engine, fetched, type Plain } from './guarded-graph.ts'
 
 beforeEach(clearNotes)
@@ -127,7 +127,7 @@ describe('an interface', () => {
   it('asks for it although its supergraph was composed without saying so', async () => {
     const sdl = `schema @link(url: "https://specs.apollo.dev/link/v1.0") { query: Query }
       type Query { n: I } interface I { a: Int } type T implements I @authenticated { a: Int } type S implements I { a: Int }`
-    const { readAccessRules } = await import('../../../gateway/authorization/rules.ts')
+    const { readAccessRules } = await import('../../../gateway/authorization/access-rules.ts')
     const rules = readAccessRules(sdl)
     expect(rules?.ofField('I', 'a')).toHaveLength(1)
     expect(rules?.ofField('S', 'a')).toEqual([])

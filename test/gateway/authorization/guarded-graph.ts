@@ -3,7 +3,7 @@ import { parse } from 'graphql'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine, type MadeEngine } from '../../../gateway/operation/engine.ts'
 import type { ClientMemory } from '../../../gateway/memory/client-memory.ts'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../../gateway/transports/transport.ts'
 
 /** A graph with guarded fields and types, an engine for it, and notes of the calls and fetches that operations cause. */

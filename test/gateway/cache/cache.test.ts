@@ -4,7 +4,7 @@ import { GraphQLError, buildSchema, type GraphQLSchema } from 'graphql'
 import { SignJWT } from 'jose'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine, type Engine } from '../../../gateway/operation/engine.ts'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { startServer, type TestServer } from '../../support/front-schema.ts'
 import { apollo, makeManifestFolder, sha } from '../../../harness/samples/manifests.ts'
 

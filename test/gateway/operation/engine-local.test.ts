@@ -1,7 +1,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { compileRewrites, renamedKeys } from '../../../gateway/execution/rewrites.ts'
 
 type Fields = Record<string, unknown>

@@ -1,7 +1,7 @@
 import { propagation, trace, type TextMapPropagator } from '@opentelemetry/api'
 import { Registry } from '@prometheus-io/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { makeObserver } from '../../../gateway/transports/observed.ts'
+import { makeObserver } from '../../../gateway/transports/fetch-observer.ts'
 import { makeTracing } from '../../../gateway/request/tracing.ts'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
 import { openGraph } from '../engine-graph.ts'

@@ -12,8 +12,8 @@ import { WebSocket } from 'ws'
 import { systemClock } from '../../../core/clock.ts'
 import { makeServer } from '../../../gateway/doors/server.ts'
 import { makeIdentify } from '../../../gateway/identity/viewer.ts'
-import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/open.ts'
-import { remoteTransport } from '../../../gateway/transports/remote.ts'
+import { openSupergraph, type Supergraph, type SupergraphOptions, type SupergraphParts } from '../../../gateway/supergraph/supergraph.ts'
+import { remoteTransport } from '../../../gateway/transports/remote-transport.ts'
 import { LINK, VIDEOS, startPartner, type Partner } from '../../support/partner.ts'
 
 const OURS = `${LINK}

@@ -6,7 +6,7 @@ import { makeEventParser } from '../../../gateway/transports/event-stream.ts'
 import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
 import type { HttpSubgraph } from './http-subgraph.ts'
 import type { FetchResult } from '../../../gateway/transports/transport.ts'
-import type { RemoteOptions } from '../../../gateway/transports/remote.ts'
+import type { RemoteOptions } from '../../../gateway/transports/remote-transport.ts'
 
 const TEXT = 'subscription { added }'
 

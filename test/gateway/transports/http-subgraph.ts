@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { parse } from 'graphql'
 import { onTestFinished } from 'vitest'
-import { remoteTransport } from '../../../gateway/transports/remote.ts'
-import type { RemoteOptions, RemoteTransport } from '../../../gateway/transports/remote.ts'
+import { remoteTransport } from '../../../gateway/transports/remote-transport.ts'
+import type { RemoteOptions, RemoteTransport } from '../../../gateway/transports/remote-transport.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables } from '../../../gateway/transports/transport.ts'
 
 export type Received = { body: string; headers: IncomingMessage['headers'] }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { makeConfig } from '../../../config/config.ts'
-import { REMOTE_DEFAULTS } from '../../../gateway/transports/remote.ts'
+import { REMOTE_DEFAULTS } from '../../../gateway/transports/remote-transport.ts'
 
 test('the configuration has the defaults of the transport', () => {
   const { pipelining, ...defaults } = REMOTE_DEFAULTS

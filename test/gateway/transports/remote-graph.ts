@@ -1,7 +1,7 @@
 /** The graph of test/gateway/engine-graph.ts with its subgraphs behind HTTP. */
 import { execute, parse, subscribe } from 'graphql'
 import type { ExecutionResult, GraphQLSchema } from 'graphql'
-import type { RemoteOptions, RemoteTransport } from '../../../gateway/transports/remote.ts'
+import type { RemoteOptions, RemoteTransport } from '../../../gateway/transports/remote-transport.ts'
 import type { Engine } from '../../../gateway/operation/engine.ts'
 import { NAMES, graphSchema, makeContext, openGraph } from '../engine-graph.ts'
 import type { GraphContext, SubgraphName } from '../engine-graph.ts'

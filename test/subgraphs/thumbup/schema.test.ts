@@ -7,7 +7,7 @@ import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { historySdl } from '../../../subgraphs/history/schema.ts'
 import { hasThumbup } from '../../../subgraphs/thumbup/businesses.ts'
 import { thumbupSdl } from '../../../subgraphs/thumbup/schema.ts'
-import { localTransport } from '../../../gateway/transports/local.ts'
+import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
 
 describe('the schema of thumbup', () => {

@@ -32,10 +32,10 @@ export function readAccessRules(supergraphSdl: string): AccessRules | undefined 
   for (const definition of supergraph.definitions) {
     if (!isTyped(definition)) continue
     const type = definition.name.value
-    note(types, type, conditionsOf(definition.directives ?? [], names, type))
+    note(types, type, directiveConditions(definition.directives ?? [], names, type))
     if (!('fields' in definition) || definition.kind === Kind.INPUT_OBJECT_TYPE_DEFINITION) continue
     for (const field of definition.fields ?? [])
-      note(fields, `${type}.${field.name.value}`, conditionsOf(field.directives ?? [], names, `${type}.${field.name.value}`))
+      note(fields, `${type}.${field.name.value}`, directiveConditions(field.directives ?? [], names, `${type}.${field.name.value}`))
     for (const { name } of definition.interfaces ?? []) implementers.set(name.value, [...(implementers.get(name.value) ?? []), type])
   }
   if (types.size === 0 && fields.size === 0) return undefined
@@ -64,7 +64,7 @@ function directiveNames(supergraph: DocumentNode): Names {
   return names
 }
 
-function conditionsOf(directives: readonly ConstDirectiveNode[], names: Names, place: string): Condition[] {
+function directiveConditions(directives: readonly ConstDirectiveNode[], names: Names, place: string): Condition[] {
   return directives.flatMap((directive): Condition[] => {
     switch (directive.name.value) {
       case names.authenticated:

@@ -7,7 +7,7 @@ import { GraphQLError, Kind, type DocumentNode, type ExecutionResult, type Graph
 import { readCostRules } from '../limits/cost-rules.ts'
 import { compileError, codedError, readOperation, type ReadOperation, type ReadOptions } from '../operation/operations.ts'
 import { compileCost } from '../limits/operation-cost.ts'
-import { compileCoercion, type PreparedOperation, type RequestContext, type Variables } from '../operation/prepared.ts'
+import { compileCoercion, type PreparedOperation, type RequestContext, type Variables } from '../operation/prepared-operation.ts'
 import { compileRepresentations } from '../limits/representations.ts'
 import type { Engine, Prepared } from '../operation/engine.ts'
 import { operationKey } from '../operation/operation-cache.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
-import { makeRemembered, ownResult } from '../../../gateway/transports/remembered.ts'
+import { makeAnswerCache, ownResult } from '../../../gateway/transports/answer-cache.ts'
 import { connectTo, fetchOf, json, startSubgraph } from './http-subgraph.ts'
 
 const BYTES_MAX = 8_388_608
@@ -12,7 +12,7 @@ function inChunks(text: string) {
 }
 
 function reading() {
-  const remembered = makeRemembered(makeClientMemory(BYTES_MAX))
+  const remembered = makeAnswerCache(makeClientMemory(BYTES_MAX))
   let parses = 0
   const read = (call: string, body: unknown) => {
     const text = JSON.stringify(body)

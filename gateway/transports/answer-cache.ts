@@ -12,7 +12,7 @@
  */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
-import { copyOf } from './copy.ts'
+import { copyOf } from './tree-copy.ts'
 import type { Body } from './http-call.ts'
 import type { FetchResult, Read } from './transport.ts'
 
@@ -30,14 +30,14 @@ type Tree = { readonly bytes: Buffer; readonly read: Read }
 /** `misses`: how often in a row a tree was kept for nothing; `pause`: answers that are not looked at yet. */
 type Memory = { readonly length: number; readonly tree?: Tree | undefined; misses: number; pause: number }
 
-export type Remembered = {
+export type AnswerCache = {
   read(call: string, body: Body, parse: () => FetchResult): Read
   /** What all that is kept weighs, in bytes, roughly. */
   weight(): number
   clear(): void
 }
 
-export function makeRemembered(clientMemory: ClientMemory): Remembered {
+export function makeAnswerCache(clientMemory: ClientMemory): AnswerCache {
   let weight = 0
   const memories = new Map<string, Memory & { holding: Holding }>()
 

@@ -4,9 +4,9 @@ import { parse } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine, type Engine, type RequestContext } from '../../../gateway/operation/engine.ts'
-import { makeObserver } from '../../../gateway/transports/observed.ts'
+import { makeObserver } from '../../../gateway/transports/fetch-observer.ts'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
-import { makeNotes, makeReplays, replayed } from '../../../gateway/execution/replay.ts'
+import { makeNotes, makeAnswerRecordings, replayed } from '../../../gateway/execution/answer-replay.ts'
 import { compilePlan } from '../../../gateway/execution/executor.ts'
 import { makeRun } from '../../../gateway/execution/run.ts'
 import { NAMES, ask, graphSchema, makeContext, openGraph, type Act, type SubgraphName } from '../engine-graph.ts'
@@ -214,7 +214,7 @@ describe('who asks', () => {
 
 describe('recordings', () => {
   test('stay within the memory, the oldest go first, and one of more than 1 MiB is not kept', () => {
-    const replays = makeReplays(makeClientMemory(16_777_216))
+    const replays = makeAnswerRecordings(makeClientMemory(16_777_216))
     const recording = (bytes: number) => [Object.assign(makeNotes(), { calls: ['x'.repeat(100)] }), Buffer.alloc(bytes)] as const
     for (let key = 0; key < 50; key += 1) replays.set(String(key), ...recording(900_000))
     expect(replays.weight()).toBeGreaterThan(15_000_000)

@@ -1,6 +1,6 @@
 /**
  * Replays an answer if all of its parts come again. A query whose fetches all go to remote subgraphs depends only on its variables and on
- * the bytes of the subgraphs. A recording has the calls of a run, the remembered answers (transports/remembered.ts) and the bytes of the
+ * the bytes of the subgraphs. A recording has the calls of a run, the remembered answers (transports/answer-cache.ts) and the bytes of the
  * result. The next run with these variables makes the same calls in the same order, each for the current viewer. If every answer equals the
  * recorded bytes, the client gets the recorded result. Nothing is parsed, copied, merged, projected or serialized.
  *
@@ -15,7 +15,7 @@
  */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
-import { ownResult } from '../transports/remembered.ts'
+import { ownResult } from '../transports/answer-cache.ts'
 import type { FetchResult, FetchVariables, Wire, Kept, Read } from '../transports/transport.ts'
 
 /** By the number of the fetch in its plan; undefined where nothing is sent. */
@@ -32,7 +32,7 @@ export type Recording = {
 type Begun = { readonly call: string; readonly reading: Promise<Read> }
 
 /** A run along a recording. */
-export type Replay = {
+export type AnswerReplay = {
   readonly recording: Recording
   readonly begun: (Begun | undefined)[]
   diverged: boolean
@@ -49,7 +49,7 @@ export type Notes = {
   allKept: boolean
 }
 
-export type Replays = {
+export type AnswerRecordings = {
   get(key: string): Recording | undefined
   /** The answer's bytes; kept if they and the calls are short enough. */
   set(key: string, notes: Notes, json: Buffer): void
@@ -64,7 +64,7 @@ const RECORDING_WEIGHT_MAX = 1_048_576
 /** Milliseconds to make an answer without its recording: about the same for any answer. */
 const RECORDING_COST_MS = 1
 
-export function makeReplays(memory: ClientMemory): Replays {
+export function makeAnswerRecordings(memory: ClientMemory): AnswerRecordings {
   const recordings = new Map<string, { recording: Recording; bytes: number; holding: Holding }>()
   let weight = 0
   function forget(key: string): void {
@@ -121,7 +121,7 @@ export function callNoted(index: number, wire: Wire, variables: FetchVariables, 
 }
 
 /** A fetch of a replay. */
-export function callAgain(index: number, wire: Wire, context: object, replay: Replay): void | Promise<void> {
+export function callAgain(index: number, wire: Wire, context: object, replay: AnswerReplay): void | Promise<void> {
   const call = replay.recording.calls[index]
   if (call === undefined || replay.diverged) return
   let reading: Promise<Read>
@@ -140,7 +140,7 @@ export function callAgain(index: number, wire: Wire, context: object, replay: Re
   )
 }
 
-function diverge(replay: Replay, outcome: 'differs' | 'failed'): void {
+function diverge(replay: AnswerReplay, outcome: 'differs' | 'failed'): void {
   if (replay.diverged) return
   replay.diverged = true
   replay.end(outcome)
@@ -149,7 +149,7 @@ function diverge(replay: Replay, outcome: 'differs' | 'failed'): void {
 /** Runs a plan along a recording. Does not wait for the rest when something differs. */
 export function replayed(
   recording: Recording,
-  run: (replay: Replay) => void | Promise<void>,
+  run: (replay: AnswerReplay) => void | Promise<void>,
 ): Promise<{ outcome: 'same' | 'differs' | 'failed'; begun: ByFetch<Begun> }> {
   return new Promise((resolve, reject) => {
     const begun: (Begun | undefined)[] = []

@@ -2,7 +2,7 @@
 import { GraphQLError, execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
-import type { CachePolicy } from '../cache/policy.ts'
+import type { CachePolicy } from '../cache/cache-policy.ts'
 import { conditionVariables } from './conditions.ts'
 import type { Values } from './conditions.ts'
 import type { CompiledPlan, Source } from '../execution/executor.ts'
@@ -14,9 +14,9 @@ import type { Gate, Preparing, Work } from './preparing.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, compileError, withCode } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
-import { makeNotes, replayed } from '../execution/replay.ts'
-import type { Replays } from '../execution/replay.ts'
-import type { Answer, Run } from '../execution/run.ts'
+import { makeNotes, replayed } from '../execution/answer-replay.ts'
+import type { AnswerRecordings } from '../execution/answer-replay.ts'
+import type { ExecutionAnswer, Run } from '../execution/run.ts'
 import { isPromise, makeRun } from '../execution/run.ts'
 import { introspectionKey } from '../execution/shape.ts'
 import { clientError, unavailable } from '../execution/subgraph-errors.ts'
@@ -71,7 +71,7 @@ export type Variant = {
   readonly key: string
   readonly plan: CompiledPlan
   readonly introspect: (run: Run) => void
-  readonly project: (run: Run) => Answer
+  readonly project: (run: Run) => ExecutionAnswer
   /** Estimated bytes in memory. */
   readonly bytes: number
 }
@@ -79,7 +79,7 @@ export type Variant = {
 /** State that the parts of an engine share when they compile. */
 export type Compiling = {
   readonly schema: GraphQLSchema
-  readonly replays: Replays
+  readonly recordings: AnswerRecordings
   readonly preparing: Preparing
   /** Holds values of the operation in the memory. */
   readonly family: Family
@@ -93,7 +93,7 @@ export type CompiledOperation = {
 
 /** `compile` makes a variant when it is first needed. */
 export function compileOperation(around: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>): CompiledOperation {
-  const { schema, replays } = around
+  const { schema, recordings } = around
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
   const { variantOf, compileMost } = compileVariants(around, read, compile)
@@ -109,19 +109,19 @@ export function compileOperation(around: Compiling, read: ReadOperation, compile
     const { plan } = variant
     if (!plan.replayable) return answerOf(variant, makeRun({}, variables, context))
     const key = variables === NO_VARIABLES ? variant.key : variant.key + JSON.stringify(variables)
-    const recording = replays.get(key)
+    const recording = recordings.get(key)
     let notes = makeNotes()
     if (recording !== undefined) {
       const { outcome, begun } = await replayed(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
       if (outcome === 'same') return recording.json
-      if (outcome === 'differs' && replays.get(key) === recording) replays.forget(key)
+      if (outcome === 'differs' && recordings.get(key) === recording) recordings.forget(key)
       notes = makeNotes(begun)
     }
     const run = makeRun({}, variables, context, { notes })
     const result = await answerOf(variant, run)
     if (!notes.allKept || run.failures.length > 0 || result.errors !== undefined) return result
     const json = Buffer.from(JSON.stringify(result))
-    replays.set(key, notes, json)
+    recordings.set(key, notes, json)
     return json
   }
 
@@ -163,7 +163,7 @@ export function compileOperation(around: Compiling, read: ReadOperation, compile
   return { prepared, compileMost }
 }
 
-async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<Answer> {
+async function answerOf({ plan, introspect, project }: Variant, run: Run): Promise<ExecutionAnswer> {
   const pending = plan.step(run)
   introspect(run)
   if (pending !== undefined) await pending
@@ -278,7 +278,7 @@ export function compileIntrospection(
 async function openStream(
   source: Source,
   plan: CompiledPlan,
-  project: (run: Run) => Answer,
+  project: (run: Run) => ExecutionAnswer,
   variables: Values,
   context: RequestContext,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {

@@ -20,7 +20,7 @@ import {
 const SEVERITIES = ['breaking', 'dangerous', 'added'] as const
 type Severity = (typeof SEVERITIES)[number]
 
-export type Change = {
+export type SchemaChange = {
   /** `added`: information; it breaks nothing. */
   readonly severity: Severity
   /** The name in graphql-js, such as FIELD_REMOVED. It does not look for TYPE_ADDED and FIELD_ADDED. */
@@ -37,10 +37,10 @@ export function findChanges(
   before: GraphQLSchema,
   after: GraphQLSchema,
   usages: readonly { readonly name: string; readonly used: ReadonlySet<string> }[],
-): Change[] {
+): SchemaChange[] {
   const changeOf =
     (severity: Severity) =>
-    ({ type, description }: { type: string; description: string }): Change => {
+    ({ type, description }: { type: string; description: string }): SchemaChange => {
       const place = placeOf(type, description)
       return {
         severity,
@@ -55,7 +55,7 @@ export function findChanges(
     ...findDangerousChanges(before, after).map(changeOf('dangerous')),
     ...findAdditions(before, after).map(changeOf('added')),
   ]
-  const rank = ({ severity }: Change): number => SEVERITIES.indexOf(severity)
+  const rank = ({ severity }: SchemaChange): number => SEVERITIES.indexOf(severity)
   return changes.sort((a, b) => rank(a) - rank(b) || (a.place < b.place ? -1 : 1))
 }
 

@@ -1,7 +1,7 @@
 import { ProxyTracerProvider, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { Registry } from '@prometheus-io/client'
 import { describe, expect, test } from 'vitest'
-import { makeObserver, type FetchNote } from '../../../gateway/transports/observed.ts'
+import { makeObserver, type FetchNote } from '../../../gateway/transports/fetch-observer.ts'
 import { findTracing, makeTracing, traceHeaders } from '../../../gateway/request/tracing.ts'
 import { ask, failing, makeContext, openGraph } from '../engine-graph.ts'
 import { makeSpans } from '../spans.ts'

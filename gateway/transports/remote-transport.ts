@@ -5,8 +5,8 @@
  *   call-failure.ts      the errors of a call
  *   http-call.ts         one request, bounded in time and bytes
  *   answer.ts            what came back, if it is a GraphQL result
- *   remembered.ts        bytes that came before are not parsed again
- *   sharing.ts           identical queries under way are one call; a mutation ends that
+ *   answer-cache.ts      bytes that came before are not parsed again
+ *   single-flight.ts     identical queries under way are one call; a mutation ends that
  *   subgraph-breaker.ts  a subgraph that is down is not waited for
  *   event-stream.ts      subscriptions, over server-sent events
  *
@@ -26,9 +26,9 @@ import { makeClientMemory, type ClientMemory } from '../memory/client-memory.ts'
 import { isPromise } from '../execution/run.ts'
 import { makeSubgraphClient } from './subgraph-client.ts'
 import type { CallReport } from './subgraph-client.ts'
-import { ownResult } from './remembered.ts'
+import { ownResult } from './answer-cache.ts'
 import { makeSharedFetches } from './shared-fetches.ts'
-import { makeSharing } from './sharing.ts'
+import { makeSingleFlight } from './single-flight.ts'
 import type { CompiledFetch, FetchOperation, FetchVariables, Transport, Read } from './transport.ts'
 
 export type { CallReport } from './subgraph-client.ts'
@@ -104,7 +104,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
   const streams = new Pool(url.origin, { ...limits, connections: null, pipelining: 1 })
   const probe = { path, headers: headersOf(ACCEPT, []), body: '{"query":"{ __typename }"}', idempotent: true }
   const client = makeSubgraphClient(pool, streams, probe, options)
-  const sharing = makeSharing()
+  const flights = makeSingleFlight()
   const shared = makeSharedFetches()
   let joined = 0
   let closed: Promise<void> | undefined
@@ -125,9 +125,9 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
         const traced = options.traceHeaders === undefined ? keyed : [...keyed, ...flat(options.traceHeaders(context))]
         return client.send(kind, { path, headers: headersOf(ACCEPT, traced), body, idempotent: isQuery })
       }
-      if (!isQuery) return begin().finally(sharing.nextGeneration)
+      if (!isQuery) return begin().finally(flights.nextGeneration)
       if (!options.dedupe) return begin()
-      return sharing.join(keyed.length === 0 ? body : `${body}\n${keyed.join('\n')}`, begin, () => (joined += 1))
+      return flights.join(keyed.length === 0 ? body : `${body}\n${keyed.join('\n')}`, begin, () => (joined += 1))
     }
 
     const callOf = (variables: FetchVariables): string => `${start}${JSON.stringify(variables)}}`

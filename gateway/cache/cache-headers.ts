@@ -7,7 +7,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CLIENT_HEADERS, type Caller } from '../request/caller.ts'
-import type { CachePolicy } from './policy.ts'
+import type { CachePolicy } from './cache-policy.ts'
 
 const IDENTITY_HEADERS = ['authorization', 'cookie', 'x-viewer-id', 'x-viewer-scopes', 'x-on-behalf-of']
 const VARY = ['accept', ...IDENTITY_HEADERS].join(', ')

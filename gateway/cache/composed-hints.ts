@@ -10,7 +10,7 @@
 import { Kind, isSpecifiedScalarType, parse, print, visit } from 'graphql'
 import { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql'
 import type { ConstDirectiveNode, DirectiveNode, DocumentNode, FieldDefinitionNode, TypeNode } from 'graphql'
-import { CACHE_DIRECTIVE, hintOf, strictest, type CachePolicy } from './policy.ts'
+import { CACHE_DIRECTIVE, hintOf, strictest, type CachePolicy } from './cache-policy.ts'
 
 const SCALARS = [GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString].filter(isSpecifiedScalarType).map(({ name }) => name)
 const SCOPE_ENUM = 'CacheControlScope'

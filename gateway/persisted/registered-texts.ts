@@ -7,7 +7,7 @@ import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { textBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 
-export type Registered = {
+export type RegisteredTexts = {
   get(id: string): string | undefined
   set(id: string, text: string): void
   readonly size: number
@@ -16,7 +16,7 @@ export type Registered = {
 /** The cost of sending a text again. */
 const COST_MS = 1
 
-export function makeRegistered(memory: ClientMemory): Registered {
+export function makeRegisteredTexts(memory: ClientMemory): RegisteredTexts {
   const texts = new Map<string, { text: string; holding: Holding }>()
   return {
     get(id) {

@@ -4,9 +4,9 @@
  */
 import type { Engine, Prepared } from '../operation/engine.ts'
 import { withCause } from '../operation/operations.ts'
-import { conflictOf, keyOf, type Manifest, type ManifestOperation } from './manifest.ts'
+import { conflictOf, scopedKey, type Manifest, type ManifestOperation } from './manifest.ts'
 
-export type Preparing = Pick<Engine, 'pin'>
+export type PinningEngine = Pick<Engine, 'pin'>
 
 export type Pinned = {
   readonly body: string
@@ -22,14 +22,14 @@ export type PinnedSet = {
   byText(text: string, client: string | undefined): Pinned | undefined
 }
 
-export type Failure = { readonly operation: ManifestOperation; readonly message: string }
+export type OperationFailure = { readonly operation: ManifestOperation; readonly message: string }
 
 /** The operations by key; sentences where two manifests give one id to different texts. */
 export function mergeOperations(manifests: Iterable<Manifest>): { operations: ManifestOperation[]; mistakes: string[] } {
   const operations = new Map<string, ManifestOperation>()
   const mistakes: string[] = []
   for (const operation of [...manifests].flatMap((manifest) => manifest.operations)) {
-    const key = keyOf(operation.id, operation.client)
+    const key = scopedKey(operation.id, operation.client)
     const twin = operations.get(key)
     if (twin === undefined) operations.set(key, operation)
     else if (twin.body !== operation.body) mistakes.push(`${twin.file} and ${operation.file}: ${conflictOf(operation)}`)
@@ -38,7 +38,7 @@ export function mergeOperations(manifests: Iterable<Manifest>): { operations: Ma
 }
 
 /** Prepares what one text has. What fails stays in the set as its errors, which is what a caller is told. */
-export function prepareOne(engine: Preparing, { body, names }: ManifestOperation): Pinned {
+export function prepareOne(engine: PinningEngine, { body, names }: ManifestOperation): Pinned {
   const prepared = new Map<string | undefined, Prepared>()
   for (const name of names) {
     const outcome = engine.pin(body, names.length === 1 ? undefined : name)
@@ -48,7 +48,7 @@ export function prepareOne(engine: Preparing, { body, names }: ManifestOperation
   return { body, prepared }
 }
 
-export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): Failure[] {
+export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): OperationFailure[] {
   const errors = [...new Set(prepared.values())].flatMap((outcome) => ('errors' in outcome ? outcome.errors : []))
   return errors.length === 0 ? [] : [{ operation, message: errors.map(withCause).join('; ') }]
 }
@@ -60,14 +60,14 @@ export function makePinnedSet(operations: readonly ManifestOperation[], pinned: 
   for (const { id, client, body } of operations) {
     const entry = pinned.get(body)
     if (entry === undefined) continue
-    byKey.set(keyOf(id, client), entry)
+    byKey.set(scopedKey(id, client), entry)
     clientsOf.set(body, (clientsOf.get(body) ?? new Set()).add(client))
   }
   const byClient = operations.some(({ client }) => client !== undefined)
   return {
     operations,
     byClient,
-    byId: (id, client) => (byClient && client !== undefined ? byKey.get(keyOf(id, client)) : undefined) ?? byKey.get(id),
+    byId: (id, client) => (byClient && client !== undefined ? byKey.get(scopedKey(id, client)) : undefined) ?? byKey.get(id),
     byText(text, client) {
       const clients = clientsOf.get(text)
       return clients?.has(undefined) || clients?.has(client) ? pinned.get(text) : undefined

@@ -1,7 +1,7 @@
 /** How much a plan asks of subgraphs: how many fetches it may send, and how many of them one after the other. */
 import type { PlanNode } from '@graphql-hive/router-query-planner'
 
-export type PlanSize = {
+export type PlanSummary = {
   readonly fetches: number
   /** The longest chain of fetches that wait for each other. */
   readonly waves: number
@@ -9,7 +9,7 @@ export type PlanSize = {
   readonly subgraphs: readonly string[]
 }
 
-export function sizeOfPlan(plan: PlanNode | undefined): PlanSize {
+export function summarizePlan(plan: PlanNode | undefined): PlanSummary {
   const subgraphs = new Set<string>()
   const { fetches, waves } = measure(plan, subgraphs)
   return { fetches, waves, subgraphs: [...subgraphs].sort() }

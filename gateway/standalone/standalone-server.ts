@@ -1,6 +1,6 @@
 /**
  * A standalone subgraph behind the front of the gateway: the same transports without WebSockets, the same limits, the same errors. See
- * engine.ts.
+ * standalone-engine.ts.
  *
  * Admission bounds the operations that run at once (limits/admission.ts). Calls come from a few gateways, and each gateway's address stands
  * for all of its clients. No rate per address can be right for all of them. Viewers take turns if the gateway names them.
@@ -23,7 +23,7 @@ import { makeAdmission } from '../limits/admission.ts'
 import { makePersisted } from '../persisted/persisted.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { makeServer, type GatewayServer, type ServerOptions } from '../doors/server.ts'
-import { makeStandaloneEngine, type Execute, type StandaloneEngineOptions } from './engine.ts'
+import { makeStandaloneEngine, type Execute, type StandaloneEngineOptions } from './standalone-engine.ts'
 
 export type StandaloneServerOptions = ServerOptions & StandaloneEngineOptions & { readonly persisted: Config['persisted'] }
 

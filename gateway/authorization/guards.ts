@@ -10,7 +10,7 @@ import { VIEWER_NEEDED, type Viewer } from '../../core/viewer.ts'
 import type { Decided } from '../operation/conditions.ts'
 import type { Fragments } from '../operation/plan-document.ts'
 import type { FetchError } from '../transports/transport.ts'
-import { isGranted, type AccessRules, type Condition } from './rules.ts'
+import { isGranted, type AccessRules, type Condition } from './access-rules.ts'
 
 /** Per guarded field what it asks for. */
 export type Guards = ReadonlyMap<FieldNode, Guard>

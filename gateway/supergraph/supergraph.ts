@@ -9,12 +9,12 @@ import { makeEngine, type EngineOptions } from '../operation/engine.ts'
 import type { Log } from '../request/error-format.ts'
 import { makeGeneration } from './generation.ts'
 import { makeLiveEngine, type Candidate, type LiveEngine } from './live-engine.ts'
-import { localTransport } from '../transports/local.ts'
+import { localTransport } from '../transports/local-transport.ts'
 import type { Transport } from '../transports/transport.ts'
 import { gather, type Gathered, type GatherOptions } from './gather.ts'
 import { loadSupergraph, type LoadedSupergraph } from './load.ts'
 import { makeSupergraphMetrics } from './metrics.ts'
-import { startReloading, type Check, type ReloadResult } from './reload.ts'
+import { startReloading, type GraphCheck, type ReloadResult } from './reload.ts'
 import { makeRemotes, type ClosableTransport } from './remotes.ts'
 
 export type OurSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
@@ -31,7 +31,7 @@ export type SupergraphOptions = GatherOptions & {
 
 export type SupergraphParts = {
   makeRemote(name: string, url: string): ClosableTransport
-  /** What stands in for each transport, local and remote; see observed.ts. */
+  /** What stands in for each transport, local and remote; see fetch-observer.ts. */
   observe?(subgraph: string, transport: Transport): Transport
   readonly log: Log
   readonly registry: Registry
@@ -46,7 +46,7 @@ export type Supergraph = {
   /** Looks at everything now. Never rejects. */
   reload(reason: string): Promise<ReloadResult>
   /** Asked about every new graph before it serves, not about the first. */
-  addCheck(check: Check): void
+  addCheck(check: GraphCheck): void
   /** Told after a new graph serves. */
   onSwap(listener: () => void): void
   /** Stops watching and closes the connections. Nothing must be under way any more. */
@@ -98,7 +98,7 @@ export async function openSupergraph(
   const { loaded, candidate } = build(first)
   const engine = makeLiveEngine(candidate, clock, options.lingerMs === undefined ? {} : { lingerMs: options.lingerMs })
   const metrics = makeSupergraphMetrics(parts.registry, engine.engines)
-  const checks = new Set<Check>()
+  const checks = new Set<GraphCheck>()
   const listeners = new Set<() => void>()
   let current = loaded
   serveNow(loaded)

@@ -7,12 +7,12 @@
  * so a mutation ends a generation when it is acknowledged, and a query joins only calls of its own generation. Those of
  * the generation before run on for the ones who wait for them.
  */
-import { ownResult } from './remembered.ts'
+import { ownResult } from './answer-cache.ts'
 import type { Read } from './transport.ts'
 
 type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
 
-export type Sharing = {
+export type SingleFlight = {
   /** Joins the call with this key, or begins it. `joined` tells which. */
   join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<Read>
   /** From now on nobody joins what has begun before. */
@@ -20,7 +20,7 @@ export type Sharing = {
   readonly size: number
 }
 
-export function makeSharing(): Sharing {
+export function makeSingleFlight(): SingleFlight {
   const flights = new Map<string, Flight>()
   let generation = 0
 
