@@ -36,6 +36,10 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
       waiting.count += count
       waiting.lastSeen = now
     }
+    schedule()
+  }
+
+  function schedule(): void {
     timer ??= clock.after(writeEveryMs, () => {
       timer = undefined
       writing = writing.then(write)
@@ -49,9 +53,10 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
 
   async function write(): Promise<void> {
     if (file === undefined || unwritten.size === 0) return
-    const taken = [...unwritten]
+    let taken: [string, Noted][] = []
     try {
-      const isWritten = await whileLocked(file, clock, () => {
+      await whileLocked(file, clock, () => {
+        taken = [...unwritten]
         unwritten.clear()
         return addToReport(
           file,
@@ -59,14 +64,12 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
           countMax,
         )
       })
-      if (!isWritten) return
     } catch (error) {
       log.warn({ err: error }, `persisted.report: ${file} cannot be written, and unknown operations are kept in memory meanwhile`)
       for (const [key, { count, lastSeen, ...unknown }] of taken) if (!unwritten.has(key)) add(key, unknown, count, lastSeen)
     }
-    const [first] = unwritten
-    // Somebody else had the lock: once more later.
-    if (first !== undefined) add(first[0], first[1], 0, first[1].lastSeen)
+    // Another process has the lock, or the write failed.
+    if (unwritten.size > 0) schedule()
   }
 
   return {

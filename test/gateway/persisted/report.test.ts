@@ -1,5 +1,5 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pino } from 'pino'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { makeRecorder } from '../../../gateway/persisted/recorder.ts'
@@ -98,6 +98,20 @@ describe('the file of unknown operations', () => {
     await second.recorder.close()
     expect(readReport(file)[0]?.count).toBe(2)
     expect(second.clock.pending()).toBe(0)
+  })
+
+  it('is written at the next interval if another process had the lock', async () => {
+    const file = files.path('u.json')
+    writeFileSync(`${file}.lock`, '')
+    const recording = make(file)
+    note(recording, OTHER)
+    recording.clock.advance(1_000)
+    await vi.waitFor(() => expect(recording.clock.pending()).toBe(1))
+    expect(existsSync(file)).toBe(false)
+    rmSync(`${file}.lock`)
+    recording.clock.advance(1_000)
+    await vi.waitFor(() => expect(readReport(file)[0]?.count).toBe(1))
+    await recording.recorder.close()
   })
 
   it('that is something else is left alone, and the log says so', async () => {
