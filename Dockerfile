@@ -25,7 +25,7 @@ VOLUME /data
 USER node
 # Production: tokens only. In development anybody who reaches the port could claim to be any viewer.
 ENV HOST=0.0.0.0 PORT=4000 TIDEMARK_DATA=/data TIDEMARK_MODE=production
-# As `npm start` has it: see "Memory" in gateway/README.md.
+# As `npm start` has it: see "Memory" in docs/operating/deploy.md.
 ENV NODE_OPTIONS=--max-semi-space-size=8
 EXPOSE 4000
 

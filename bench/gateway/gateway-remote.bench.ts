@@ -9,7 +9,7 @@
  * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs no two answers of which are the same, so that nothing that
  * was made of one answer serves for another. Ours and the floor run with Node's options as `npm start` has them. Others run if
  * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateways
- * after `npm ci` there. Measured is a second start: see the compile cache in gateway/README.md.
+ * after `npm ci` there. Measured is a second start: see "Memory" in docs/operating/deploy.md.
  *
  * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
  * of CPU per request counts, which waiting does not change.

@@ -14,7 +14,7 @@ export type Readiness = {
   readonly tenants?: Readonly<Record<string, Readonly<Record<string, string | false>>>>
   /** False while a store is full: the process answers reads and refuses writes with STORE_FULL. Absent otherwise; the same of a tenant. */
   readonly writes?: false
-  /** Names of findings that may lose data; see stores/findings.ts. */
+  /** Names of findings that may lose data; see config/store-findings.ts. */
   readonly warnings?: readonly string[]
 }
 

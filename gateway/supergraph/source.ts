@@ -99,7 +99,7 @@ function parseYaml(path: string, text: string): unknown {
   const value: unknown = document.toJS()
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw configError(
-      `${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see "Partners" in gateway/README.md`,
+      `${path} is neither a supergraph.yaml (it has no "subgraphs:") nor a composed supergraph: see docs/gateway/partners.md`,
     )
   }
   return value
@@ -125,7 +125,7 @@ function describe(path: string, issue: z.ZodIssue): string[] {
       const place = [...issue.path, key].join('.')
       return key === 'graphref' || key === 'subgraph'
         ? `${path}: ${place} fetches a schema from a registry, which Tidemark does not: use file, subgraph_url or sdl`
-        : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see "Partners" in gateway/README.md for the names`
+        : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see docs/gateway/partners.md for the names`
     })
   }
   return [`${path}: ${issue.path.join('.') || 'the file'}: ${issue.message === 'Required' ? 'this key is missing' : issue.message}`]
