@@ -1,6 +1,6 @@
 /**
- * The compiler turns the text of an operation into a prepared operation: it reads the text, asks the judge, computes the cost, plans the
- * fetches and compiles the projection. It keeps nothing; engine.ts keeps the results.
+ * The compiler turns the text of an operation into a prepared operation. It reads the text, asks the judge, computes the cost, plans
+ * the fetches and compiles the projection. It keeps nothing: engine.ts keeps the results.
  */
 import type { GraphQLSchema } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
@@ -30,7 +30,7 @@ import type { Prepared, Variant } from './prepared-operation.ts'
 import type { Preparing, Work } from './preparing.ts'
 
 export type CompilerOptions = ReadOptions & {
-  /** Items of a list about which nothing is known; see cost-rules.ts. Default 5. */
+  /** The assumed length of a list without a declared size; see cost-rules.ts. Default 5. */
   readonly listSizeAssumed?: number
 }
 
@@ -45,7 +45,7 @@ export type Compiler = {
 
 const LIST_SIZE_ASSUMED = 5
 
-/** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
+/** Throws CONFIG_INVALID if the supergraph cannot be read, or if `subgraphs` lacks one of its subgraphs. */
 export function makeCompiler(
   supergraphSdl: string,
   subgraphs: readonly Subgraph[],

@@ -1,9 +1,11 @@
 /**
- * @skip and @include are decided before anything is planned: an operation is planned and compiled once per combination of
- * the variables that its conditions name, when the combination first occurs. There are few in practice, and the cost of
- * the alternative is wrong answers. Where conditions meet @requires, the planner lets the conditional field of a client
- * stand in for the one required, or leaves out a fetch together with one that is excluded; graphql-jit takes the
- * conditions of a fragment that is spread twice from one of the two places.
+ * Decides @skip and @include before the operation is planned. An operation is planned and compiled once per combination of its
+ * condition variables, when the combination first occurs. In practice there are few combinations.
+ *
+ * Undecided conditions lead to wrong answers:
+ * - Near @requires, the planner may use the client's conditional field in place of the required one. It may also drop a required fetch
+ *   together with an excluded one.
+ * - If a fragment is spread twice, graphql-jit applies the conditions of only one of the two places.
  */
 import { Kind, visit } from 'graphql'
 import type { ASTNode, DirectiveNode, OperationDefinitionNode } from 'graphql'
@@ -11,7 +13,7 @@ import type { Fragments } from './plan-document.ts'
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** The variables that conditions name, each with the value that lets more in. */
+/** The condition variables. Each has the value that includes more fields. */
 export function conditionVariables(operation: OperationDefinitionNode, fragments: Fragments): ReadonlyMap<string, boolean> {
   const values = new Map<string, boolean>()
   for (const node of [operation, ...fragments.values()]) {
@@ -30,8 +32,8 @@ export function conditionVariables(operation: OperationDefinitionNode, fragments
 export type Decided = { readonly operation: OperationDefinitionNode; readonly fragments: Fragments }
 
 /**
- * The operation without what conditions exclude, and without conditions; a selection set may be left empty. @defer goes as
- * well: such a fragment comes with the rest.
+ * The operation without excluded fields and without conditions. A selection set may become empty. @defer is removed as well: a deferred
+ * fragment comes with the rest of the answer.
  */
 export function decideConditions({ operation, fragments }: Decided, variables: Values): Decided {
   const decide = <Node extends ASTNode>(node: Node): Node => decideIn(node, variables)

@@ -1,4 +1,4 @@
-/** Directives as a supergraph applies them: their arguments, and the specifications that it links. */
+/** Reads directives of a supergraph: their arguments, and the specifications that the supergraph links. */
 import { Kind, valueFromASTUntyped } from 'graphql'
 import type { ConstDirectiveNode, DocumentNode } from 'graphql'
 

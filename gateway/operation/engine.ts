@@ -1,20 +1,20 @@
 /**
- * The engine answers operations from a supergraph and transports to its subgraphs. `prepare` does all work that depends only
- * on the text of an operation (parse, validate, judge, plan, compile) and keeps the result; a request only runs it.
+ * The engine answers operations from a supergraph and transports to its subgraphs. `prepare` does all work that depends only on the
+ * text of an operation (parse, validate, judge, plan, compile) and keeps the result. A request only runs it.
  *
- *   compiler.ts        text → prepared operation, by the files below
- *   operation-cache.ts the prepared operations
- *   operations.ts      text → a valid operation
- *   conditions.ts      @skip and @include decided; one variant per combination that occurs
- *   plan-document.ts   the part of the operation that the planner sees
- *   planner.ts         operation → plan
- *   executor.ts        plan → steps → data; entities, representations, flatten, merge and rewrites are its parts
- *   authorization/     the part of the operation that the viewer may see; one form per set of grants
- *   preparing.ts       all of the above in steps, charged to the caller
- *   memory/            the memory budget and eviction
- *   shape.ts           the answer's fields, in order
- *   answer-replay.ts   a recorded answer, if all of its parts come again
- *   projection.ts      data → answer, the fast way; projection-slow.ts with nulls and errors
+ *   compiler.ts           text → prepared operation, by the files below
+ *   operation-cache.ts    the prepared operations
+ *   operations.ts         text → a valid operation
+ *   conditions.ts         @skip and @include decided; one variant per combination that occurs
+ *   plan-document.ts      the part of the operation that the planner sees
+ *   planner.ts            operation → plan
+ *   executor.ts           plan → steps → data; uses entities, representations, flatten, merge and rewrites
+ *   authorization/        the part of the operation that the viewer may see; one form per set of grants
+ *   preparing.ts          all of the above in steps, charged to the caller
+ *   memory/               the memory budget and eviction
+ *   shape.ts              the fields of the answer, in order
+ *   answer-replay.ts      reuse of a recorded answer if all of its parts are unchanged
+ *   projection.ts         data → answer, the fast way; projection-slow.ts handles nulls and errors
  */
 import { GraphQLError } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
@@ -33,30 +33,30 @@ export type { Prepared, PreparedOperation, RequestContext, Variables } from './p
 export type EngineOptions = CompilerOptions & {
   /** The memory for values that clients cause. Default: a separate memory of the default size. */
   memory?: ClientMemory
-  /** What stands in for each prepared operation, made once; see generation.ts. */
+  /** Wraps each prepared operation, once; see generation.ts. */
   decorate?: (prepared: PreparedOperation, query: string, operationName: string | undefined) => PreparedOperation
 }
 
 export type Engine = {
   /** The API schema that clients see (introspection, validation). */
   readonly schema: GraphQLSchema
-  /** Parse, validate, judge, plan, compile; cached by text and operation name. Errors come back, never thrown. */
+  /** Parse, validate, judge, plan, compile; cached by text and operation name. It returns errors and never throws. */
   prepare(query: string, operationName?: string): Prepared
   /**
-   * Prepares an operation for a client. The gate is asked before work that takes time. The result is a promise if the text is long: it is
-   * then prepared in several turns of the event loop. A variant of an operation with guarded fields is compiled when it first runs.
+   * Prepares an operation for a client. It asks the gate before work that takes time. For a long text it returns a promise, and the
+   * work yields to the event loop between steps. A variant of an operation with guarded fields is compiled when it first runs.
    */
   prepareFor(gate: Gate, query: string, operationName?: string): Prepared | Promise<Prepared>
-  /** Prepares an operation for the operator. It is never evicted and not counted in the memory of clients; the caller keeps it. */
+  /** Prepares an operation for the operator. It is never evicted and does not count in the memory of clients. The caller keeps it. */
   pin(query: string, operationName?: string): Prepared
 }
 
 export type MadeEngine = Engine & {
-  /** Forgets all prepared operations and keeps no further ones. A subscription that outlives the engine must not keep all of them. */
+  /** Drops all prepared operations and keeps no new ones. A subscription that outlives the engine then does not hold them in memory. */
   forget(): void
 }
 
-/** Throws CONFIG_INVALID if the supergraph cannot be read or names a subgraph that is not given. */
+/** Throws CONFIG_INVALID if the supergraph cannot be read, or if `subgraphs` lacks one of its subgraphs. */
 export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): MadeEngine {
   const { memory, close } = closableMemory(options.memory ?? makeClientMemory())
   const recordings = makeAnswerRecordings(memory)

@@ -1,6 +1,6 @@
 /**
- * A bounded map that forgets what was not asked for the longest time. It rests on the insertion order of Map: a hit
- * moves its key to the end, the first key is the oldest.
+ * A bounded map that drops the least recently used value. It relies on the insertion order of Map: a hit moves its key to the end, and
+ * the first key is the oldest.
  */
 export type Lru<Value> = {
   get(key: string): Value | undefined
@@ -11,10 +11,10 @@ export type Lru<Value> = {
   readonly size: number
 }
 
-/** `forgotten` is called for each value that leaves, also for one that another takes the place of. */
+/** `forgotten` is called for each value that leaves, also for a replaced value. */
 export function makeLru<Value>(max: number, forgotten?: (key: string, value: Value) => void): Lru<Value> {
   const values = new Map<string, Value>()
-  // The key of the last hit is the newest already: a server busy with one operation does not shuffle the map.
+  // The key of the last hit is already the newest. A server that is busy with one operation does not reorder the map.
   let newest: string | undefined
 
   function forget(key: string): void {

@@ -1,4 +1,4 @@
-/** Prepared operations by key. The memory of clients decides on eviction. */
+/** Keeps prepared operations by key. The memory of clients decides on eviction. */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { compileCostMs } from '../memory/estimates.ts'
 import { NOTHING_HELD, type Family } from '../memory/family.ts'
@@ -6,7 +6,7 @@ import type { PreparedOperation } from './prepared-operation.ts'
 
 export type OperationCache = {
   find(key: string): PreparedOperation | undefined
-  /** `bytes`: the estimated size of the operation. `family` holds its variants and is released with it. */
+  /** `bytes` is the estimated size of the operation. `family` holds its variants and is released with it. */
   keep(key: string, operation: PreparedOperation, bytes: number, family: Family): void
   clear(): void
 }

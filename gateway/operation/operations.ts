@@ -1,6 +1,6 @@
 /**
- * From text to an operation that may be run: parse, pick the operation, validate, judge. What is wrong comes back as
- * errors, each with a code of core/errors.ts; nothing is thrown.
+ * Turns text into a valid operation: parse, pick the operation, judge, validate. Mistakes are returned as errors, each with a code of
+ * core/errors.ts. Nothing is thrown.
  */
 import { createHash } from 'node:crypto'
 import { GraphQLError, Kind, parse, specifiedRules, validate } from 'graphql'
@@ -17,9 +17,9 @@ export type Judge = (document: DocumentNode, operationName: string | undefined) 
 export type ReadOperation = {
   readonly operation: OperationDefinitionNode
   readonly fragments: Fragments
-  /** SHA-256 of the text, in hexadecimal: what persisted operations are called by. */
+  /** SHA-256 of the text, in hexadecimal: the id of a persisted operation. */
   readonly hash: string
-  /** Nodes of the document: a measure of its size. */
+  /** Nodes of the document, as a measure of its size. */
   readonly nodes: number
   /** Characters of the text. */
   readonly length: number
@@ -28,9 +28,9 @@ export type ReadOperation = {
 export type ReadOptions = {
   /** Tokens an operation may have. */
   readonly tokensMax: number
-  /** Judged once per operation on the validated document, before planning; returned errors refuse it. */
+  /** Judges the document once per operation, before validation and planning. Returned errors refuse the operation. */
   readonly judge?: Judge | undefined
-  /** Whether clients may ask for the schema; without it they are not told either which names they may have meant. Default true. */
+  /** Whether clients may ask for the schema. If false, errors do not suggest names either. Default true. */
   readonly introspection?: boolean
 }
 
@@ -44,24 +44,24 @@ export function* readOperation(
   try {
     document = parse(text, { maxTokens: options.tokensMax })
   } catch (error) {
-    // What makes the parser run out of its stack is no GraphQLError.
+    // The parser throws a RangeError, not a GraphQLError, when it runs out of stack.
     if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
     if (isTokenLimit(error)) return { errors: [tooManyTokens(error, options.tokensMax)] }
     return { errors: [withCode(error as GraphQLError, 'GRAPHQL_PARSE_FAILED')] }
   }
   const operation = pickOperation(document, operationName)
   if (operation instanceof GraphQLError) return { errors: [operation] }
-  // Judged first: validating an operation that is too large is a good part of what it would cost.
+  // The judge comes first: validation of an operation that is too large takes a good part of its full cost.
   const refusals = options.judge?.(document, operationName) ?? []
   if (refusals.length > 0) return { errors: refusals }
   yield
   const isOpen = options.introspection !== false
   const invalid = validate(schema, document, isOpen ? specifiedRules : CLOSED_RULES, { hideSuggestions: !isOpen })
   if (invalid.length > 0) return { errors: invalid.map((error) => withCode(error, 'GRAPHQL_VALIDATION_FAILED')) }
-  // graphql-js coerces into plain objects, where a value of this name is lost: what is judged would not be what runs.
+  // graphql-js coerces into plain objects, which lose a value of this name. The judged operation would differ from the executed one.
   if (operation.variableDefinitions?.some(({ variable }) => variable.name.value === '__proto__') === true)
     return { errors: [codedError('GRAPHQL_VALIDATION_FAILED', 'A variable cannot be named $__proto__: give it another name.')] }
-  // No rule of validation sees to it: graphql-js finds out when it executes.
+  // No validation rule checks this: graphql-js notices it at execution.
   if (schema.getRootType(operation.operation) == null)
     return {
       errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: nothing of that kind can be run.`)],
@@ -106,7 +106,7 @@ export function codedError(code: ErrorCode, message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code } })
 }
 
-/** For what was thrown while an operation was compiled. The message is ours; the cause is for the log, see error-format.ts. */
+/** The error for an exception during compilation. Clients get our message; the log gets the cause, see error-format.ts. */
 export function compileError(thrown: unknown): GraphQLError {
   if (thrown instanceof GraphQLError) return withCode(thrown, 'INTERNAL')
   const originalError = thrown instanceof Error ? thrown : new Error(String(thrown))
@@ -116,7 +116,7 @@ export function compileError(thrown: unknown): GraphQLError {
   })
 }
 
-/** For operators, who may know the cause. */
+/** For operators: they may see the cause. */
 export function withCause({ message, originalError }: GraphQLError): string {
   return originalError == null ? message : `${message} (${originalError.message})`
 }
@@ -126,7 +126,7 @@ export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
   return new GraphQLError(error.message, { nodes, source, positions, path, originalError, extensions: { ...extensions, code } })
 }
 
-/** graphql-js says only that it has stopped. */
+/** graphql-js reports only that it stopped. */
 function tooManyTokens({ source, positions }: GraphQLError, tokensMax: number): GraphQLError {
   const sentence = `The document has more than ${tokensMax} tokens: send ids, inputs and other values as variables, and what is left in several requests.`
   return new GraphQLError(sentence, {
@@ -137,6 +137,6 @@ function tooManyTokens({ source, positions }: GraphQLError, tokensMax: number): 
 }
 
 function isTokenLimit(error: unknown): error is GraphQLError {
-  // graphql-js has no code for it; its message is "Syntax Error: Document contains more that 5000 tokens. Parsing aborted."
+  // graphql-js has no code for this error. Its message is "Syntax Error: Document contains more that 5000 tokens. Parsing aborted."
   return error instanceof GraphQLError && error.message.endsWith('tokens. Parsing aborted.')
 }

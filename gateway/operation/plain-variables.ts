@@ -1,7 +1,7 @@
 /**
- * Variables that need no coercion: texts, booleans and lists of them, given as what they are. graphql-js makes a path and a
- * call for each item of a list, which for a page of fifty ids costs as much as answering some of them. Whatever is not
- * plainly right (a number as an ID, null where there must be something, a default) is left to graphql-js, and so is every error.
+ * Passes variables that need no coercion: strings, booleans, and lists of them. graphql-js makes a path and a call for each item of a
+ * list. For a page of fifty ids that costs as much as answering some of them. graphql-js handles all other values (a number as an ID, a
+ * null in a non-null place, a default) and all errors.
  */
 import { isListType, isNonNullType, typeFromAST } from 'graphql'
 import type { GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql'
@@ -9,7 +9,7 @@ import type { Values } from './conditions.ts'
 
 type IsPlain = (value: unknown) => boolean
 
-/** Undefined if the definitions need more than this; what it returns gives undefined for values that do. */
+/** Undefined if the definitions need coercion. The returned function gives undefined for values that need it. */
 export function compilePlainVariables(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
@@ -24,7 +24,7 @@ export function compilePlainVariables(
     const values: Record<string, unknown> = {}
     for (const { name, isPlain } of checks) {
       const value = given?.[name]
-      // What is absent may be so or not: that is for others to say.
+      // graphql-js decides whether an absent variable is an error.
       if (value === undefined || !isPlain(value)) return undefined
       values[name] = value
     }

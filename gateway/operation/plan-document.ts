@@ -1,15 +1,15 @@
 /**
- * What the planner plans is not quite what the client wrote:
+ * The document for the planner differs from the document of the client:
  *
- * - `__schema`, `__type` and `__typename` of the root are left out: the planner does not know the first two, and this
- *   process knows all three. The first two become a document of their own.
- * - The client's keys must not meet the fields that the planner adds under their own names (keys of entities, what
- *   @requires asks for), or it takes one for the other, and answers are wrong without an error: `id: title` becomes the key
- *   of the next fetch. So a key gets the prefix `_a_` wherever it is an alias or its field can have arguments.
- * - An alias that repeats the name of its field goes: with `id: id` in a selection and in a fragment within it the native
- *   planner panics, which no JavaScript can catch; it ends the process.
- * - The planner fails on empty selections, which conditions may leave: they get a `__typename`. For a root to be seen
- *   empty, its fragments are inlined.
+ * - It has no `__schema`, `__type` and `__typename` at the root. The planner does not know the first two, and this process can answer
+ *   all three. The first two become a separate document.
+ * - Keys of the client must not collide with the fields that the planner adds under their own names: keys of entities, and required
+ *   fields. Otherwise the planner confuses them, and answers are wrong without an error: `id: title` becomes the key of the next fetch.
+ *   A key therefore gets the prefix `_a_` if it is an alias, or if its field can have arguments.
+ * - An alias that equals the name of its field is removed. With `id: id` in a selection and in a fragment within it, the native planner
+ *   panics and ends the process. JavaScript cannot catch that.
+ * - An empty selection gets a `__typename`. Conditions may leave selections empty, and the planner fails on them. Fragments at the root
+ *   are inlined, so that an empty root is found.
  */
 import { Kind, visit } from 'graphql'
 import type { DocumentNode, FieldNode, FragmentDefinitionNode, OperationDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql'
@@ -26,7 +26,7 @@ export function fragmentsOf(document: DocumentNode): Fragments {
   return fragments
 }
 
-/** The key under which the data of a field lies while a plan runs; one key of the client has one data key. */
+/** The key of a field in the data while a plan runs. Each key of the client has one data key. */
 export type DataKeys = (field: FieldNode) => string
 
 export function makeDataKeys(operation: OperationDefinitionNode, fragments: Fragments, fieldsWithArguments: ReadonlySet<string>): DataKeys {
@@ -47,9 +47,9 @@ function keyOf(field: FieldNode): string {
 }
 
 export type SplitOperation = {
-  /** For the planner; undefined if nothing is left to plan. */
+  /** For the planner. Undefined if nothing is left to plan. */
   readonly planned: DocumentNode | undefined
-  /** For the API schema itself; undefined if the client asks for no introspection. */
+  /** For the API schema itself. Undefined if the client asks for no introspection. */
   readonly introspection: DocumentNode | undefined
 }
 
@@ -74,7 +74,7 @@ function filterRoot(set: SelectionSetNode, fragments: Fragments, keep: (name: st
   return selections.length === 0 ? undefined : { ...set, selections }
 }
 
-/** The operation with the fragments that it still spreads. */
+/** The operation with only the fragments that it spreads. */
 function documentOf(operation: OperationDefinitionNode, fragments: Fragments): DocumentNode {
   const spread = new Set<string>()
   const collect = (node: OperationDefinitionNode | FragmentDefinitionNode): void => {
@@ -96,7 +96,7 @@ const TYPENAME: FieldNode = { kind: Kind.FIELD, name: { kind: Kind.NAME, value: 
 function withDataKeys(document: DocumentNode, dataKeys: DataKeys): DocumentNode {
   return visit(document, {
     Field(node) {
-      // Under its own name: what the answer says of a type, and which fields it has, is read from it.
+      // Without an alias: the projection reads the type of an object from this key.
       if (node.name.value === '__typename') return TYPENAME
       const { alias, ...field } = node
       const key = dataKeys(node)

@@ -1,14 +1,16 @@
 /**
- * What is put right in a plan. The planner makes a fragment of selections that occur twice in a fetch, on the type that the
- * field has in the supergraph. Where the subgraph calls the field by a narrower type (a union here is one of its types
- * there), it does not know that type, and refuses the document. Such fragments are written out where they are spread; the
- * type of the place is what the condition said, so the condition is not missed.
+ * Corrects plans. If selections occur twice in a fetch, the planner moves them into a fragment on the supergraph's type of the field. A
+ * subgraph may declare a narrower type for that field, such as one member of a union. It then does not know the fragment's type and
+ * refuses the document.
+ *
+ * The correction inlines such fragments. The subgraph's type of the field is within the fragment's condition, so the condition is not
+ * needed.
  */
 import type { PlanNode } from '@graphql-hive/router-query-planner'
 import { Kind, parse, print, visit } from 'graphql'
 import type { DocumentNode, FragmentDefinitionNode, SelectionNode, SelectionSetNode } from 'graphql'
 
-/** The names of the types that a subgraph has, by the subgraph's name. */
+/** The names of a subgraph's types, by the subgraph's name. */
 export type SubgraphTypes = ReadonlyMap<string, ReadonlySet<string>>
 
 export function subgraphTypes({ definitions }: DocumentNode): SubgraphTypes {
@@ -39,12 +41,12 @@ function valueOf(args: readonly { name: { value: string }; value: { kind: string
   return typeof value === 'string' ? value : undefined
 }
 
-/** The plan with documents that their subgraphs understand; the same object if nothing is wrong with it. */
+/** The plan with documents that their subgraphs understand. The same object if no correction is needed. */
 export function repairPlan(plan: PlanNode, types: SubgraphTypes): PlanNode {
   return repairValue(plan, types) as PlanNode
 }
 
-/** Nodes lie within nodes under many names; a fetch is what has a subgraph and a document. */
+/** Plan nodes hold other plan nodes under many keys. An object with a subgraph and a document is a fetch. */
 function repairValue(value: unknown, types: SubgraphTypes): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) {

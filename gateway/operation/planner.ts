@@ -1,7 +1,6 @@
 /**
- * The planner: a supergraph in, plans out. Planning is native (Hive Router's planner) and takes about 0.2 ms; the engine
- * does it once per operation. The API schema that clients see comes from the planner as well, so that both agree on what
- * is inaccessible.
+ * The planner makes plans from a supergraph. Planning is native (Hive Router's planner) and takes about 0.2 ms; the engine plans an
+ * operation once. The planner also gives the API schema that clients see, so that both agree on inaccessible parts.
  */
 import { QueryPlanner } from '@graphql-hive/router-query-planner'
 import type { PlanNode } from '@graphql-hive/router-query-planner'
@@ -21,17 +20,17 @@ import { TidemarkError } from '../../core/errors.ts'
 import { CACHE_DIRECTIVE } from '../cache/cache-policy.ts'
 import { repairPlan, subgraphTypes } from './plan-repairs.ts'
 
-/** The object types that a type condition lets pass, the named type included; inaccessible ones too. */
+/** The object types that satisfy a type condition, including the named type and inaccessible types. */
 export type PossibleTypes = (name: string) => ReadonlySet<string>
 
 export type Planner = {
   readonly schema: GraphQLSchema
   readonly possible: PossibleTypes
-  /** The names of all fields of the API that can have arguments. */
+  /** The names of all API fields with arguments. */
   readonly fieldsWithArguments: ReadonlySet<string>
-  /** The names of the subgraphs that the supergraph was composed of. */
+  /** The names of the subgraphs in the supergraph. */
   readonly subgraphs: readonly string[]
-  /** Plans the only operation of the document. Undefined if nothing has to be fetched. Throws a GraphQLError. */
+  /** Plans the only operation of the document. Undefined if no fetch is needed. Throws a GraphQLError. */
   plan(document: DocumentNode): PlanNode | undefined
 }
 
@@ -67,12 +66,12 @@ function openNative(supergraphSdl: string): QueryPlanner {
   }
 }
 
-// Fragments with @defer are answered with the rest, in one part: to know the directive is to accept such operations.
+// The gateway accepts @defer, and answers deferred fragments with the rest, in one part.
 const DEFER = 'directive @defer(if: Boolean! = true, label: String) on FRAGMENT_SPREAD | INLINE_FRAGMENT'
 
 const SPECIFIED = new Set<string>([...specifiedScalarTypes, ...specifiedDirectives].map(({ name }) => name))
 
-/** The planner's consumer schema without what graphql-js adds itself, and without the machinery of the supergraph. */
+/** The planner's consumer schema, without the definitions of graphql-js and without the machinery of the supergraph. */
 function apiSchema(consumerSdl: string): GraphQLSchema {
   const definitions = [...parse(consumerSdl).definitions, ...parse(DEFER).definitions].filter(isApiDefinition).map(withoutMetaFields)
   return buildASTSchema({ kind: Kind.DOCUMENT, definitions }, { assumeValidSDL: true })
@@ -80,7 +79,7 @@ function apiSchema(consumerSdl: string): GraphQLSchema {
 
 function isApiDefinition(definition: DefinitionNode): boolean {
   const name = 'name' in definition ? (definition.name?.value ?? '') : ''
-  // Whether answers may be kept is between the subgraphs and us.
+  // Only the gateway reads cache hints of subgraphs; clients do not see them.
   if (definition.kind === Kind.DIRECTIVE_DEFINITION && name === CACHE_DIRECTIVE) return false
   return !name.startsWith('__') && !/^(?:join|link|core)__/.test(name) && !SPECIFIED.has(name)
 }

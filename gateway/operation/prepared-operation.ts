@@ -1,4 +1,4 @@
-/** An operation ready to run: coerce the variables, run the plan, project the answer. */
+/** A prepared operation coerces the variables, runs the plan and projects the answer. */
 import { GraphQLError, execute, getVariableValues } from 'graphql'
 import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
@@ -22,11 +22,11 @@ import { introspectionKey } from '../execution/shape.ts'
 import { clientError, unavailable } from '../execution/subgraph-errors.ts'
 import type { FetchError, FetchResult } from '../transports/transport.ts'
 
-/** What a request carries to resolvers; the engine looks at who asks, and at nothing else. One per request. */
+/** The context that a request passes to resolvers. The engine reads only the viewer. One per request. */
 export type RequestContext = object & {
-  /** Where resolvers note what their answers had to do without; see degraded.ts. */
+  /** Resolvers note here which stores their answers had to do without; see degraded.ts. */
   readonly degraded?: Set<string>
-  /** Who asks; what he may see depends on it. */
+  /** The viewer decides which fields may be seen. */
   readonly viewer?: Viewer | undefined
 }
 
@@ -37,20 +37,20 @@ export type PreparedOperation = {
   readonly name: string | undefined
   /** SHA-256 of the text, in hexadecimal. */
   readonly hash: string
-  /** What it costs with these variables, as they came: see operation-cost.ts. Never throws. */
+  /** The cost with these uncoerced variables; see operation-cost.ts. Never throws. */
   cost?(variables: Variables): number
-  /** How long its answers may be kept; absent: not at all. */
+  /** How long caches may keep an answer. Absent: not at all. */
   readonly cache?: CachePolicy
-  /** What of it this viewer may not see, by the field's name in the schema (`Video.title`); absent: nothing is guarded. */
+  /** The fields that this viewer may not see, by schema coordinate (`Video.title`). Absent: no field is guarded. */
   denials?(viewer: Viewer | undefined): ReadonlyMap<string, FetchError>
   /** Estimated bytes in memory. Absent: unknown. */
   readonly bytes?: number
   /**
-   * Runs a query or mutation. It never rejects; field errors are in the result. `gate` is asked before compiling, for example for a new
-   * combination of conditions. Without a gate it compiles at once.
+   * Runs a query or mutation. It never rejects; field errors are in the result. It asks `gate` before it compiles, for example for a
+   * new combination of conditions. Without a gate it compiles at once.
    */
   execute(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult>
-  /** The same; an answer without errors may come as the bytes of its JSON, where they are known. */
+  /** The same. An answer without errors may come as the bytes of its JSON. */
   executeToJson?(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | Buffer>
   /** Runs a subscription: an error result, or a stream of results. */
   subscribe(variables: Variables, context: RequestContext, gate?: Gate): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>>
@@ -65,9 +65,9 @@ const NO_VARIABLES = Object.freeze({})
 const COERCION_ERRORS_MAX = 50
 const INTROSPECTION_COST_MS = 10
 
-/** An operation compiled for one combination of the variables of its conditions. */
+/** An operation that was compiled for one combination of its condition variables. */
 export type Variant = {
-  /** Its own among all of the engine. */
+  /** Unique within the engine. */
   readonly key: string
   readonly plan: CompiledPlan
   readonly introspect: (run: Run) => void
@@ -76,18 +76,18 @@ export type Variant = {
   readonly bytes: number
 }
 
-/** State that the parts of an engine share when they compile. */
+/** State that all operations of an engine share during compilation. */
 export type Compiling = {
   readonly schema: GraphQLSchema
   readonly recordings: AnswerRecordings
   readonly preparing: Preparing
-  /** Holds values of the operation in the memory. */
+  /** Holds the values of the operation in the memory. */
   readonly family: Family
 }
 
 export type CompiledOperation = {
   readonly prepared: PreparedOperation
-  /** Compiles the combination that includes most fields. Without conditions it is the only one. */
+  /** Compiles the combination that includes most fields. Without conditions it is the only combination. */
   compileMost(): Work<Variant>
 }
 
@@ -170,7 +170,7 @@ async function answerOf({ plan, introspect, project }: Variant, run: Run): Promi
   return project(run)
 }
 
-/** A subscription whose one field is excluded has nothing to wait for. */
+/** The stream of a subscription whose only field is excluded. It ends at once. */
 function emptyStream(): AsyncIterableIterator<ExecutionResult> {
   return streamOf(
     { next: () => Promise.resolve({ done: true, value: undefined }) },
@@ -179,7 +179,7 @@ function emptyStream(): AsyncIterableIterator<ExecutionResult> {
   )
 }
 
-/** Returns the variables as the operation declares them, or the errors. */
+/** The returned function gives the coerced variables, or the errors. */
 export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperation): (given: Variables) => Coerced {
   const definitions = operation.variableDefinitions ?? []
   if (definitions.length === 0) return () => ({ variables: NO_VARIABLES })
@@ -197,10 +197,10 @@ export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperat
   }
 }
 
-/** A combination that fails to compile is kept as its error. */
+/** A failed compilation is kept as its error. */
 type Kept = { readonly variant: Variant | GraphQLError; holding: Holding }
 
-/** A variant is made when it is first needed, and kept as long as the memory has room for it. */
+/** Compiles a variant when it is first needed, and keeps it as long as the memory has room. */
 function compileVariants({ preparing, family }: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>) {
   const conditions = conditionVariables(read.operation, read.fragments)
   const most = Object.fromEntries(conditions)
@@ -251,7 +251,7 @@ function compileVariants({ preparing, family }: Compiling, read: ReadOperation, 
   return { variantOf, compileMost: () => measured(keyOf(most), most) }
 }
 
-/** graphql-js answers introspection from the API schema. Without variables the answer is kept while there is room for it. */
+/** graphql-js answers introspection from the API schema. Without variables the answer is kept while the memory has room. */
 export function compileIntrospection(
   schema: GraphQLSchema,
   document: DocumentNode | undefined,
@@ -305,7 +305,7 @@ function refusal({ errors }: FetchResult, { subgraph }: Source): ExecutionResult
   return { errors: all.map((error) => clientError(error, undefined)) }
 }
 
-/** One answer per event, in order. A stream that fails says so in a last answer, and ends. */
+/** One answer per event, in order. If the stream fails, a last answer has the error, and the stream ends. */
 function streamOf(
   events: AsyncIterator<FetchResult>,
   answer: (event: FetchResult) => Promise<ExecutionResult>,

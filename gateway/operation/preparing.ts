@@ -1,8 +1,8 @@
 /**
- * Preparing an operation takes from a tenth of a millisecond to a hundred. It is written as work that pauses between its steps. Work for a
- * short text runs at once. Work for a long text yields to the event loop at each pause, so that requests are answered between two steps.
+ * Preparing an operation takes between 0.1 and 100 ms. The work pauses between its steps. Work for a short text runs at once. Work for
+ * a long text yields to the event loop at each pause, so that requests are answered between two steps.
  *
- * The caller that causes the preparing pays for it: its gate is asked before the work begins and receives the time it took. See
+ * The caller that causes the work pays for it. Its gate is asked before the work begins, and receives the time that the work took. See
  * limits/preparing-limit.ts.
  */
 import { GraphQLError } from 'graphql'
@@ -21,9 +21,9 @@ export type Preparing = {
   run<Result>(length: number, gate: Gate | undefined, makeWork: () => Work<Result>): Result | Promise<Result>
 }
 
-/** Characters from which the work for a text pauses: a text of this length takes about 10 ms. */
+/** Characters from which the work for a text pauses. A text of this length takes about 10 ms. */
 const LONG_TEXT = 1_500
-/** Works that may wait for their turn at a time. */
+/** Works that may wait for their turn. */
 const WAITING_MAX = 100
 
 export function makePreparing(now: () => number = () => performance.now()): Preparing {
