@@ -1,24 +1,25 @@
 /**
- * Replays an answer if all of its parts come again. A query whose fetches all go to remote subgraphs depends only on its variables and on
- * the bytes of the subgraphs. A recording has the calls of a run, the remembered answers (transports/answer-cache.ts) and the bytes of the
- * result. The next run with these variables makes the same calls in the same order, each for the current viewer. If every answer equals the
- * recorded bytes, the client gets the recorded result. Nothing is parsed, copied, merged, projected or serialized.
+ * Replays an answer if none of its parts has changed. If all fetches of a query go to remote subgraphs, its answer depends only on its
+ * variables and on the bytes of the subgraphs. A recording has the calls of a run, the cached answers (transports/answer-cache.ts) and
+ * the bytes of the result. The next run with these variables makes the same calls in the same order, each for the current viewer. If
+ * every answer equals the recorded bytes, the client gets the recorded result. Nothing is parsed, copied, merged, projected or
+ * serialized.
  *
  * The order of events if one answer differs:
- *   1. calls of the recording are sent, each when the answers it depends on have come as recorded;
- *   2. an answer differs, or a call fails: no more calls are sent;
- *   3. the run starts over without the recording. It reuses the answers that it has, and those still under way. No call is made twice.
+ *   1. the run sends the calls of the recording, each after the recorded answers that it depends on;
+ *   2. an answer differs, or a call fails: the run sends no more calls;
+ *   3. the run starts over without the recording. It reuses answers that have come or are under way. No call is made twice.
  *
- * Only answers without errors are recorded. Each set of grants has its own operation and its own recordings. Mutations and subscriptions
- * have no recordings. Operations that ask a subgraph of this process have none either, because its data may change each time. A recording
- * that no longer matches is forgotten at once; the others go when the memory needs room.
+ * Only answers without errors are recorded. Each set of grants has its own operation and its own recordings. Mutations and
+ * subscriptions have no recordings. Operations that ask a subgraph of this process have none either, because its data may change each
+ * time. A recording that differs is dropped at once. Others are evicted when the memory needs room.
  */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { ownResult } from '../transports/answer-cache.ts'
 import type { FetchResult, FetchVariables, Wire, Kept, Read } from '../transports/transport.ts'
 
-/** By the number of the fetch in its plan; undefined where nothing is sent. */
+/** By the index of the fetch in its plan. Undefined for a fetch that sends nothing. */
 type ByFetch<Value> = readonly (Value | undefined)[]
 
 export type Recording = {
@@ -28,7 +29,7 @@ export type Recording = {
   readonly json: Buffer
 }
 
-/** A call that has been sent, and what comes of it. */
+/** A call that was sent, and its answer. */
 type Begun = { readonly call: string; readonly reading: Promise<Read> }
 
 /** A run along a recording. */
@@ -36,32 +37,32 @@ export type AnswerReplay = {
   readonly recording: Recording
   readonly begun: (Begun | undefined)[]
   diverged: boolean
-  /** Called once: how it went. */
+  /** Called once, with the outcome. */
   end(outcome: 'same' | 'differs' | 'failed'): void
 }
 
-/** What an ordinary run notes, so that it may become a recording. */
+/** An ordinary run notes its calls here, so that it may become a recording. */
 export type Notes = {
   readonly calls: (string | undefined)[]
   readonly kept: (Kept | undefined)[]
-  /** The calls that a replay made before it gave up. */
+  /** The calls that a replay made before it diverged. */
   readonly begun: ByFetch<Begun>
   allKept: boolean
 }
 
 export type AnswerRecordings = {
   get(key: string): Recording | undefined
-  /** The answer's bytes; kept if they and the calls are short enough. */
+  /** Keeps the bytes of the answer, if they and the calls are short enough. */
   set(key: string, notes: Notes, json: Buffer): void
   forget(key: string): void
   clear(): void
-  /** In bytes, roughly. */
+  /** An estimate in bytes. */
   weight(): number
 }
 
 /** A longer recording is not kept. */
 const RECORDING_WEIGHT_MAX = 1_048_576
-/** Milliseconds to make an answer without its recording: about the same for any answer. */
+/** Milliseconds to make an answer without its recording. It is about the same for any answer. */
 const RECORDING_COST_MS = 1
 
 export function makeAnswerRecordings(memory: ClientMemory): AnswerRecordings {
@@ -98,7 +99,7 @@ export function makeAnswerRecordings(memory: ClientMemory): AnswerRecordings {
   }
 }
 
-/** Characters are counted as two bytes each. */
+/** A character counts as two bytes. */
 function weightOf(key: string, { calls, json }: Recording): number {
   return calls.reduce((sum, call) => sum + (call?.length ?? 0) * 2, key.length * 2 + json.length)
 }
@@ -128,7 +129,7 @@ export function callAgain(index: number, wire: Wire, context: object, replay: An
   try {
     reading = wire.send(call, context)
   } catch {
-    // The run that starts over will see it too.
+    // The run that starts over gets the same error.
     return diverge(replay, 'failed')
   }
   replay.begun[index] = { call, reading }
@@ -146,7 +147,7 @@ function diverge(replay: AnswerReplay, outcome: 'differs' | 'failed'): void {
   replay.end(outcome)
 }
 
-/** Runs a plan along a recording. Does not wait for the rest when something differs. */
+/** Runs a plan along a recording. After a difference it does not wait for the other calls. */
 export function replayed(
   recording: Recording,
   run: (replay: AnswerReplay) => void | Promise<void>,
@@ -155,7 +156,7 @@ export function replayed(
     const begun: (Begun | undefined)[] = []
     const end = (outcome: 'same' | 'differs' | 'failed'): void => resolve({ outcome, begun })
     const pending = run({ recording, begun, diverged: false, end })
-    // When it diverged this says nothing new, and is not heard.
+    // After a divergence these calls change nothing: the promise has settled.
     if (pending === undefined) end('same')
     else pending.then(() => end('same'), reject)
   })

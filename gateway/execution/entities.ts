@@ -1,7 +1,7 @@
 /**
- * Entity fetches: objects found by a flatten path become representations, go to a subgraph in one call, and what comes
- * back is written onto the same objects. One call may carry several lists of representations (`BatchFetch`), and a list
- * may gather several paths; a plain `Flatten` of a `Fetch` is the case of one list and one path.
+ * Entity fetches: objects at a flatten path become representations and go to a subgraph in one call. Its answer is merged into the same
+ * objects. One call may carry several lists of representations (`BatchFetch`), and a list may gather several paths. A plain `Flatten`
+ * of a `Fetch` has one list and one path.
  */
 import type { EntityBatchAlias } from '@graphql-hive/router-query-planner'
 import { Kind } from 'graphql'
@@ -20,7 +20,10 @@ import type { DataPath, Run } from './run.ts'
 import { isRecord, loseTargets } from './run.ts'
 import type { FetchError, FetchResult } from '../transports/transport.ts'
 
-/** What `collect` found for one list: `places[i]` is the representation of `targets[i]`; undefined if it is the i-th. */
+/**
+ * The objects that `collect` found for one list. `places[i]` is the index of the representation of `targets[i]`; without `places` it is
+ * `i`.
+ */
 export type Batch = {
   readonly targets: readonly Target[]
   readonly representations: readonly Representation[]
@@ -31,9 +34,9 @@ export type EntityList = {
   readonly alias: string
   readonly variable: string
   collect(run: Run): Batch
-  /** Writes the entities of an answer onto the targets; false if the answer has none at all. */
+  /** Merges the entities of an answer into the targets. False if the answer has no list of entities. */
   merge(batch: Batch, answer: Record<string, unknown>): boolean
-  /** Notes an error of the subgraph below `[alias, ...]`, for each place it concerns. */
+  /** Notes an error of the subgraph below `[alias, ...]`, for each affected place. */
   fail(run: Run, batch: Batch, error: FetchError): void
   /** The places of all targets, for a fetch that failed as a whole. */
   locate(run: Run, batch: Batch): DataPath[]
@@ -69,7 +72,8 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
   const places: number[] = []
   const dedupes = flattens.some(({ repeats }) => repeats || remote)
   for (const flatten of flattens) {
-    // Per path: what is fetched once becomes one object in several places, and those of one path get the same fields later on.
+    // One map per path. An entity that is fetched once becomes one object in several places, and later fetches add the same fields to
+    // all places of one path.
     const known: Known = new Map()
     for (const target of flatten.collect(run.data)) {
       const type = requires(target)
@@ -90,10 +94,10 @@ function collectBatch(run: Run, flattens: readonly Flatten[], requires: Requires
   return { targets, representations, places: targets.length === representations.length ? undefined : places }
 }
 
-/** By type, or by nothing for representations that are compared as a whole: keys to places. */
+/** Maps keys to places, by type. The group `undefined` holds representations that are compared as a whole. */
 type Known = Map<TypeRequires | undefined, Map<unknown, number>>
 
-/** Where the representation of the target is among all; it is made only if it is not there yet. */
+/** The index of the target's representation. Adds the representation if it is new. */
 function placeOf(
   target: Target,
   type: TypeRequires,
@@ -153,7 +157,7 @@ function locateAll(run: Run, targets: readonly Target[], flattens: readonly Flat
   return [...new Set(targets)].flatMap((target) => maps.flatMap((map) => map.get(target) ?? []))
 }
 
-/** Merges an answer for several lists; errors that name no list concern all of them. */
+/** Merges an answer for several lists. An error that names no list concerns all of them. */
 export function takeAnswer(run: Run, lists: readonly EntityList[], batches: readonly Batch[], result: FetchResult): void {
   const { data, errors } = result
   const complete = lists.map((list, index) => data != null && list.merge(batches[index] as Batch, data))
@@ -169,7 +173,7 @@ function failAnswer(run: Run, lists: readonly EntityList[], batches: readonly Ba
   else list.fail(run, batches[index] as Batch, error)
 }
 
-/** One error for all that the fetch was to bring. */
+/** Notes one error for all targets of the fetch. */
 export function failLists(run: Run, lists: readonly EntityList[], batches: readonly Batch[], error: FetchError): void {
   const located = lists.flatMap((list, index) => list.locate(run, batches[index] as Batch))
   loseTargets(

@@ -1,10 +1,10 @@
 /**
- * The executor turns a plan into functions, once per operation, and runs them per request. A node of the plan becomes a
- * step: a function of the run that returns a promise only if something is awaited, so that fetches that wait for nothing
- * cost no turn of the event loop, and all resolvers of a wave call their loaders in the same turn.
+ * The executor compiles a plan into functions, once per operation, and runs them per request. A node of the plan becomes a step: a
+ * function of the run. A step returns a promise only if it awaits something. Steps that wait for nothing then cost no turn of the event
+ * loop, and all resolvers of a wave call their loaders in the same turn.
  *
- * A step never throws: what fails is noted in the run with its path, and the other steps go on with what there is. A later
- * fetch that needs what is missing finds no objects or no representations, and is not sent.
+ * A step never throws. It notes a failure in the run with its path, and the other steps continue with the data that they have. A later
+ * fetch that needs missing data finds no objects or no representations, and is not sent.
  */
 import type { BatchFetchNode, FetchNode, FlattenNode, PlanNode, SubscriptionNode } from '@graphql-hive/router-query-planner'
 import { Kind, parse } from 'graphql'
@@ -27,7 +27,7 @@ export type Step = (run: Run) => void | Promise<void>
 export type Source = {
   /** Opens the subscription of a plan in its subgraph. */
   open(variables: FetchVariables, context: object): Promise<FetchResult | AsyncIterator<FetchResult>>
-  /** Takes one event into a run, as a root fetch takes its result. */
+  /** Merges one event into a run, as a root fetch merges its result. */
   take(run: Run, event: FetchResult): void
   readonly subgraph: string
 }
@@ -35,7 +35,7 @@ export type Source = {
 export type CompiledPlan = {
   readonly step: Step
   readonly source: Source | undefined
-  /** Its answers depend on its variables and on what remote subgraphs send, and on nothing else: see answer-replay.ts. */
+  /** True if answers depend only on the variables and on the answers of remote subgraphs; see answer-replay.ts. */
   readonly replayable: boolean
   /** The size of the texts of its fetches. */
   readonly size: PlanSize
@@ -44,7 +44,7 @@ export type CompiledPlan = {
 type Surroundings = {
   readonly transports: ReadonlyMap<string, Transport>
   readonly possible: PossibleTypes
-  /** All fetches compiled so far. */
+  /** All fetches that were compiled so far. */
   readonly fetches: Fetch[]
 }
 
@@ -125,7 +125,7 @@ function atOnce(steps: readonly Step[]): Step {
 }
 
 type Fetch = {
-  /** Its number among the fetches of the plan. */
+  /** The index of the fetch in its plan. */
   readonly index: number
   readonly compiled: CompiledFetch
   readonly document: DocumentNode
@@ -140,7 +140,7 @@ type Fetch = {
 function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }: Surroundings): Fetch {
   const transport = transports.get(node.serviceName)
   if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", for which the gateway has no transport`)
-  // Nothing reads source locations in the text of a fetch, and tokens are two thirds of a document.
+  // No code reads source locations in a fetch, and tokens are two thirds of a document.
   const document = parse(node.operation, { noLocation: true })
   const compiled = transport.compile({
     kind: node.operationKind ?? 'query',
@@ -156,7 +156,7 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
   return fetch
 }
 
-/** What the step of a fetch does in a replay: it makes the recorded call, and has no data to look at. */
+/** In a replay a fetch makes the recorded call, because there is no data to read. */
 function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
   if (wire === undefined) return step
   return (run) => (run.replay === undefined ? step(run) : callAgain(index, wire, run.context, run.replay))
@@ -164,7 +164,7 @@ function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
 
 function pickVariables(variables: FetchVariables, names: readonly string[]): Record<string, unknown> {
   const picked: Record<string, unknown> = {}
-  // A variable that the client left out and that has no default stays out: absent and null differ.
+  // A variable that the client omitted and that has no default stays absent: absent and null differ.
   for (const name of names) if (Object.hasOwn(variables, name)) picked[name] = variables[name]
   return picked
 }
@@ -213,7 +213,7 @@ function compileRootFetch(node: FetchNode, around: Surroundings): Step {
   )
 }
 
-/** How the result of a fetch of root fields is merged into an object, and where its errors go. */
+/** Merges the result of root fields into an object, and gives their errors a path. */
 function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'document' | 'subgraph'>, { possible }: Surroundings) {
   const rewrite = compileRewrites(node.outputRewrites, possible)
   const renamed = renamedKeys(node.outputRewrites)
@@ -256,7 +256,7 @@ function compileFlattened(node: FlattenNode, around: Surroundings): Step {
   return compileEntityFetch({ ...fetch, kind: 'BatchFetch', entityBatch: { aliases: [alias] } }, around)
 }
 
-/** Root fields below other fields, as in `mutation { rename { query { feed } } }`: fetched once, merged into each place. */
+/** Root fields below other fields, as in `mutation { rename { query { feed } } }`. They are fetched once and merged into each place. */
 function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surroundings): Step {
   const fetch = compileFetch(inner, around)
   const taker = compileTaker(inner, fetch, around)
@@ -270,7 +270,7 @@ function compileNestedRoot(node: FlattenNode, inner: FetchNode, around: Surround
       taker.fail(run, targets, paths, thrown)
     }
     const take = (result: FetchResult): void => {
-      // Each place gets a tree of its own, since later fetches write into it; copied before the first is written to.
+      // Each place gets its own tree, because later fetches write into it. Trees are copied before the first write.
       const results = places.map((_, index) => (index === 0 ? result : { ...result, data: structuredClone(result.data) }))
       for (const [index, [target, [path = []]]] of places.entries()) taker.take(run, target, path, results[index] ?? result)
     }
@@ -294,7 +294,7 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
   })
 }
 
-/** Nothing is sent for objects that cannot be made representations of, because a subgraph nested them without end. */
+/** A subgraph may nest objects so deeply that no representation can be made. Nothing is sent for them. */
 function collectAll(lists: readonly EntityList[], run: Run, subgraph: string): readonly Batch[] {
   try {
     return lists.map((list) => list.collect(run))

@@ -1,4 +1,4 @@
-/** Flatten paths of a plan: which objects of the data they lead to, and, if something failed there, where those lie. */
+/** Flatten paths of a plan: the objects that they lead to, and the places of these objects for errors. */
 import type { FlattenNodePathSegment } from '@graphql-hive/router-query-planner'
 import type { PossibleTypes } from '../operation/planner.ts'
 import type { DataPath } from './run.ts'
@@ -10,9 +10,9 @@ type Visit = (value: unknown, found: Target[]) => void
 
 export type Flatten = {
   collect(data: unknown): Target[]
-  /** The paths of all objects that `collect` finds; one object may lie in several places. Only errors ask for it. */
+  /** The paths of all objects that `collect` finds. One object may be in several places. Only errors need them. */
   locate(data: unknown): Map<Target, DataPath[]>
-  /** May the same entity turn up again and again? A list at the root rarely repeats; what its items refer to does. */
+  /** Whether the same entity is likely to occur several times. A list at the root rarely repeats; references of its items often do. */
   readonly repeats: boolean
 }
 
@@ -59,7 +59,7 @@ function compileVisit(path: FlattenPath, possible: PossibleTypes): Visit {
   }
 }
 
-/** Lists of lists that are entered. No type is nested like this; what a subgraph sends may be, without end. */
+/** Nested lists that are followed. No type nests lists this deeply, but an answer of a subgraph may. */
 const LISTS_MAX = 32
 
 const collectObjects: Visit = (value, found) => collectWithin(value, found, 0)
@@ -70,7 +70,7 @@ function collectWithin(value: unknown, found: Target[], depth: number): void {
   } else if (typeof value === 'object' && value !== null) found.push(value as Target)
 }
 
-/** The root has no name in the data, and passes; an entity without one has no representation anyway. */
+/** The root has no type name in the data, and passes. An entity without a type name has no representation anyway. */
 function mayBe(value: Record<string, unknown>, names: ReadonlySet<string>): boolean {
   const typename = value['__typename']
   return typename === undefined || (typeof typename === 'string' && names.has(typename))
@@ -100,7 +100,7 @@ function locateIn(
   }
 }
 
-/** What all paths begin with: where a fetch for many objects was to be merged. */
+/** The common start of all paths: the place where a fetch for many objects was to be merged. */
 export function sharedStart(paths: readonly DataPath[]): DataPath {
   const [first = [], ...others] = paths
   let length = first.length

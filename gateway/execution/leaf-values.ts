@@ -1,10 +1,10 @@
-/** Leaf values from subgraphs, checked against the API schema. */
+/** Checks leaf values of subgraphs against the API schema. */
 import { isEnumType, isSpecifiedScalarType } from 'graphql'
 import type { GraphQLLeafType } from 'graphql'
 
 /**
- * The source of an expression that tells whether the value `v` is one of this type exactly as it is. A value that is not
- * may still be one after `serializeLeaf`: that is decided on the slow path.
+ * The source of an expression that is true if the value `v` has this type without conversion. For other values the slow path calls
+ * `serializeLeaf`, which may convert them.
  */
 export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string): string {
   if (isEnumType(type)) return `${bind(new Set(type.getValues().map(({ name }) => name)))}.has(v)`
@@ -21,7 +21,7 @@ export function leafTest(type: GraphQLLeafType, bind: (value: unknown) => string
   }
 }
 
-/** JSON.stringify would run out of stack on what is nested much deeper, and take the whole answer with it. */
+/** JSON.stringify runs out of stack on values that are nested much deeper, and the whole answer would be lost. */
 const SCALAR_DEPTH_MAX = 500
 
 function isShallow(value: unknown, depth: number): boolean {
@@ -30,7 +30,7 @@ function isShallow(value: unknown, depth: number): boolean {
   return Object.values(value).every((inner) => isShallow(inner, depth + 1))
 }
 
-/** What a client gets for a value; throws what graphql-js throws if it cannot be of this type. */
+/** The value for the client. Throws the error of graphql-js if the value cannot have this type. */
 export function serializeLeaf(type: GraphQLLeafType, value: unknown): unknown {
   if (!isEnumType(type)) {
     const serialized = type.serialize(value)
@@ -38,7 +38,7 @@ export function serializeLeaf(type: GraphQLLeafType, value: unknown): unknown {
       throw new Error(`${type.name} cannot represent a value that is nested deeper than ${SCALAR_DEPTH_MAX} levels.`)
     return serialized
   }
-  // Not the message of graphql-js: it would tell the client the value, which may be an inaccessible one.
+  // The message of graphql-js names the value, which may be inaccessible to clients.
   if (typeof value !== 'string' || type.getValue(value) == null)
     throw new Error(`Enum "${type.name}" cannot represent the value that the subgraph gave.`)
   return value

@@ -1,4 +1,4 @@
-/** Merging what a fetch brought into what is there. Both are trees of this request. */
+/** Merges the result of a fetch into the data. Both are trees of this request. */
 import { Kind } from 'graphql'
 import type { SelectionSetNode } from 'graphql'
 import { makeFunction, read } from './codegen.ts'
@@ -8,8 +8,8 @@ import { isRecord } from './run.ts'
 export type Merge = (target: Record<string, unknown>, source: Record<string, unknown>) => void
 
 /**
- * The merge of one selection set: leaves are assigned, objects may be there already (two subgraphs give fields of one
- * value type) and are merged. What a condition left out is undefined in the source and changes nothing.
+ * The merge of one selection set. Leaves are assigned. Objects may exist already, if two subgraphs give fields of one value type; they
+ * are merged. A field that a condition excluded is undefined in the source and changes nothing.
  */
 export function compileMerge(selectionSet: SelectionSetNode, fragments: Fragments): Merge {
   const keys = new Map<string, boolean>()
@@ -32,7 +32,7 @@ function collectKeys(selectionSet: SelectionSetNode, fragments: Fragments, keys:
   }
 }
 
-/** The general merge, for sources whose keys a rewrite has changed. */
+/** The general merge, for sources with renamed keys. */
 export const mergeObjects: Merge = (target, source) => {
   for (const key of Object.keys(source)) {
     const value = source[key]

@@ -1,10 +1,9 @@
 /**
- * The slow projection, for data with errors. It completes values as the GraphQL specification says (6.4.3, 6.4.4):
- * a null where none may be makes its parent null, and so on up to the nearest place where one may be.
+ * The slow projection handles data with errors. It completes values as the GraphQL specification requires (6.4.3, 6.4.4): a null in a
+ * non-null place makes its parent null, up to the nearest nullable place.
  *
- * A null that may not be has exactly one explanation: an error of a subgraph at or below its path, or a fetch that failed
- * for its object as a whole. Where there is neither (an entity is missing, a subgraph leaves a field out) it gets an error
- * here.
+ * A null in a non-null place has exactly one explanation. Either a subgraph reported an error at or below its path, or a fetch for its
+ * object failed as a whole. Without an explanation (an entity is missing, a subgraph omits a field) the null gets an error here.
  */
 import { GraphQLError } from 'graphql'
 import { serializeLeaf } from './leaf-values.ts'
@@ -13,13 +12,13 @@ import { isRecord } from './run.ts'
 import type { FieldShape, ObjectShape, Shape } from './shape.ts'
 import { clientError } from './subgraph-errors.ts'
 
-/** What a null that may not be there turns its surroundings into. */
+/** The result of completing a value that is null in a non-null place. */
 const BROKEN = Symbol('null where none may be')
 
 type Completing = {
   readonly path: (string | number)[]
   readonly errors: GraphQLError[]
-  /** All paths, joined, that lead to an error or beyond which one lies. */
+  /** All paths, joined, that lead to an error or to a place above one. */
   readonly explained: Set<string>
   readonly lost: ReadonlySet<object> | undefined
 }
@@ -79,7 +78,7 @@ function nullAt(shape: Shape, owner: string, completing: Completing, isLost: boo
   return fail(`Cannot return null for non-nullable field ${owner}.`, completing, BROKEN)
 }
 
-/** BROKEN stands for a null of its own here; `complete` decides whether it may be. */
+/** Returns BROKEN for an invalid value; `complete` decides whether null is allowed here. */
 function completeValue(shape: Shape, value: unknown, owner: string, completing: Completing): unknown {
   switch (shape.kind) {
     case 'raw':
@@ -89,7 +88,7 @@ function completeValue(shape: Shape, value: unknown, owner: string, completing: 
       try {
         return serializeLeaf(shape.type, value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
       } catch {
-        // What it gave instead is not shown: nobody knows whose it is.
+        // The message does not show the value, which may belong to another viewer.
         return fail(`Expected a ${shape.type.name} for field ${owner}, and the subgraph gave none.`, completing, BROKEN)
       }
     case 'list':
@@ -128,8 +127,9 @@ function fail<T>(message: string, { errors, path }: Completing, outcome: T): T {
 }
 
 /**
- * From the data's path to the client's (undefined: none that he knows), if it is any business of the client's. The path ends where he asked no further, at
- * a key that the planner added: what failed there is told if it left something out of the answer.
+ * The client's paths for a failure at a path of the data. `undefined` stands for a path that the client does not know. The path ends
+ * where the client's selection ends, at a key that the planner added. A failure below that key is reported only if the answer lacks
+ * something because of it.
  */
 function clientPaths(root: ObjectShape, data: unknown, path: DataPath): ((string | number)[] | undefined)[] {
   const result: (string | number)[] = []

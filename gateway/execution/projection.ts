@@ -1,9 +1,9 @@
 /**
- * The projection makes the answer from the data: only what the client asked for, under its keys, in its order, with nulls
- * propagated and errors at the client's paths.
+ * The projection makes the answer from the data. The answer has only the fields that the client selected, under the client's keys and
+ * in its order. Nulls are propagated, and errors have the client's paths.
  *
- * There are two of them. The fast one is a function written for the shape, and knows only good data: at the first value
- * that is not as the schema says it gives up, and the slow one starts over; it walks the shape, and knows everything.
+ * There are two projections. The fast one is a function that is generated for the shape and handles only valid data. At the first
+ * invalid value it gives up, and the slow one starts over. The slow one walks the shape and handles all data.
  */
 import { entry, makeFunction, read } from './codegen.ts'
 import { leafTest } from './leaf-values.ts'

@@ -1,7 +1,7 @@
 /**
- * From an object of the data to its representation, what a subgraph needs to know of an entity: the plan's `requires`,
- * compiled once per type that turns up. An object that lacks a required field (the fetch that should have brought it
- * failed, or a condition left it out) has no representation and is not fetched; a null that is there is sent as null.
+ * Turns an object of the data into its representation, which identifies an entity to a subgraph. The plan's `requires` is compiled once
+ * per type. An object that lacks a required field (its fetch failed, or a condition excluded it) has no representation and is not
+ * fetched. A null is sent as null.
  */
 import type { FieldRequiresNode, RequiresSelection } from '@graphql-hive/router-query-planner'
 import { entry, makeFunction, read } from './codegen.ts'
@@ -13,17 +13,17 @@ type Variables = Readonly<Record<string, unknown>>
 type Entity = Readonly<Record<string, unknown>>
 type Represent = (entity: Entity, variables: Variables) => Representation | undefined
 
-/** How objects of one type become representations. */
+/** Turns objects of one type into representations. */
 export type TypeRequires = {
   readonly represent: Represent
   /**
-   * Equal for entities with equal representations, and much cheaper than those. Undefined: the entity has none. No symbol
-   * but NO_KEY comes back, which says that the representation itself must be looked at.
+   * Equal for entities with equal representations, and much cheaper than a representation. Undefined: the entity has no representation.
+   * NO_KEY: the representations themselves must be compared.
    */
   readonly keyOf: (entity: Entity) => unknown
 }
 
-/** Undefined for an object that does not say its type. */
+/** Undefined for an object without a type name. */
 export type Requires = (entity: Entity) => TypeRequires | undefined
 
 export const NO_KEY = Symbol('no key')
@@ -51,8 +51,8 @@ function compileForType(requires: readonly RequiresSelection[], typename: string
 }
 
 /**
- * The values that tell entities of one type apart. A single one is its own key: a Map tells 1 and "1" apart. Several are
- * joined, each text with its length before it, so that no text can pretend to be two.
+ * The values that identify an entity within its type. A single value is its own key: a Map distinguishes 1 and "1". Several values are
+ * joined. The length of each text precedes it, so that different lists of values give different keys.
  */
 function compileKey(fields: readonly FieldRequiresNode[]): (entity: Entity) => unknown {
   const names = [...new Set(fields.map(({ name }) => name))].filter((name) => name !== '__typename')
@@ -65,7 +65,7 @@ function compileKey(fields: readonly FieldRequiresNode[]): (entity: Entity) => u
   return makeFunction(['entity'], `${reads.join(' ')} return ${names.length === 1 ? 'v0' : parts.join(' + ')}`, { NO_KEY })
 }
 
-/** The fields of a type if all are leaves without conditions, which is nearly always so; else undefined. */
+/** The fields of a type if all are leaves without conditions, which is nearly always so. Otherwise undefined. */
 function flatFields(requires: readonly RequiresSelection[], typename: string, possible: PossibleTypes): FieldRequiresNode[] | undefined {
   const fields: FieldRequiresNode[] = []
   for (const selection of requires) {
@@ -91,7 +91,7 @@ function compileFlat(fields: readonly FieldRequiresNode[]): Represent {
   return makeFunction<Represent>(['entity'], `${reads.join(' ')} return { ${literal} }`, {})
 }
 
-/** The general case: nested selections, conditions. */
+/** The general case: nested selections and conditions. */
 function selectedOf(
   selections: readonly RequiresSelection[],
   entity: Record<string, unknown>,

@@ -1,7 +1,7 @@
 /**
- * Rewrites of a plan: a key is renamed (two types of one selection give a key different types, so one of them is fetched
- * under another), or a value is set (an interface object is asked for by the interface's name). They run on trees that
- * belong to this request, so they write in place.
+ * Rewrites of a plan rename a key or set a value. A key is renamed if two types of one selection give it different types: one of them
+ * is fetched under another key. A value is set for an interface object, which a subgraph knows by the interface's name. Rewrites change
+ * trees of this request in place.
  */
 import type { FetchNodePathSegment, FetchRewrite } from '@graphql-hive/router-query-planner'
 import type { PossibleTypes } from '../operation/planner.ts'
@@ -9,7 +9,7 @@ import { isRecord } from './run.ts'
 
 export type Rewrite = (value: unknown) => void
 
-/** Undefined if there is nothing to rewrite. */
+/** Undefined if no rewrite is needed. */
 export function compileRewrites(rewrites: readonly FetchRewrite[] | null | undefined, possible: PossibleTypes): Rewrite | undefined {
   const steps = (rewrites ?? []).map((rewrite) => compileRewrite(rewrite, possible))
   if (steps.length === 0) return undefined
@@ -18,7 +18,7 @@ export function compileRewrites(rewrites: readonly FetchRewrite[] | null | undef
   }
 }
 
-/** The keys under which errors of a fetch come back, and the keys that they were renamed to. */
+/** The keys in errors of a fetch, and the keys that they were renamed to. */
 export function renamedKeys(rewrites: readonly FetchRewrite[] | null | undefined): ReadonlyMap<string, string> {
   const renamed = new Map<string, string>()
   for (const rewrite of rewrites ?? []) {

@@ -1,9 +1,9 @@
-/** What one request carries through its plan. Everything else the executor knows was compiled before. */
+/** The state of one request in its plan. Everything else of the executor is compiled before. */
 import type { GraphQLError } from 'graphql'
 import type { Notes, AnswerReplay } from './answer-replay.ts'
 import type { FetchError } from '../transports/transport.ts'
 
-/** A path in the data while the plan runs: data keys and list indexes, not yet the client's. */
+/** A path in the data while the plan runs: data keys and list indexes. The client's path may differ. */
 export type DataPath = readonly (string | number)[]
 
 export type Failure = { readonly error: FetchError; readonly path: DataPath | undefined }
@@ -11,20 +11,20 @@ export type Failure = { readonly error: FetchError; readonly path: DataPath | un
 const NOTHING_NOTED: Pick<Run, 'notes' | 'replay'> = Object.freeze({ notes: undefined, replay: undefined })
 
 export type Run = {
-  /** Grows fetch by fetch; keys are those of plan-document.ts, and more than the client asked for. */
+  /** Grows with each fetch. Its keys are those of plan-document.ts. It holds more than the client selected. */
   readonly data: Record<string, unknown>
   readonly variables: Readonly<Record<string, unknown>>
   readonly context: object
   readonly failures: Failure[]
-  /** Objects that a fetch failed to complete: a null in them needs no error of its own. */
+  /** Objects that a fetch failed to complete. A null in them needs no further error. */
   lost: Set<object> | undefined
-  /** Absent: nothing is recorded of it. */
+  /** Absent: the run is not recorded. */
   readonly notes?: Notes | undefined
-  /** It only makes the calls of a recording again; there is no data. */
+  /** Present: the run only repeats the calls of a recording, and has no data. */
   readonly replay?: AnswerReplay | undefined
 }
 
-/** What a client gets. */
+/** The answer for the client. */
 export type ExecutionAnswer = { data: Record<string, unknown> | null; errors?: readonly GraphQLError[] }
 
 export function makeRun(
@@ -36,7 +36,7 @@ export function makeRun(
   return { data, variables, context, failures: [], lost: undefined, notes, replay }
 }
 
-/** Notes one failure for all that was to be merged into these objects. */
+/** Notes one failure for all objects that a fetch should have completed. */
 export function loseTargets(run: Run, targets: Iterable<object>, error: FetchError, path: DataPath | undefined): void {
   run.failures.push({ error, path })
   run.lost ??= new Set()

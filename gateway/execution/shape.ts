@@ -1,8 +1,8 @@
 /**
- * The shape of an answer: the operation's selections against the API schema with fragments spread and fields merged, in
- * the order in which the client must see them.
+ * The shape of an answer: the operation's selections against the API schema, with fragments spread and fields merged, in the order of
+ * the answer.
  *
- * The fields of an abstract type depend on the type of each object; they are built when a type first turns up.
+ * The fields of an abstract type depend on the type of each object. They are built when a type first occurs.
  */
 import { Kind, isAbstractType, isLeafType, isListType, isNonNullType, isObjectType } from 'graphql'
 import type { FieldNode, GraphQLLeafType, GraphQLOutputType, GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from 'graphql'
@@ -18,7 +18,7 @@ export type FieldShape = {
   /** `Video.title`, for messages. */
   readonly owner: string
   readonly shape: Shape
-  /** The one who asks may not see it: nothing fetches it, and it is null for this reason. */
+  /** The viewer may not see the field. It is not fetched, and it is null with this error. */
   readonly denied?: FetchError
 }
 
@@ -32,28 +32,28 @@ export type ObjectShape = {
 export type Shape =
   | ObjectShape
   | { readonly kind: 'leaf'; readonly nonNull: boolean; readonly type: GraphQLLeafType }
-  /** The name of the type the object turned out to have. */
+  /** The name of the object's concrete type. */
   | { readonly kind: 'typename'; readonly nonNull: true }
-  /** Taken as it is: introspection. */
+  /** Passed on unchanged: introspection. */
   | { readonly kind: 'raw'; readonly nonNull: boolean }
   | { readonly kind: 'list'; readonly nonNull: boolean; readonly of: Shape }
   | {
       readonly kind: 'abstract'
       readonly nonNull: boolean
       /**
-       * The shape for `__typename`; undefined if it is no possible type. Without a name: what all types have in common, and undefined
-       * if more than that was asked of some of them.
+       * The shape for `__typename`. Undefined if it is not a possible type. For an object without a type name it is the shape that all
+       * types share, or undefined if the selections differ by type.
        */
       readonly of: (typename: string | undefined) => ObjectShape | undefined
       readonly name: string
     }
 
-/** Where introspection lies in the data; no key of a fetch begins with two underscores, but `__typename`. */
+/** The key of introspection in the data. Keys of fetches do not begin with two underscores, except `__typename`. */
 export function introspectionKey(key: string): string {
   return `__of_${key}`
 }
 
-/** What a shape is made from; the conditions of the operation are decided already. */
+/** The sources of a shape. The conditions of the operation are decided already. */
 export type ShapeSource = {
   readonly schema: GraphQLSchema
   readonly operation: OperationDefinitionNode
@@ -120,7 +120,7 @@ function fieldShape(source: ShapeSource, parent: Composite, key: string, nodes: 
     return { ...field, from: introspectionKey(key), shape: { kind: 'raw', nonNull: name === '__schema' } }
   const definition = 'getFields' in parent ? parent.getFields()[name] : undefined
   if (definition === undefined) throw new Error(`the API schema has no field ${field.owner}`)
-  // Data may hold the field all the same, as a key of an entity: the answer must not look there.
+  // The data may hold the field all the same, as a key of an entity. The answer must not read it.
   const denied = source.denied === undefined ? undefined : nodes.map((each) => source.denied?.get(each)).find((each) => each !== undefined)
   if (denied !== undefined) return { ...field, from: `__denied_${key}`, shape: typeShape(source, definition.type, [], false), denied }
   const sets = nodes.flatMap(({ selectionSet }) => (selectionSet === undefined ? [] : [selectionSet]))
@@ -135,7 +135,7 @@ function typeShape(source: ShapeSource, type: GraphQLOutputType, sets: readonly 
   return { kind: 'abstract', nonNull, name: type.name, of: shapesByType(source, type, sets, nonNull) }
 }
 
-/** Is the same selected of all types? */
+/** Whether the selection is the same for all types. */
 function isCommon(source: ShapeSource, type: GraphQLAbstractType, sets: readonly SelectionSetNode[]): boolean {
   return sets.every(({ selections }) =>
     selections.every((selection) => {
@@ -156,7 +156,7 @@ function shapesByType(source: ShapeSource, abstract: GraphQLAbstractType, sets: 
     const type = typename === undefined ? abstract : source.schema.getType(typename)
     const isPossible =
       (type === abstract && isCommon(source, abstract, sets)) || (isObjectType(type) && source.schema.isSubType(abstract, type))
-    // A name that is no possible type is not kept: subgraphs may invent any number of them.
+    // Impossible names are not kept: a subgraph may invent any number of them.
     if (!isPossible) return undefined
     const shape = objectShape(source, type as Composite, sets, nonNull)
     known.set(typename, shape)

@@ -1,15 +1,15 @@
-/** Errors on their way out of subgraphs: every one gets a code, and keeps what was thrown for the log of the front. */
+/** Errors of subgraphs. Each gets a code and keeps its cause for the log. */
 import { GraphQLError } from 'graphql'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { RemoteError } from '../request/remote-error.ts'
 import type { DataPath } from './run.ts'
 import type { FetchError } from '../transports/transport.ts'
 
-/** A fetch that gave no answer at all, as one error. */
+/** The error of a fetch without any answer. */
 export function unavailable(subgraph: string, thrown: unknown): FetchError {
   const error = thrown instanceof Error ? thrown : new Error(String(thrown))
   const extensions = { code: 'SUBGRAPH_UNAVAILABLE', ...extensionsOf(error) }
-  // Who gave it a code has worded it for clients.
+  // An error with a code has a message for clients already.
   const message =
     extensions.code === 'SUBGRAPH_UNAVAILABLE' && !isTidemarkError(error)
       ? `The subgraph "${subgraph}" does not answer: ${error.message}`
@@ -18,8 +18,8 @@ export function unavailable(subgraph: string, thrown: unknown): FetchError {
 }
 
 /**
- * Lists in lists in lists, a million deep, are valid JSON, and parsed without ado. What walks them runs out of stack; that is
- * found out when it happens, since to measure every answer would cost each of them.
+ * Lists that are nested a million deep are valid JSON, and JSON.parse accepts them. Code that walks them runs out of stack. The gateway
+ * handles the exception, because measuring every answer would cost each of them.
  */
 export function isTooDeep(thrown: unknown): boolean {
   return thrown instanceof RangeError
@@ -35,7 +35,7 @@ export function tooDeep(subgraph: string, cause: unknown): TidemarkError {
   )
 }
 
-/** As the client sees it: `path` in the client's words, no locations (they would be those of the subgraph's document). */
+/** The error for the client, with the client's path. It has no locations, because they would refer to the subgraph's document. */
 export function clientError(error: FetchError, path: DataPath | undefined): GraphQLError {
   const originalError = error.remote === undefined ? error.originalError : new RemoteError(error.message, error.remote)
   const extensions = { ...(originalError instanceof Error ? extensionsOf(originalError) : {}), ...error.extensions }
