@@ -1,10 +1,10 @@
 /**
- * Who may see what, as the supergraph says it: `@authenticated` and `@requiresScopes(scopes: [[…]])` on types and fields.
- * The composer carries them from the subgraphs, and gives an interface what any of its types asks for.
+ * Reads access rules from the supergraph: `@authenticated` and `@requiresScopes(scopes: [[…]])` on types and fields. The composer
+ * carries them over from the subgraphs, and gives an interface the rules of all its types.
  *
- * A condition is one thing to be granted: to be somebody, or to have all scopes of one of several lists. A field asks for
- * its own conditions, those of the type it is selected on and those of the type it returns. Selected on an interface it
- * asks for those of every type behind it as well: supergraphs of older composers leave that to the gateway.
+ * A condition requires either an authenticated viewer, or all scopes of one of several lists. A field has its own conditions, those of
+ * its parent type and those of its return type. A field on an interface also has the conditions of every type that implements it:
+ * supergraphs of older composers leave that to the gateway.
  */
 import { Kind, parse } from 'graphql'
 import type { ConstDirectiveNode, DefinitionNode, DocumentNode } from 'graphql'
@@ -12,17 +12,17 @@ import { TidemarkError } from '../../core/errors.ts'
 import type { Viewer } from '../../core/viewer.ts'
 import { argumentsOf, linksOf } from '../operation/directives.ts'
 
-/** Alternatives, of which each is a list of scopes that are all needed; undefined: to be somebody is enough. */
+/** Alternative lists of scopes. The viewer needs all scopes of one list. Undefined: an authenticated viewer is enough. */
 export type Condition = { readonly key: string; readonly scopes: readonly (readonly string[])[] | undefined }
 
 export type AccessRules = {
-  /** What a type asks for by itself. */
+  /** The conditions on the type itself. */
   ofType(type: string): readonly Condition[]
-  /** What selecting a field on a type asks for, without what its own type asks for. */
+  /** The conditions for selecting a field on a type, without those of the field's return type. */
   ofField(type: string, field: string): readonly Condition[]
 }
 
-/** Undefined if the supergraph restricts nothing. CONFIG_INVALID if it asks for what this gateway cannot enforce. */
+/** Undefined if the supergraph restricts nothing. Throws CONFIG_INVALID for rules that this gateway cannot enforce. */
 export function readAccessRules(supergraphSdl: string): AccessRules | undefined {
   const supergraph = parse(supergraphSdl, { noLocation: true })
   const names = directiveNames(supergraph)
@@ -76,7 +76,7 @@ function directiveConditions(directives: readonly ConstDirectiveNode[], names: N
         return [{ key: JSON.stringify(scopes), scopes }]
       }
       case names.policy:
-        // To let pass what somebody meant to be guarded would be worse than not to start.
+        // To serve a field that was meant to be guarded is worse than not to start.
         throw new TidemarkError('CONFIG_INVALID', `${place} has @policy, which this gateway does not enforce: use @requiresScopes`)
       default:
         return []

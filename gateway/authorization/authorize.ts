@@ -1,6 +1,6 @@
 /**
- * One operation, a form for each set of grants. The form for those who may see everything is the operation itself; the
- * others are compiled when somebody first needs them. Who asks is `context.viewer`.
+ * Serves one operation in one form per set of grants. A viewer with all grants gets the operation itself. Other forms are compiled when
+ * they are first needed. The viewer is `context.viewer`.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
@@ -19,12 +19,15 @@ import { isGranted } from './access-rules.ts'
 /** Forms of one operation that are kept besides the complete form. Callers usually have few sets of scopes, but an issuer may use many. */
 const FORMS_MAX = 16
 
-/** One that cannot be compiled is remembered as its errors. */
+/** A form that cannot be compiled is kept as its errors. */
 type Form = PreparedOperation | (ExecutionResult & { readonly errors: readonly GraphQLError[] })
-/** `own`: holds the variants of the form. */
+/** `own` holds the variants of the form. */
 type Kept = { readonly form: Form; holding: Holding; readonly own: Family }
 
-/** `compile` makes the form for a viewer with these grants. Its variants are compiled when it first runs, and held in the given family. */
+/**
+ * `compile` makes the form for a viewer with these grants. Its variants are compiled when it first runs, and the given family holds
+ * them.
+ */
 export function authorize(
   whole: PreparedOperation,
   { operation, fragments }: ReadOperation,
@@ -73,7 +76,7 @@ export function authorize(
     }
   }
 
-  /** A subscription whose one field is denied is refused; one whose events hold denied fields shows them as null. */
+  /** If the only field of a subscription is denied, the subscription is refused. Denied fields within its events are null. */
   function subscriptionFor(viewer: Viewer | undefined, own: Family): PreparedOperation {
     const error = deniedRoot(operation.selectionSet, fragments, deniedTo(viewer, guards))
     if (error === undefined) return compile(viewer, own)

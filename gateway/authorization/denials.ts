@@ -1,14 +1,14 @@
 /**
- * Denied fields in an answer. They are in its shape and in no fetch: where data turned up that would have had one, the run
- * notes a failure at that place before it is projected. So they are null like any field that failed: with a path down to
- * the index, and with everything around them null that cannot be without them.
+ * Denied fields in an answer. They are in its shape, but no fetch asks for them. The run notes a failure for each place where a denied
+ * field would have been, before the projection. Denied fields are then null like failed fields: with a full path, and with null
+ * propagated to the nearest nullable parent.
  */
 import type { Run } from '../execution/run.ts'
 import { isRecord } from '../execution/run.ts'
 import type { FieldShape, ObjectShape, Shape } from '../execution/shape.ts'
 import type { FetchError } from '../transports/transport.ts'
 
-/** Errors of one answer; further places are null without one of their own. */
+/** Errors of one answer. Further denied places are null without an error. */
 const ERRORS_MAX = 100
 
 export function noteDenials(shape: ObjectShape, run: Run): void {

@@ -1,7 +1,7 @@
 /**
- * Which fields of an operation are guarded, and by what. A field node asks for the same wherever its fragment is spread:
- * the type it is selected on is that of the fragment. So what is allowed is decided per node, once per set of granted
- * conditions, and one operation has as many compiled forms as callers' grants differ in what it touches.
+ * Finds the guarded fields of an operation and their conditions. A field node has the same conditions wherever its fragment is spread,
+ * because the fragment gives its parent type. Access is therefore decided per node, once per set of granted conditions. An operation
+ * has as many compiled forms as there are different sets among its callers.
  */
 import { Kind, TypeInfo, getNamedType, visit, visitWithTypeInfo } from 'graphql'
 import type { FieldNode, GraphQLSchema, SelectionSetNode } from 'graphql'
@@ -12,16 +12,16 @@ import type { Fragments } from '../operation/plan-document.ts'
 import type { FetchError } from '../transports/transport.ts'
 import { isGranted, type AccessRules, type Condition } from './access-rules.ts'
 
-/** Per guarded field what it asks for. */
+/** The guard of each guarded field. */
 export type Guards = ReadonlyMap<FieldNode, Guard>
 
 /** `coordinate` is the field's name in the schema: `Video.title`. */
 export type Guard = { readonly coordinate: string; readonly conditions: readonly Condition[] }
 
-/** What one who asks has not got, as the error that stands for each field he may not see. */
+/** The fields that the viewer may not see, each with its error. */
 export type Denied = ReadonlyMap<FieldNode, FetchError>
 
-/** `__typename` is never guarded: whoever gets an object knows its type. */
+/** `__typename` is never guarded: a caller that gets an object may know its type. */
 export function findGuards(schema: GraphQLSchema, { operation, fragments }: Decided, rules: AccessRules): Guards {
   const guards = new Map<FieldNode, Guard>()
   for (const node of [operation, ...fragments.values()]) {
@@ -42,7 +42,7 @@ export function findGuards(schema: GraphQLSchema, { operation, fragments }: Deci
   return guards
 }
 
-/** All conditions of an operation, each once: what a caller has got of them decides which form of it he is served. */
+/** All conditions of an operation, each once. The granted ones select the form for a caller. */
 export function conditionsOf(guards: Guards): readonly Condition[] {
   return [...new Map([...guards.values()].flatMap(({ conditions }) => conditions).map((condition) => [condition.key, condition])).values()]
 }
@@ -56,12 +56,12 @@ export function deniedTo(viewer: Viewer | undefined, guards: Guards): Denied {
   return denied
 }
 
-/** The same by name, so that the denials of two graphs can be compared. */
+/** The same by coordinate, so that the denials of two graphs can be compared. */
 export function denialsOf(viewer: Viewer | undefined, guards: Guards): ReadonlyMap<string, FetchError> {
   return new Map([...deniedTo(viewer, guards)].map(([field, error]) => [guards.get(field)?.coordinate ?? field.name.value, error]))
 }
 
-/** Whoever is nobody is told to sign in; whoever is somebody, which scope he lacks. */
+/** A caller without a viewer must sign in. A viewer gets the names of the missing scopes. */
 function errorFor(field: FieldNode, missing: readonly Condition[], viewer: Viewer | undefined): FetchError {
   if (viewer === undefined) return { message: VIEWER_NEEDED, extensions: { code: 'UNAUTHENTICATED' satisfies ErrorCode } }
   const alternatives = missing.map(({ scopes = [] }) => scopes.map((all) => all.join(' and ')).join(', or '))
@@ -71,7 +71,7 @@ function errorFor(field: FieldNode, missing: readonly Condition[], viewer: Viewe
   }
 }
 
-/** The operation without the denied fields; a selection set may be left empty, as by conditions. */
+/** The operation without the denied fields. A selection set may become empty, as with conditions. */
 export function withoutDenied({ operation, fragments }: Decided, denied: Denied): Decided {
   const strip = { Field: (field: FieldNode) => (denied.has(field) ? null : undefined) }
   return {
@@ -80,7 +80,7 @@ export function withoutDenied({ operation, fragments }: Decided, denied: Denied)
   }
 }
 
-/** The first error of a field at the root, of which a subscription has one. */
+/** The first error of a root field. A subscription has one root field. */
 export function deniedRoot(set: SelectionSetNode, fragments: Fragments, denied: Denied): FetchError | undefined {
   for (const selection of set.selections) {
     if (selection.kind === Kind.FIELD) {

@@ -1,9 +1,9 @@
 /**
- * What caches may do with the answer to a GET. A shared cache gets it only if every selected field said so
- * (`@cacheControl(scope: PUBLIC)`), nothing failed or was missing, and the request came without anything that says who
- * asks. So a viewer's data is never public even where a schema claims it is: who is named gets `private` at most.
+ * The cache headers of an answer to a GET. A shared cache may keep it only if three conditions hold: every selected field allows it
+ * (`@cacheControl(scope: PUBLIC)`), nothing failed or was missing, and the request does not identify its caller. A viewer's data is
+ * therefore never public, even if a schema claims it: an identified caller gets `private` at most.
  *
- * `vary` names every header that the answer may depend on, so that a cache never gives one caller's to another.
+ * `vary` names every header that the answer may depend on, so that a cache never gives one caller's answer to another.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { CLIENT_HEADERS, type Caller } from '../request/caller.ts'
@@ -13,7 +13,7 @@ const IDENTITY_HEADERS = ['authorization', 'cookie', 'x-viewer-id', 'x-viewer-sc
 const VARY = ['accept', ...IDENTITY_HEADERS].join(', ')
 const VARY_ON_CLIENT = `${VARY}, ${CLIENT_HEADERS.join(', ')}`
 
-/** `policy` is undefined for whatever must not be kept. */
+/** `policy` is undefined for an answer that must not be kept. */
 export function cacheHeaders(
   policy: CachePolicy | undefined,
   headers: IncomingHttpHeaders,
@@ -22,7 +22,7 @@ export function cacheHeaders(
 ): Readonly<Record<string, string>> {
   const vary = varyOnClient ? VARY_ON_CLIENT : VARY
   if (policy === undefined) return { 'cache-control': 'no-store', vary }
-  // Which headers go on to subgraphs is configured; a shared cache should not have to know.
+  // The configuration decides which headers go to subgraphs. A shared cache should not need to know them.
   const isForwarding = caller.forwarded !== undefined
   const named = isForwarding || caller.viewer !== undefined || IDENTITY_HEADERS.some((name) => headers[name] !== undefined)
   return { 'cache-control': `${policy.isPublic && !named ? 'public' : 'private'}, max-age=${policy.maxAge}`, vary }

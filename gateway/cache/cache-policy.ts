@@ -1,9 +1,9 @@
 /**
- * How long the answers of an operation may be kept, and by whom: the least that any field says which it selects. Decided
- * once per operation; both sides of `@skip` and `@include` count.
+ * The cache policy of an operation: how long its answers may be kept, and whether a shared cache may keep them. It is the strictest
+ * hint of all selected fields. It is computed once per operation, and includes both sides of `@skip` and `@include`.
  *
- * A field says nothing unless the supergraph has `@cacheControl` on it, and one that says nothing makes the answer
- * uncacheable. A field of an interface is what the fields of all its possible types say.
+ * Hints come from `@cacheControl` in the supergraph. A field without a hint makes the answer uncacheable. A field of an interface has
+ * the strictest hint of all possible types.
  */
 import { Kind, getNamedType, isCompositeType, isObjectType, parse, valueFromASTUntyped } from 'graphql'
 import type { DocumentNode, FieldDefinitionNode, GraphQLCompositeType, GraphQLSchema, SelectionSetNode } from 'graphql'
@@ -20,7 +20,7 @@ export type CacheHints = ReadonlyMap<string, CachePolicy>
 
 export const CACHE_DIRECTIVE = 'cacheControl'
 
-/** What the fields of a supergraph say. */
+/** The hints of the supergraph's fields. */
 export function readCacheHints(supergraphSdl: string): CacheHints {
   return supergraphSdl.includes(`@${CACHE_DIRECTIVE}`) ? hintsOf(parse(supergraphSdl, { noLocation: true })) : new Map()
 }
@@ -37,7 +37,7 @@ function hintsOf(document: DocumentNode): CacheHints {
   return hints
 }
 
-/** What the directive on this node says. Private unless it says PUBLIC. */
+/** The hint of a directive on this node. It is private unless the scope is PUBLIC. */
 export function hintOf({ directives }: Pick<FieldDefinitionNode, 'directives'>): CachePolicy | undefined {
   const directive = directives?.find(({ name }) => name.value === CACHE_DIRECTIVE)
   if (directive === undefined) return undefined
@@ -47,16 +47,16 @@ export function hintOf({ directives }: Pick<FieldDefinitionNode, 'directives'>):
   return { maxAge: typeof maxAge === 'number' ? Math.max(0, Math.trunc(maxAge)) : inherited, isPublic: args.get('scope') === 'PUBLIC' }
 }
 
-/** Of two that both hold, the stricter in each respect. */
+/** The stricter value of both policies, in each respect. */
 export function strictest(a: CachePolicy, b: CachePolicy): CachePolicy {
   return { maxAge: Math.min(a.maxAge, b.maxAge), isPublic: a.isPublic && b.isPublic }
 }
 
 const NOTHING: CachePolicy = { maxAge: 0, isPublic: false }
-/** RFC 9111 has caches treat more as this; a year is what HTTP knows as "for ever". */
+/** RFC 9111 lets caches treat larger values as this one. A year means "for ever" in HTTP. */
 const AGE_MAX = 31_536_000
 
-/** Undefined if nobody may keep the answers. */
+/** Undefined if answers must not be kept. */
 export function cachePolicyOf(schema: GraphQLSchema, { operation, fragments }: ReadOperation, hints: CacheHints): CachePolicy | undefined {
   const root = schema.getQueryType()
   if (hints.size === 0 || operation.operation !== 'query' || root == null) return undefined
@@ -81,7 +81,7 @@ export function cachePolicyOf(schema: GraphQLSchema, { operation, fragments }: R
       const condition = inner?.typeCondition === undefined ? type : schema.getType(inner.typeCondition.name.value)
       if (inner === undefined || !isCompositeType(condition)) continue
       const key = selection.kind === Kind.FRAGMENT_SPREAD ? selection.name.value : undefined
-      // A fragment says the same wherever it is spread, as its own type is where it is looked up.
+      // A fragment has the same hints wherever it is spread, because its own type is used for the lookup.
       if (key !== undefined && seen.has(key)) continue
       if (key !== undefined) seen.add(key)
       walk(condition, inner.selectionSet)

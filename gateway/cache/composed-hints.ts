@@ -1,11 +1,11 @@
 /**
- * `@cacheControl` of the subgraphs, carried into the supergraph, so that whoever serves it needs nothing else. Composers
- * drop directives they do not know unless each subgraph links and composes them, which subgraphs written for a gateway
- * that asks them at run time do not; so it is taken out before composition, and put onto fields afterwards.
+ * Carries `@cacheControl` of the subgraphs into the supergraph, so that a gateway needs only the supergraph. Composers drop directives
+ * that they do not know, unless each subgraph links and composes them. Subgraphs often do not, because some gateways read the hints at
+ * run time. The directive is therefore removed before composition, and added to fields afterwards.
  *
- * Only fields have it then. On a type it speaks for the leaves that the same subgraph defines there, and for nothing that
- * another subgraph adds to that type, which may well depend on the viewer; nor for fields that lead to the type. Where
- * several subgraphs speak about a field, the strictest counts.
+ * In the supergraph only fields have it. A hint on a type applies to the leaves that the same subgraph defines on it. It does not apply
+ * to fields of other subgraphs, which may depend on the viewer, and not to fields that return the type. If several subgraphs give hints
+ * for a field, the strictest counts.
  */
 import { Kind, isSpecifiedScalarType, parse, print, visit } from 'graphql'
 import { GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString } from 'graphql'
@@ -14,10 +14,10 @@ import { CACHE_DIRECTIVE, hintOf, strictest, type CachePolicy } from './cache-po
 
 const SCALARS = [GraphQLBoolean, GraphQLFloat, GraphQLID, GraphQLInt, GraphQLString].filter(isSpecifiedScalarType).map(({ name }) => name)
 const SCOPE_ENUM = 'CacheControlScope'
-/** As text: an enum would become a type of the API. */
+/** The scope is a String: an enum would become a type of the API. */
 const DEFINITION = `directive @${CACHE_DIRECTIVE}(maxAge: Int, scope: String) on FIELD_DEFINITION`
 
-/** The subgraph without what it says about caches. */
+/** The subgraph's schema without cache hints. */
 export function withoutCacheHints(document: DocumentNode): DocumentNode {
   const others = document.definitions.filter((definition) => {
     if (definition.kind === Kind.DIRECTIVE_DEFINITION) return definition.name.value !== CACHE_DIRECTIVE
@@ -26,7 +26,7 @@ export function withoutCacheHints(document: DocumentNode): DocumentNode {
   return visit({ ...document, definitions: others }, { Directive: (node) => (isHint(node) || composesHints(node) ? null : undefined) })
 }
 
-/** The supergraph with what its subgraphs say about caches; the same text if they say nothing. */
+/** The supergraph with the cache hints of its subgraphs. The same text if there are none. */
 export function withCacheHints(supergraphSdl: string, subgraphs: readonly DocumentNode[]): string {
   const hints = new Map<string, CachePolicy>()
   for (const subgraph of subgraphs) {

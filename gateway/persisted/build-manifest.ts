@@ -1,7 +1,7 @@
 /**
- * A manifest out of `.graphql` files. Operations are named, names are unique over all files, and a fragment may lie in
- * any of them; each text is one operation with the fragments that it needs, by name, printed in one way. So the same
- * files always make the same bytes, whatever order they are read in, and a manifest can be compared and reviewed.
+ * Builds a manifest from `.graphql` files. Operations have names that are unique over all files, and a fragment may be in any file.
+ * Each text is one operation with the fragments that it needs, sorted by name and printed in one format. The same files therefore
+ * always give the same bytes, in whatever order they are read, and a manifest can be compared and reviewed.
  */
 import {
   GraphQLError,
@@ -28,7 +28,7 @@ export type SourceFile = { readonly name: string; readonly text: string }
 export type BuiltOperation = { readonly id: string; readonly name: string; readonly type: string; readonly body: string }
 export type Built = { readonly operations: readonly BuiltOperation[]; readonly mistakes: readonly string[] }
 
-/** Without a schema only what needs none is checked. `mistakes` are one sentence each, with file and line. */
+/** Without a schema only the rules that need none are checked. `mistakes` has one sentence each, with file and line. */
 export function buildManifest(files: readonly SourceFile[], schema: GraphQLSchema | undefined): Built {
   const operations = new Map<string, OperationDefinitionNode>()
   const fragments = new Map<string, FragmentDefinitionNode>()
@@ -53,7 +53,7 @@ export function buildManifest(files: readonly SourceFile[], schema: GraphQLSchem
   return { operations: built.toSorted((a, b) => (a.name < b.name ? -1 : 1)), mistakes }
 }
 
-/** The text of the file, in Apollo's form or Relay's. */
+/** The text of the manifest, in Apollo's or Relay's format. */
 export function manifestText(operations: readonly BuiltOperation[], format: 'apollo' | 'relay', client: string | undefined): string {
   const data =
     format === 'relay'
@@ -102,10 +102,10 @@ const RULES_WITHOUT_SCHEMA = [
   ...[KnownFragmentNamesRule, NoFragmentCyclesRule, NoUndefinedVariablesRule],
   ...[NoUnusedVariablesRule, UniqueArgumentNamesRule, UniqueVariableNamesRule],
 ]
-/** A fragment that nothing spreads is sent to nobody. */
+/** An unused fragment is in no operation's text. */
 const RULES = specifiedRules.filter((rule) => rule !== NoUnusedFragmentsRule)
 
-/** All files as one document, so that each place is that of its file, and a fragment is complained about once. */
+/** Validates all files as one document. Each place is then that of its file, and each mistake in a fragment is reported once. */
 function check(
   operations: ReadonlyMap<string, OperationDefinitionNode>,
   fragments: ReadonlyMap<string, FragmentDefinitionNode>,

@@ -1,11 +1,11 @@
 /**
- * The operations of the manifests as they are now: planned and compiled at start, which fails if one of them is wrong, and
- * replaced as a whole, between two requests, whenever files change. A manifest that is broken then changes nothing: what
- * it last said stays. An operation that does not fit the schema, because a release came before its schema, is answered
- * with its errors while the others of its manifest work.
+ * The current operations of the manifests. They are planned and compiled at start, and the start fails if one of them is wrong. When
+ * files change, the set is replaced as a whole, between two requests. A broken manifest changes nothing: its last valid state stays. An
+ * operation that does not fit the schema, because its release came before its schema, is answered with its errors; the other operations
+ * of its manifest work.
  *
- * When the engine is replaced, `prepareWith` prepares everything on the new one before it is used, and `commit` takes
- * that over.
+ * When the engine is replaced, `prepareWith` prepares everything on the new engine before it is used, and `commit` takes the result
+ * over.
  */
 import { dirname, resolve } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
@@ -30,16 +30,19 @@ import {
 
 export type LiveSet = {
   set(): PinnedSet
-  /** Prepares everything on an engine that is not in use yet. `failures` do not fit it; `commit` once it is in use. */
+  /**
+   * Prepares everything on an engine that is not in use yet. `failures` are the operations that do not fit it. Call `commit` when it is
+   * in use.
+   */
   prepareWith(engine: PinningEngine): Promise<{ readonly failures: readonly OperationFailure[]; commit(): void }>
-  /** Takes over now what changed in the files. Resolves to whether all of it could be. */
+  /** Takes over the changes in the files now. Resolves to false if some could not be taken over. */
   reload(): Promise<boolean>
   close(): Promise<void>
 }
 
 export type LiveSetOptions = Pick<Config['persisted'], 'manifests' | 'watchEveryMs'> & { readonly tokensMax: number }
 
-/** `engine` is whichever is in use. Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
+/** `engine` is always the engine in use. Throws CONFIG_INVALID with one sentence per mistake of the manifests. */
 export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log: Log, metrics: PersistedMetrics, clock: Clock): LiveSet {
   const { manifests: paths, tokensMax, watchEveryMs } = options
   const watch = makeManifestWatch(paths, watchEveryMs, clock, reload)
@@ -47,7 +50,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
   let pinned: ReadonlyMap<string, Pinned> = new Map()
   let set = pinAtStart()
   let broken = 0
-  /** Counts engines: what was begun on one must not be used after the next took its place. */
+  /** Counts engines. Operations that were prepared on one engine must not be used after the next has replaced it. */
   let engines = 0
   let reloading: Promise<boolean> = Promise.resolve(true)
   watch.start()
@@ -123,7 +126,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
         failures: failuresAmong(set.operations, prepared),
         commit() {
           engines++
-          // Manifests may have changed meanwhile: what came since is prepared now.
+          // Manifests may have changed meanwhile. New operations are prepared now.
           for (const operation of set.operations)
             if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(next, operation))
           use(set.operations, prepared)
@@ -137,7 +140,10 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
   }
 }
 
-/** One after the other with pauses between, so that requests go on. What is prepared on this engine already is kept. */
+/**
+ * Prepares one operation after another. It yields to the event loop in between, so that requests are answered. Operations in `known`
+ * are reused.
+ */
 async function prepareAll(
   engine: PinningEngine,
   operations: readonly ManifestOperation[],
@@ -153,7 +159,7 @@ async function prepareAll(
   return prepared
 }
 
-/** What was read; the old state of each file that is broken now, and of what lay under a path that is gone. */
+/** The manifests that were read. A broken file, and a file below a missing path, keeps its old state. */
 function withOld({ manifests, missing }: ManifestFiles, old: ReadonlyMap<string, Manifest>): Map<string, Manifest> {
   const next = new Map<string, Manifest>()
   for (const [file, manifest] of manifests) {

@@ -1,4 +1,4 @@
-/** The errors of a lookup. Clients of Apollo's protocol get its fixed messages. */
+/** The errors of a lookup. Clients of Apollo's protocol get the fixed messages of that protocol. */
 import { TidemarkError } from '../../core/errors.ts'
 import type { RequestId } from './request-id.ts'
 

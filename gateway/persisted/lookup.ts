@@ -1,4 +1,4 @@
-/** From a request to a prepared operation: by id, by text, or by both. persisted.ts has the rules of the modes. */
+/** Finds the prepared operation of a request by id, by text, or by both. persisted.ts has the rules of the modes. */
 import { TidemarkError } from '../../core/errors.ts'
 import { isPromise } from '../execution/run.ts'
 import type { Engine, Prepared, PreparedOperation } from '../operation/engine.ts'
@@ -41,7 +41,7 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
       return byText(query, request, client, mode, gate)
     }
     if (mode === 'off') throw notSupported(called)
-    // Over WebSocket a query must be there; an empty one says nothing.
+    // The WebSocket protocol requires a query. An empty one means that the request has only an id.
     const text = query === '' ? undefined : query
     const entry = operations().byId(called.id, client)
     if (text !== undefined) checkText(called, text, entry)
@@ -83,11 +83,11 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
   }
 
   function ofPinned({ body, prepared }: Pinned, operationName: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
-    // The engine says best what is wrong with a name that the text does not have.
+    // The engine has the error for a name that the text does not have.
     return prepared.get(operationName) ?? engine.prepareFor(gate, body, operationName)
   }
 
-  /** An id and a text must belong together, or one client could put words in the mouth of another. */
+  /** An id and a text must match. Otherwise one client could register its text under the id of another client's operation. */
   function checkText(called: RequestId, text: string, entry: Pinned | undefined): void {
     if (entry !== undefined ? entry.body === text : isSha256(called.id) && sha256(text) === called.id) return
     metrics.count('mismatch')
@@ -113,7 +113,7 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
   }
 }
 
-/** Runs a further step once an operation is prepared. */
+/** Runs `more` when an operation is prepared. */
 function after(outcome: Prepared | Promise<Prepared>, more: (prepared: PreparedOperation) => void): Prepared | Promise<Prepared> {
   if (isPromise(outcome)) return outcome.then((known) => after(known, more))
   if (!('errors' in outcome)) more(outcome)

@@ -1,9 +1,9 @@
 /**
- * Where manifests come from: files, and folders whose `*.json` are manifests. What changed is seen by looking (size, time
- * of change and inode of each file) every few seconds instead of by the kernel's notices, which never come from network
- * file systems and get lost when a folder is replaced as a whole, as Kubernetes does it with a ConfigMap.
+ * Reads manifests from files, and from all `*.json` files of folders. Changes are found by comparing the size, the times and the inode
+ * of each file every few seconds. Kernel notifications do not work on network file systems, and they get lost when a folder is replaced
+ * as a whole, as Kubernetes does for a ConfigMap.
  *
- * A file that is named must be there. What a folder holds comes and goes.
+ * A named file must exist. Files in a folder may come and go.
  */
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { readManifest, type Manifest } from './manifest.ts'
 
 const FILE_BYTES_MAX = 67_108_864
 
-/** The manifests by file, and the paths that are not there. */
+/** The manifests by file, and the missing paths. */
 export type ManifestFiles = { readonly manifests: ReadonlyMap<string, Manifest>; readonly missing: readonly string[] }
 
 export function readManifestFiles(paths: readonly string[], tokensMax: number): ManifestFiles {
@@ -33,7 +33,7 @@ export function manifestMissing(path: string): string {
   return `persisted.manifests: ${path} cannot be read: name a file or a folder that is there`
 }
 
-/** Differs as soon as any manifest does. */
+/** Changes when any manifest changes. */
 export function signatureOf(paths: readonly string[]): string {
   return paths.map((path) => (listFiles(path) ?? []).map(stampOf).join('\n')).join('\n\n')
 }

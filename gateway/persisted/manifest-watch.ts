@@ -4,7 +4,7 @@ import { signatureOf } from './manifest-files.ts'
 
 export type ManifestWatch = {
   start(): void
-  /** The files as they are now are no change. */
+  /** Takes the present state of the files as seen. */
   markSeen(): void
   close(): void
 }

@@ -1,12 +1,11 @@
 /**
- * A manifest: operations that somebody released together, each under an id. Two forms are read:
+ * A manifest holds operations that are released together, each under an id. Two formats are read:
  *
  *   Apollo  {"format": "apollo-persisted-query-manifest", "version": 1, "operations": [{id, name, type, body, clientName?}]}
  *   Relay   {"<id>": "<text>", …}
  *
- * An id of 64 hexadecimal digits, with or without "sha256:" before it, claims to be the SHA-256 of the text and must be;
- * any other id is taken as it is. Whatever is wrong is said in sentences, all of them at once; a manifest with a mistake
- * is not taken in part, because whoever released it meant the whole.
+ * An id of 64 hexadecimal digits, with or without "sha256:" before it, must be the SHA-256 of its text. Other ids are taken unchanged.
+ * All mistakes are reported together, one sentence each. A manifest with a mistake is not used in part: its operations belong together.
  */
 import { createHash } from 'node:crypto'
 import { Kind, parse } from 'graphql'
@@ -18,9 +17,9 @@ export type ManifestOperation = {
   /** Without "sha256:". */
   readonly id: string
   readonly body: string
-  /** The operations of the text; undefined where one has no name. Nearly always one. */
+  /** The names of the text's operations, undefined for an unnamed one. Nearly always one. */
   readonly names: readonly (string | undefined)[]
-  /** The only client program that may call it by this id; undefined: every one. */
+  /** The only client that may call it by this id. Undefined: every client. */
   readonly client: string | undefined
   readonly file: string
 }
@@ -54,7 +53,7 @@ export function readManifest(text: string, file: string, tokensMax: number): Man
   return { operations, mistakes }
 }
 
-/** What an operation is known by. Two clients may give one id of their own to different texts. */
+/** The key of an operation. Two clients may give the same id to different texts, unless it is a SHA-256. */
 export function scopedKey(id: string, client: string | undefined): string {
   return client === undefined ? id : `${client}\n${id}`
 }
@@ -70,13 +69,13 @@ export function sha256(text: string): string {
 
 const PREFIX = 'sha256:'
 
-/** The id as it is looked up: a SHA-256 has one form, whatever the client or the manifest wrote. */
+/** The id in one form. A SHA-256 may have been written with a prefix or in upper case. */
 export function plainId(id: string): string {
   const bare = id.startsWith(PREFIX) ? id.slice(PREFIX.length) : id
   return /^[0-9a-fA-F]{64}$/.test(bare) ? bare.toLowerCase() : id
 }
 
-/** Whether it can be an id at all. */
+/** Whether the text can be an id. */
 export function isId(id: string): boolean {
   return id.length <= ID_LENGTH_MAX && /^[!-~]+$/.test(id)
 }

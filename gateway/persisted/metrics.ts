@@ -1,9 +1,15 @@
-/** What the room of persisted operations counts. */
+/** The metrics of persisted operations. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
 /**
- * manifest: found in a manifest. registered: by an id that a client registered. unknown: a text that no manifest has, let
- * through. not_found: an id of nothing. refused: enforced. mismatch: the text is not that of the id.
+ * The results of lookups:
+ *
+ *   manifest    found in a manifest
+ *   registered  found by an id that a client registered
+ *   unknown     a text that no manifest has, and that was answered
+ *   not_found   an unknown id
+ *   refused     not in a manifest, in mode enforce
+ *   mismatch    the text and the id differ
  */
 const LOOKUPS = ['manifest', 'registered', 'unknown', 'not_found', 'refused', 'mismatch'] as const
 export type LookupResult = (typeof LOOKUPS)[number]

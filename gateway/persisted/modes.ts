@@ -1,7 +1,7 @@
 /**
- * What a client may run. A client names itself and nobody checks the name, so its own mode can only be stricter than the
- * default: who invents a name gets the default. A looser one would open the door to whoever learns the name; the
- * configuration refuses it. The default is the wall; modes of clients are for rolling it out, one program at a time.
+ * The mode of each client. A client names itself, and the gateway does not verify the name. A client's own mode can therefore only be
+ * stricter than the default: an invented name gets the default. A looser mode would open the API to every caller that knows the name,
+ * and the configuration refuses it. The default protects the API. Modes of clients allow a rollout client by client.
  */
 import type { Config } from '../../config/config.ts'
 import { PERSISTED_MODES } from '../../config/gateway.ts'
@@ -17,7 +17,7 @@ export function makeModeOf({
   return (client) => stricter(mode, (client === undefined ? undefined : own.get(client)) ?? mode)
 }
 
-/** PERSISTED_MODES has them from loose to strict. */
+/** PERSISTED_MODES is sorted from loose to strict. */
 function stricter(a: PersistedMode, b: PersistedMode): PersistedMode {
   return PERSISTED_MODES.indexOf(a) >= PERSISTED_MODES.indexOf(b) ? a : b
 }

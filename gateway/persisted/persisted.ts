@@ -1,18 +1,18 @@
 /**
- * Persisted operations: from what a request says (an id, a text, or both) to a prepared operation. Every door asks here,
- * so POST, GET, event streams and WebSockets know the same operations under the same rules:
+ * Persisted operations: finds the prepared operation of a request by its id, its text, or both. POST, GET, event streams and WebSockets
+ * all use this file, under the same rules:
  *
  *   off      texts only
  *   apq      any text; ids of manifests; ids that clients registered by sending id and text together
- *   report   the same, and texts that no manifest has are recorded
- *   enforce  what manifests have, by id or as the very text; nothing else
+ *   report   the same; texts that no manifest has are recorded
+ *   enforce  operations of manifests only, by id or by the exact text
  *
- *   lookup.ts          from a request to its operation; lookup-errors.ts has the errors
- *   request-id.ts      where an id may stand
- *   modes.ts           which client is under which rules
- *   live-set.ts        the operations of the manifests as they are now; manifest*.ts read them, pinned-operations.ts prepares them
- *   registered-texts.ts automatic persisted queries
- *   recorder.ts        what report mode writes down; report-file.ts is its file
+ *   lookup.ts            from a request to its operation; lookup-errors.ts has the errors
+ *   request-id.ts        the places of an id in a request
+ *   modes.ts             the mode of each client
+ *   live-set.ts          the current operations of the manifests; manifest*.ts read them, pinned-operations.ts prepares them
+ *   registered-texts.ts  automatic persisted queries
+ *   recorder.ts          the record of report mode; report-writer.ts and report-file.ts write it to a file
  */
 import type { Registry } from '@prometheus-io/client'
 import type { Config } from '../../config/config.ts'
@@ -32,7 +32,7 @@ import { makeRecorder } from './recorder.ts'
 import { makeRegisteredTexts } from './registered-texts.ts'
 
 export type Persisted = {
-  /** Errors come back, never thrown. */
+  /** It returns errors and never throws them. */
   prepare(request: OperationRequest, client: string | undefined, gate: Gate): Prepared | Promise<Prepared>
   /** Answers may depend on the name of the client. */
   readonly varyOnClient: boolean

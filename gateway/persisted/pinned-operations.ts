@@ -1,6 +1,6 @@
 /**
- * The operations of all manifests, planned and compiled, found by id or by text. They are kept apart from what clients
- * send as text, so that no flood of other operations evicts them. A set is never changed: the next one replaces it.
+ * The operations of all manifests, planned and compiled, by id and by text. They are not in the memory of clients, so that no flood of
+ * other operations evicts them. A set is immutable: the next set replaces it.
  */
 import type { Engine, Prepared } from '../operation/engine.ts'
 import { withCause } from '../operation/operations.ts'
@@ -10,13 +10,13 @@ export type PinningEngine = Pick<Engine, 'pin'>
 
 export type Pinned = {
   readonly body: string
-  /** By name; the only operation of a text also under undefined. */
+  /** By name. The only operation of a text is also under undefined. */
   readonly prepared: ReadonlyMap<string | undefined, Prepared>
 }
 
 export type PinnedSet = {
   readonly operations: readonly ManifestOperation[]
-  /** Some belong to one client only, so answers depend on which client asks. */
+  /** Some operations belong to one client only, so that answers depend on the client. */
   readonly byClient: boolean
   byId(id: string, client: string | undefined): Pinned | undefined
   byText(text: string, client: string | undefined): Pinned | undefined
@@ -24,7 +24,7 @@ export type PinnedSet = {
 
 export type OperationFailure = { readonly operation: ManifestOperation; readonly message: string }
 
-/** The operations by key; sentences where two manifests give one id to different texts. */
+/** The operations by key, and one sentence for each id that two manifests give to different texts. */
 export function mergeOperations(manifests: Iterable<Manifest>): { operations: ManifestOperation[]; mistakes: string[] } {
   const operations = new Map<string, ManifestOperation>()
   const mistakes: string[] = []
@@ -37,7 +37,7 @@ export function mergeOperations(manifests: Iterable<Manifest>): { operations: Ma
   return { operations: [...operations.values()], mistakes }
 }
 
-/** Prepares what one text has. What fails stays in the set as its errors, which is what a caller is told. */
+/** Prepares the operations of one text. A failed one stays in the set with its errors, and callers get these errors. */
 export function prepareOne(engine: PinningEngine, { body, names }: ManifestOperation): Pinned {
   const prepared = new Map<string | undefined, Prepared>()
   for (const name of names) {
@@ -53,7 +53,7 @@ export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): 
   return errors.length === 0 ? [] : [{ operation, message: errors.map(withCause).join('; ') }]
 }
 
-/** `pinned` by text. */
+/** `pinned` is keyed by text. */
 export function makePinnedSet(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): PinnedSet {
   const byKey = new Map<string, Pinned>()
   const clientsOf = new Map<string, Set<string | undefined>>()

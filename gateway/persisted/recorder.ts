@@ -1,10 +1,7 @@
 /**
- * Report mode: what clients send that no manifest has, so that it can be added before the mode is set to enforce. Noted in
- * memory, bounded in number and size; written every few seconds to a file that is a manifest itself, with count, first and
- * last time added to each operation.
- *
- * Several processes may write to one file: each adds what it counted since its last write to what stands there, under a
- * lock file, and puts the new file in place of the old in one step. Whoever finds it locked tries again with the next.
+ * Report mode records the operations that no manifest has, so that operators can add them before they set the mode to enforce. The
+ * record is kept in memory, bounded in number and size. Every few seconds it is written to a file (report-writer.ts, report-file.ts),
+ * which is itself a manifest.
  */
 import type { Clock } from '../../core/clock.ts'
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
@@ -16,14 +13,14 @@ import { makeReportWriter } from './report-writer.ts'
 export type RecorderOptions = {
   /** The file. Undefined: recorded in memory and metrics only. */
   readonly file: string | undefined
-  /** Operations recorded at most, in memory and in the file. */
+  /** Operations that are recorded at most, in memory and in the file. */
   readonly countMax: number
   readonly writeEveryMs: number
 }
 
 export type Recorder = {
   note(unknown: () => Unknown, key: string): void
-  /** Writes what was not written yet. */
+  /** Writes the rest. */
   close(): Promise<void>
 }
 
@@ -62,14 +59,14 @@ export function makeRecorder(
       length += unknown.body.length
       noted.set(key, { ...unknown, count: 1, firstSeen: now, lastSeen: now })
       writer.add(key, unknown, now)
-      // The key has the text as well, and so has the queue of unwritten texts.
+      // The key contains the text as well, and so does the queue of unwritten texts.
       const holding = memory.hold('recorded', textBytes(unknown.body) * 2, COST_MS, () => forget(key))
       if (noted.has(key)) holdings.set(key, holding)
     }
     onChange(noted.size, dropped)
   }
 
-  /** Texts in the file stay there. Unwritten texts are lost, and the log says so. */
+  /** Texts in the file stay there. Unwritten texts are lost, and the metric of dropped operations counts them. */
   function forget(key: string): void {
     length -= noted.get(key)?.body.length ?? 0
     noted.delete(key)

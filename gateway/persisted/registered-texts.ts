@@ -1,7 +1,6 @@
 /**
- * Texts that clients registered themselves (automatic persisted queries), by their SHA-256, which was checked on arrival. Each process has
- * its own store: if it does not know an id, the client sends the text once more. Texts stay as long as the memory of clients has room for
- * them.
+ * Texts that clients registered (automatic persisted queries), by their SHA-256, which was checked on arrival. Each process has its own
+ * texts: if it does not know an id, the client sends the text again. Texts stay as long as the memory of clients has room.
  */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { textBytes } from '../memory/estimates.ts'

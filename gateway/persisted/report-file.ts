@@ -6,7 +6,7 @@ import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import type { Clock } from '../../core/clock.ts'
 import { APOLLO_FORMAT, scopedKey } from './manifest.ts'
 
-/** An operation of no manifest. */
+/** An operation that no manifest has. */
 export type Unknown = {
   readonly id: string
   readonly name: string | undefined

@@ -16,7 +16,7 @@ export type ReportWriter = {
   add(key: string, unknown: Unknown, now: number): void
   /** Drops the operation from the queue. True if it is lost, because the file does not have its last counts. */
   forget(key: string): boolean
-  /** Writes the queue. */
+  /** Writes the rest of the queue. */
   close(): Promise<void>
 }
 
@@ -78,7 +78,7 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
     async close() {
       stop()
       await writing
-      // Another process that ends may hold the lock just now.
+      // Another process that is ending may hold the lock now.
       for (let round = 0; round < CLOSING_ROUNDS && unwritten.size > 0; round++) {
         if (round > 0) await setTimeout(CLOSING_PAUSE_MS)
         await write()

@@ -1,7 +1,6 @@
 /**
- * The id a request calls an operation by. It may stand in three places: `documentId` (the draft of GraphQL over HTTP),
- * which is also where `doc_id` (Relay) and the path of /graphql/p/:id arrive, and `extensions.persistedQuery.sha256Hash`
- * (Apollo). Several are fine as long as they agree.
+ * The id of an operation in a request. It may be in `documentId` (the draft of GraphQL over HTTP), where `doc_id` (Relay) and the path
+ * of /graphql/p/:id also arrive, or in `extensions.persistedQuery.sha256Hash` (Apollo). A request may have both if they agree.
  */
 import { TidemarkError } from '../../core/errors.ts'
 import { isId, isSha256, plainId } from './manifest.ts'
@@ -13,7 +12,7 @@ export type RequestId = {
   readonly automatic: boolean
 }
 
-/** Undefined if there is none. Throws BAD_REQUEST for one that cannot be. */
+/** Undefined without an id. Throws BAD_REQUEST for an invalid one. */
 export function requestIdOf({ documentId, extensions }: Pick<OperationRequest, 'documentId' | 'extensions'>): RequestId | undefined {
   const persistedQuery = extensions?.['persistedQuery']
   const hash = persistedQuery === undefined || persistedQuery === null ? undefined : hashOf(persistedQuery)

@@ -16,7 +16,7 @@ import { compileCostMs, operationBytes } from '../memory/estimates.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { makePreparing, runNow, type Gate, type Work } from '../operation/preparing.ts'
 
-/** `document`: one validated operation. `cost`: its cost with these variables. Errors are in the result, as they were thrown. */
+/** `document` has one validated operation. `cost` is its cost with these variables. The result has the errors as they were thrown. */
 export type Execute = (document: DocumentNode, variables: Variables, context: RequestContext, cost: number) => Promise<ExecutionResult>
 
 export type StandaloneEngineOptions = ReadOptions & {
