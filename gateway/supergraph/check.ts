@@ -1,6 +1,6 @@
 /**
- * What a graph does to those who use it already: what changed since an older one, whether every known operation still
- * validates and plans and what each costs, and what the linter says. Nothing is fetched or run.
+ * Checks a graph for its existing clients. It lists the changes since an older graph, checks that every known operation still validates
+ * and plans, computes the cost of each, and runs the linter. It fetches and runs nothing.
  */
 import { GraphQLError, parse, type GraphQLSchema } from 'graphql'
 import { conditionVariables, decideConditions } from '../operation/conditions.ts'
@@ -22,18 +22,18 @@ import { usedCoordinates } from './usage.ts'
 export type OperationReport = {
   readonly name: string
   readonly file: string
-  /** Why it cannot be served; empty if it can. */
+  /** Reasons why it cannot be served. Empty if it can. */
   readonly problems: readonly string[]
   /** Null if it cannot be served. */
   readonly cost: (OperationSize & PlanSummary & { readonly points: number }) | null
 }
 
 export type CheckReport = {
-  /** False if something breaks. */
+  /** False if the graph breaks a client. */
   readonly ok: boolean
   readonly hash: string
   readonly subgraphs: readonly Placement[]
-  /** Null if there was nothing to compare with. */
+  /** Null if there was no older graph to compare with. */
   readonly changes: readonly SchemaChange[] | null
   readonly operations: readonly OperationReport[]
   readonly warnings: readonly Warning[]
@@ -41,17 +41,17 @@ export type CheckReport = {
 
 export type CheckInput = {
   readonly loaded: LoadedSupergraph
-  /** The subgraphs' SDLs; none for a supergraph that came composed: there is nothing to lint. */
+  /** The subgraphs' SDLs. Empty for a supergraph that was composed elsewhere: the linter needs the SDLs. */
   readonly subgraphs: readonly SubgraphSdl[]
-  /** The older API. */
+  /** The API schema of the older graph. */
   readonly before: GraphQLSchema | undefined
-  /** Undefined: nobody knows who uses what, and everything counts as used. */
+  /** Undefined: the known operations are not given, and every part counts as used. */
   readonly operations: readonly KnownOperation[] | undefined
   readonly tokensMax: number
   readonly judge: Judge
-  /** Points an operation may cost; see operation-cost.ts. */
+  /** The maximum cost of an operation in points; see operation-cost.ts. */
   readonly costMax: number
-  /** Items of a list about which nothing is known. */
+  /** The assumed length of a list without a declared size. */
   readonly listSizeAssumed: number
 }
 
@@ -72,7 +72,7 @@ export function checkSupergraph(input: CheckInput): CheckReport {
   }
 }
 
-/** This is a warning only: a deployment may serve a part of its configuration on purpose. */
+/** Only a warning: a deployment may deliberately serve a part of its configuration. */
 export function lacksOf({ lacks }: LoadedSupergraph): Warning[] {
   return lacks.map((sentence) => ({ rule: 'supergraph-lacks-ours', subgraph: '', place: '', sentence }))
 }
@@ -81,10 +81,10 @@ function checkOperation(planner: Planner, costRules: CostRules, { name, text, fi
   const read = runNow(readOperation(planner.schema, text, undefined, input))
   if ('errors' in read) return { name, file, problems: read.errors.map(({ message }) => message), cost: null }
   try {
-    // Nobody knows the variables here: lists have the lengths of defaults, or those assumed.
+    // The variables are unknown: lists have their default lengths or the assumed length.
     const points = compileCost(planner.schema, read.operation, read.fragments, costRules)(undefined)
     if (points > input.costMax) return { name, file, problems: [tooCostly(points, input.costMax)], cost: null }
-    // As the engine does, with all that conditions may let in.
+    // As in the engine, with all fields that conditions may include.
     const decided = decideConditions(read, Object.fromEntries(conditionVariables(read.operation, read.fragments)))
     const dataKeys = makeDataKeys(decided.operation, decided.fragments, planner.fieldsWithArguments)
     const { planned } = splitOperation(decided.operation, decided.fragments, dataKeys)
@@ -99,7 +99,7 @@ function tooCostly(points: number, costMax: number): string {
   return `It costs ${points} points without variables, at most ${costMax} are answered: ask for shorter lists, split it, or raise server.operationCostMax.`
 }
 
-/** Operations that are not GraphQL use nothing, and are told of elsewhere. */
+/** An operation that is not GraphQL uses nothing. Its report has the error. */
 function usagesOf(schema: GraphQLSchema, operations: readonly KnownOperation[]): { name: string; used: ReadonlySet<string> }[] {
   return operations.flatMap(({ name, text }) => {
     try {

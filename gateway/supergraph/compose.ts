@@ -1,7 +1,6 @@
 /**
- * Subgraphs' SDL → one supergraph, by the MIT composer. Where they do not compose, the reasons are the composer's, and it is
- * found out whose fault it is: the subgraphs without which all others compose. That takes a composition per
- * subgraph, but only then.
+ * Composes the subgraphs' SDL into a supergraph, with the MIT composer. If they do not compose, the error has the reasons of the
+ * composer and names suspects: the subgraphs without which all others compose. That costs one composition per subgraph, but only then.
  */
 import { composeServices, compositionHasErrors } from '@theguild/federation-composition'
 import { Kind, parse, type DocumentNode, type GraphQLError } from 'graphql'
@@ -11,15 +10,15 @@ import { expandRequires } from './expand-requires.ts'
 import { repairSupergraph } from './supergraph-repairs.ts'
 import { kindConflicts } from './type-kinds.ts'
 
-/** `url`: where its requests go; absent for one that runs in this process. */
+/** `url` is the address for requests. Absent: the subgraph runs in this process. */
 export type SubgraphSdl = { readonly name: string; readonly sdl: string; readonly url?: string }
 
 type Service = { readonly name: string; readonly typeDefs: DocumentNode; readonly url?: string }
 
-/** More are cut off: the first ones are the cause of most others. */
+/** Further reasons are cut off: the first ones cause most others. */
 const REASONS_MAX = 20
 
-/** The supergraph's SDL. Throws CONFIG_INVALID with one sentence per reason why the subgraphs do not compose. */
+/** The supergraph's SDL. Throws CONFIG_INVALID with one sentence per reason. */
 export function composeSupergraph(subgraphs: readonly SubgraphSdl[]): string {
   const documents = subgraphs.map(({ name, sdl }) => parseSdl(name, sdl))
   const services = subgraphs.map(({ name, url }, index) => ({
@@ -59,7 +58,7 @@ function reasonsOf(services: readonly Service[], errors: readonly GraphQLError[]
 
 const ABOUT_KINDS = /has mismatched kind|@interfaceObject in all the subgraphs/
 
-/** Reasons are those of the subgraphs as they were given. */
+/** The reasons always refer to the subgraphs as they were given. */
 function composeInAnyWay(services: readonly Service[]) {
   const result = composeServices([...services])
   if (!compositionHasErrors(result)) return result
@@ -82,7 +81,7 @@ export function parseSdl(name: string, sdl: string): DocumentNode {
   }
 }
 
-/** Sentences that say which subgraph to look at first. */
+/** Sentences that name the subgraph to look at first. */
 function blame(services: readonly Service[]): string[] {
   if (services.length < 2) return []
   const culprits = services.filter((one) => 'sdl' in attempt(services.filter((other) => other !== one)))
@@ -95,7 +94,7 @@ function blame(services: readonly Service[]): string[] {
   ])
 }
 
-/** Types that are a plain type elsewhere: whoever meant a type of his own must name it otherwise. */
+/** Plain types that another subgraph also defines. The author of a separate type must give it another name. */
 function redefinitions(suspect: Service, services: readonly Service[]): string[] {
   const own = plainTypes(suspect.typeDefs)
   return services
@@ -111,7 +110,7 @@ function redefinitions(suspect: Service, services: readonly Service[]): string[]
     )
 }
 
-/** Object types without @key that are not shared on purpose. */
+/** Object types without @key and without @shareable. */
 function plainTypes({ definitions }: DocumentNode): Set<string> {
   const plain = new Set<string>()
   for (const definition of definitions) {

@@ -1,6 +1,6 @@
 import { TidemarkError } from '../../core/errors.ts'
 
-/** What is wrong with files, addresses and schemas that make a graph. The message says what to do. */
+/** A mistake in a file, an address or a schema of a graph. The message tells how to correct it. */
 export function configError(message: string, cause?: unknown): TidemarkError {
   return new TidemarkError('CONFIG_INVALID', message, { cause })
 }

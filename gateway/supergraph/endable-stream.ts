@@ -1,4 +1,4 @@
-/** A stream of results that the process can end with a last result of its own. */
+/** A stream of results that the process can end with its own last result. */
 import type { ExecutionResult } from 'graphql'
 
 export type Results = AsyncIterableIterator<ExecutionResult>

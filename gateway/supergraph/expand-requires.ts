@@ -1,14 +1,14 @@
 /**
- * `@requires(fields: "media { ... on Printed { pages } }")`, where Printed is an interface: the composer cannot find a way
- * to such a condition, and refuses. It finds one to each of the types that implement the interface, which says the same:
- * `media { ... on Book { pages } ... on Comic { pages } }`. Conditions within conditions are decided on the way.
+ * Expands @requires on interfaces. The composer refuses `@requires(fields: "media { ... on Printed { pages } }")` if Printed is an
+ * interface, because it finds no path to such a condition. It finds one to each type that implements the interface. This is equivalent:
+ * `media { ... on Book { pages } ... on Comic { pages } }`. Nested conditions are resolved as well.
  */
 import { Kind, parse, print, stripIgnoredCharacters, visit } from 'graphql'
 import type { DirectiveNode, DocumentNode, InlineFragmentNode, SelectionNode, SelectionSetNode } from 'graphql'
 
 type Implementers = ReadonlyMap<string, ReadonlySet<string>>
 
-/** The same document if there is nothing to expand. */
+/** The same document if no expansion is needed. */
 export function expandRequires(typeDefs: DocumentNode): DocumentNode {
   const implementers = implementersOf(typeDefs)
   return visit(typeDefs, {
@@ -36,9 +36,9 @@ function expandDirective(directive: DirectiveNode, implementers: Implementers): 
   const given = fieldSet(fields.value.value)
   if (given === undefined) return undefined
   const expanded = expandSet(given, undefined, implementers)
-  // Conditions that no type meets.
+  // No type meets the conditions.
   if (hasEmptySet(expanded)) return undefined
-  // Without the braces of the set: it is a field set.
+  // A field set has no outer braces.
   const text = stripIgnoredCharacters(print(expanded)).slice(1, -1)
   return { ...directive, arguments: [{ ...fields, value: { kind: Kind.STRING, value: text } }] }
 }
@@ -50,7 +50,7 @@ function hasEmptySet({ selections }: SelectionSetNode): boolean {
   )
 }
 
-/** Undefined if it is none: what is wrong with it the composer says. */
+/** Undefined if the text is not a field set. The composer reports the mistake. */
 function fieldSet(text: string): SelectionSetNode | undefined {
   try {
     const [definition] = parse(`{ ${text} }`, { noLocation: true }).definitions
@@ -60,7 +60,7 @@ function fieldSet(text: string): SelectionSetNode | undefined {
   }
 }
 
-/** `within`: the object type that conditions around the set have left. */
+/** `within` is the object type to which outer conditions restrict the set. */
 function expandSet(set: SelectionSetNode, within: string | undefined, implementers: Implementers): SelectionSetNode {
   return { ...set, selections: set.selections.flatMap((selection) => expandSelection(selection, within, implementers)) }
 }
@@ -79,7 +79,7 @@ function expandSelection(selection: SelectionNode, within: string | undefined, i
   return [...types].flatMap((type): InlineFragmentNode[] => {
     const selectionSet = inner(type)
     const typeCondition = { kind: Kind.NAMED_TYPE, name: { kind: Kind.NAME, value: type } } as const
-    // Conditions within may have left nothing for this type.
+    // Inner conditions may exclude every field of this type.
     return selectionSet.selections.length === 0 ? [] : [{ ...selection, typeCondition, selectionSet }]
   })
 }

@@ -1,19 +1,19 @@
 /**
- * Watches files that may be replaced in any of the ways editors and deployments do it: written in place, renamed over, or
- * (Kubernetes) swapped by a symbolic link two folders up. So folders are watched, not files; whatever happens in one is a
- * reason to look, and what counts is whether size, time or inode of a watched file have changed.
+ * Watches files that editors and deployments may replace in any way: written in place, renamed over, or (Kubernetes) swapped by a
+ * symbolic link two folders up. It therefore watches folders instead of files. Any event in a folder makes it compare the size, time
+ * and inode of the watched files.
  */
 import { statSync, watch, type FSWatcher } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Clock, Timer } from '../../core/clock.ts'
 
 export type Watch = {
-  /** Watches these files instead. */
+  /** Watches these files from now on. */
   update(files: readonly string[]): void
   close(): void
 }
 
-/** Editors write a file in several steps: this long nothing may happen before it is read. */
+/** Editors write a file in several steps. It is read after this time without an event. */
 const QUIET_MS = 100
 
 export function watchFiles(onChange: () => void, clock: Clock): Watch {
@@ -39,7 +39,7 @@ export function watchFiles(onChange: () => void, clock: Clock): Watch {
 
   return {
     update(next) {
-      // Not looked at here: a file that changed since it was read must count as changed. Others cost one look too many.
+      // The state is not read here: a file that changed after it was read must count as changed. The price is one extra look.
       if (next.join('\n') !== files.join('\n')) seen = ''
       files = [...next]
       const wanted = new Set(files.map((file) => dirname(file)))
@@ -48,11 +48,11 @@ export function watchFiles(onChange: () => void, clock: Clock): Watch {
         if (folders.has(folder)) continue
         try {
           const watcher = watch(folder, { persistent: false }, look)
-          // The folder itself went away. A poll or a signal still reloads.
+          // The folder was removed. A poll or a signal still reloads.
           watcher.on('error', () => close(folder))
           folders.set(folder, watcher)
         } catch {
-          // A file system that cannot be watched: a poll or a signal still reloads.
+          // The file system cannot be watched. A poll or a signal still reloads.
         }
       }
     },

@@ -1,7 +1,7 @@
 /**
- * Brings together what a supergraph is made of: the SDLs of our subgraphs, which this process knows, and those of partners,
- * from files, addresses or supergraph.yaml itself. Nothing is composed here: `fingerprint` says whether there is
- * anything new to compose, which a poll that comes every few seconds mostly has not.
+ * Gathers the parts of a supergraph: the SDLs of our subgraphs, which this process knows, and those of partners, from files, addresses
+ * or supergraph.yaml itself. It does not compose them. `fingerprint` changes when the parts change, so that a poll every few seconds
+ * rarely composes.
  */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,27 +13,27 @@ import { readSource, type EnvironmentVariables, type ListedSubgraph } from './so
 import { configError } from './config-error.ts'
 
 export type Gathered = {
-  /** Composed already, or to be composed. */
+  /** A composed supergraph, or subgraphs to compose. */
   readonly content: { readonly supergraph: string } | { readonly subgraphs: readonly SubgraphSdl[] }
   readonly fingerprint: string
-  /** What to watch. */
+  /** The files to watch. */
   readonly files: readonly string[]
-  /** Whether addresses were asked, which nobody can watch. */
+  /** Whether addresses were asked, which need polling. */
   readonly asked: boolean
 }
 
 export type GatherOptions = {
-  /** Milliseconds an address may take to say its schema. */
+  /** Milliseconds in which an address must answer with its schema. */
   readonly fetchTimeoutMs: number
   readonly environment?: EnvironmentVariables
 }
 
-/** `path` undefined: ours alone. Rejects with CONFIG_INVALID, one sentence per mistake. */
+/** `path` undefined: only our subgraphs. Rejects with CONFIG_INVALID, one sentence per mistake. */
 export async function gather(path: string | undefined, ours: readonly SubgraphSdl[], options: GatherOptions): Promise<Gathered> {
   if (path === undefined) return gathered({ subgraphs: ours }, [], false)
   const source = readSource(path, options.environment)
   if (source.kind === 'composed') return gathered({ supergraph: source.sdl }, [path], false)
-  // All at once: one slow partner costs its own time only. And all mistakes are told together.
+  // All at once: a slow partner does not delay the others, and all mistakes are reported together.
   const settled = await Promise.allSettled(source.subgraphs.map((listed) => resolveListed(path, listed, ours, options)))
   const failures = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
   if (failures.length > 0) throw mistakesOf(failures)
@@ -91,7 +91,7 @@ async function readSdl(
 
 const ROOTS = new Set(['Query', 'Mutation', 'Subscription'])
 
-/** A partner's subgraph by a name of ours would silently take the place of ours. */
+/** A partner's subgraph with the name of one of ours would replace ours without notice. */
 function refuseStranger(path: string, name: string, ours: string, theirs: string): void {
   const given = fieldsOfRoots(name, theirs)
   const missing = [...fieldsOfRoots(name, ours)].filter((field) => !given.has(field))

@@ -1,11 +1,10 @@
 /**
- * The life of one engine in a process whose supergraph may change. What it prepares is counted while it runs, so that an
- * engine that was replaced is given back when the last request it began has been answered, and not before: a plan of
- * three waves that began on it must find its subgraphs reachable in the third.
+ * The life of one engine in a process whose supergraph may change. The generation counts the operations of its engine while they run. A
+ * replaced engine is released when its last request has been answered: the third wave of a plan still needs its subgraphs.
  *
- * Subscriptions are kept with their text, and with who asks. When the graph changes, each goes on if the new graph still
- * allows it and denies this viewer nothing that was his until now, on the plan it was opened with; otherwise it gets one
- * last event with the reason, and ends.
+ * The generation keeps subscriptions with their text and their viewer. After a change of the graph, a subscription continues on its old
+ * plan if the new graph still allows it and denies the viewer no further field. Otherwise it gets a last event with the reason, and
+ * ends.
  */
 import type { GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
@@ -13,19 +12,19 @@ import type { PreparedOperation } from '../operation/engine.ts'
 import { makeEndableStream, type Results } from './endable-stream.ts'
 
 export type Generation = {
-  /** An operation that counts while it runs. For `EngineOptions.decorate`. */
+  /** Wraps an operation so that it counts while it runs. For `EngineOptions.decorate`. */
   decorate(prepared: PreparedOperation, query: string, operationName: string | undefined): PreparedOperation
   /** Requests and subscriptions under way. */
   inUse(): number
   /** Subscriptions under way. */
   streams(): number
-  /** Ends each subscription for which `refuse` has errors; returns how many. */
+  /** Ends each subscription for which `refuse` returns errors. Returns their number. */
   endStreams(refuse: (stream: OpenStream) => readonly GraphQLError[] | undefined): number
-  /** Calls `listener` whenever nothing is under way any more. */
+  /** `listener` is called when the last running operation ends. */
   onIdle(listener: () => void): void
 }
 
-/** A subscription under way: what was prepared for whom, from which text. */
+/** A running subscription: its operation, its text and its viewer. */
 export type OpenStream = {
   readonly query: string
   readonly operationName: string | undefined

@@ -1,4 +1,4 @@
-/** Subgraphs' SDLs as the linter sees them: per subgraph its types, extensions merged in, with what federation says of them. */
+/** The linter's view of the subgraphs' SDLs: the types of each subgraph, with extensions merged in, and their federation directives. */
 import { Kind, parse as parseSelection, print, type ConstDirectiveNode, type FieldDefinitionNode, type TypeNode } from 'graphql'
 import { parseSdl, type SubgraphSdl } from './compose.ts'
 
@@ -13,7 +13,7 @@ export type FieldView = {
   readonly isExternal: boolean
   readonly isShareable: boolean
   readonly isLimited: boolean
-  /** The subgraph it is taken over from. */
+  /** The subgraph that owned the field before. */
   readonly override: string | undefined
 }
 
@@ -23,7 +23,7 @@ export type TypeView = {
   readonly kind: 'object' | 'interface' | 'union' | 'other'
   description: string | undefined
   isShareable: boolean
-  /** The names of the fields of each key, and whether entities can be asked for by it. */
+  /** The fields of each key, and whether entities can be resolved by it. */
   readonly keys: { readonly fields: readonly string[]; readonly isResolvable: boolean }[]
   readonly fields: Map<string, FieldView>
 }
@@ -50,7 +50,7 @@ export function viewGraph(subgraphs: readonly SubgraphSdl[]): GraphView {
       const isExtended = has(directives, 'external')
       if ('fields' in definition)
         for (const field of definition.fields ?? [])
-          // Federation's own fields (_entities, _service) are nobody's to change.
+          // Authors cannot change the fields of federation itself (_entities, _service).
           if (field.kind === Kind.FIELD_DEFINITION && !field.name.value.startsWith('_'))
             view.fields.set(field.name.value, viewField(field, isExtended))
     }
@@ -100,7 +100,7 @@ function isList(type: TypeNode): boolean {
   return type.kind === Kind.NON_NULL_TYPE ? isList(type.type) : type.kind === Kind.LIST_TYPE
 }
 
-/** Directives of federation may be written with its prefix. */
+/** Federation directives may have a prefix. */
 function named(directives: readonly ConstDirectiveNode[] | undefined, name: string): ConstDirectiveNode | undefined {
   return directives?.find((directive) => directive.name.value === name || directive.name.value === `federation__${name}`)
 }

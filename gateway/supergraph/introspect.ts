@@ -1,7 +1,6 @@
 /**
- * Asks over HTTP for schemas: a subgraph for its SDL (`_service { sdl }`, which every federation subgraph answers), or any
- * GraphQL server for what clients see of it (introspection). What can be wrong is one sentence each, and nothing waits for
- * ever: the whole answer has `timeoutMs`, and `bytesMax` bytes.
+ * Asks for schemas over HTTP: a subgraph for its SDL (`_service { sdl }`, which every federation subgraph answers), or any GraphQL
+ * server for its API (introspection). Each mistake is one sentence. A call is bounded in time (`timeoutMs`) and size (`bytesMax`).
  */
 import { buildClientSchema, getIntrospectionQuery, type GraphQLSchema, type IntrospectionQuery } from 'graphql'
 import { configError } from './config-error.ts'
@@ -16,7 +15,7 @@ export type IntrospectOptions = {
 
 const BYTES_MAX = 16_777_216
 
-/** Rejects with CONFIG_INVALID. `name` is for the sentences. */
+/** Rejects with CONFIG_INVALID. `name` is for the messages. */
 export async function fetchSubgraphSdl(name: string, url: string, options: IntrospectOptions): Promise<string> {
   const subject = `the subgraph "${name}" at ${url}`
   const { data, errors } = await ask(subject, url, '{ _service { sdl } }', options)

@@ -1,6 +1,6 @@
 /**
- * The operations that clients are known to send, for `tidemark check`: a manifest of Apollo's form or Relay's map, a file
- * of GraphQL, or a folder of either, read recursively. Fragments of `.graphql` files may be used across files.
+ * Reads the known operations of clients for `tidemark check`: a manifest in Apollo's or Relay's format, a GraphQL file, or a folder of
+ * them, recursively. Operations may use fragments of other `.graphql` files.
  */
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,11 +11,11 @@ export type KnownOperation = {
   /** The operation's name, or the start of its id. */
   readonly name: string
   readonly text: string
-  /** The file it stands in. */
+  /** The file with the operation. */
   readonly file: string
 }
 
-/** Sorted by name. Throws CONFIG_INVALID with one sentence for the first thing that cannot be read. */
+/** Sorted by name. Throws CONFIG_INVALID for the first file that cannot be read. */
 export function readKnownOperations(path: string): KnownOperation[] {
   const files = filesOf(path)
   if (files.length === 0) throw configError(`${path} has no operations: name a manifest, or a folder with .graphql or .json files`)

@@ -1,6 +1,6 @@
 /**
- * What composes, and hurts later: rules over the subgraphs' schemas, each with an id, that warn and never refuse. They
- * look at what one subgraph does to another, not at taste.
+ * Rules over the subgraphs' schemas for problems that composition does not find. Each rule has an id. Rules warn and never refuse. They
+ * concern effects between subgraphs, not style.
  */
 import type { SubgraphSdl } from './compose.ts'
 import { viewGraph, type FieldView, type GraphView, type TypeView } from './graph-view.ts'
@@ -17,13 +17,13 @@ export type Warning = {
 
 type Rule = { readonly id: string; check(type: string, views: readonly TypeView[], graph: GraphView): Omit<Warning, 'rule'>[] }
 
-/** In order of place, then rule. Throws CONFIG_INVALID if an SDL cannot be read. */
+/** Sorted by place, then by rule. Throws CONFIG_INVALID if an SDL cannot be read. */
 export function lintSubgraphs(subgraphs: readonly SubgraphSdl[]): Warning[] {
   const graph = viewGraph(subgraphs)
   const warnings = RULES.flatMap((rule) =>
     [...graph].flatMap(([type, views]) => rule.check(type, views, graph).map((warning) => ({ rule: rule.id, ...warning }))),
   )
-  // Whoever asks can change what he brings, not what is ours.
+  // Only warnings about partners' subgraphs are shown: the user can change those, but not ours.
   const partners = new Set(subgraphs.filter(({ url }) => url !== undefined).map(({ name }) => name))
   const shown = partners.size === 0 ? warnings : warnings.filter(({ subgraph }) => partners.has(subgraph))
   const keyOf = ({ place, rule, subgraph }: Warning) => `${place}\n${rule}\n${subgraph}`
@@ -93,7 +93,7 @@ const RULES: readonly Rule[] = [
   {
     id: 'shareable-without-need',
     check(type, views) {
-      // Relay's PageInfo is everybody's, and nobody can know who joins next.
+      // All subgraphs may share Relay's PageInfo, also those that join later.
       if (type === 'PageInfo') return []
       return views.flatMap((view) => {
         const alone = (field: FieldView) => !views.some((other) => other !== view && other.fields.has(field.name))
@@ -195,7 +195,7 @@ function fieldsOf(views: readonly TypeView[]): { view: TypeView; field: FieldVie
   return views.flatMap((view) => (view.kind === 'other' ? [] : [...view.fields.values()].map((field) => ({ view, field }))))
 }
 
-/** Each field that an earlier subgraph resolves as well, with the first one's. */
+/** Each field that an earlier subgraph resolves as well, with the first such field. */
 function pairs(views: readonly TypeView[]): { view: TypeView; first: TypeView; field: FieldView; known: FieldView }[] {
   return fieldsOf(views).flatMap(({ view, field }) => {
     const first = views.find((other) => other.fields.get(field.name)?.isExternal === false)

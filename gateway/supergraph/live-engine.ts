@@ -1,12 +1,12 @@
 /**
- * An engine that can be replaced while it serves. To the front it is an engine like any other: whatever it prepares
- * comes from the newest one. `swap` puts another in its place at once; requests that were prepared before end where
- * they began (generation.ts), and an engine that nothing runs on any more is released.
+ * An engine that can be replaced while it serves. The front uses it like any other engine: `prepare` always asks the current one.
+ * `swap` replaces it at once. Requests that were prepared before end on their old engine (generation.ts). An engine without running
+ * operations is released.
  *
  *   1: prepare → operation of A        2: swap to B        3: execute the operation of A
  *
- * Between 1 and 3 nothing is counted (a rate limit may be asked for in between), so an engine is released at the earliest
- * `lingerMs` after it was replaced.
+ * Between 1 and 3 the operation is not counted, for example while a rate limit is asked. An engine is therefore released `lingerMs`
+ * after its replacement at the earliest.
  */
 import { GraphQLError } from 'graphql'
 import type { Clock, Timer } from '../../core/clock.ts'
@@ -17,21 +17,21 @@ import { clientError } from '../execution/subgraph-errors.ts'
 export type Candidate = {
   readonly engine: MadeEngine
   readonly generation: Generation
-  /** Gives back what only this engine needs, such as connections. Called once, when nothing runs on it any more. */
+  /** Releases the resources of this engine, such as connections. Called once, when no operation runs on it. */
   release(): void
 }
 
 export type LiveEngine = Engine & {
-  /** From now on operations are prepared by this one. Returns how many subscriptions it refused and how many go on. */
+  /** Operations are prepared by this engine from now on. Returns how many subscriptions it ended and how many continue. */
   swap(next: Candidate): { readonly ended: number; readonly kept: number }
-  /** Engines not yet released, the current one included. */
+  /** Engines that are not released yet, including the current one. */
   engines(): number
-  /** Releases all. Nothing must be under way any more. */
+  /** Releases all engines. No operation may be running. */
   close(): void
 }
 
 export type LiveEngineOptions = {
-  /** Milliseconds a replaced engine is kept at least. Default 10000. */
+  /** Milliseconds for which a replaced engine is kept at least. Default 10000. */
   readonly lingerMs?: number
 }
 
@@ -58,7 +58,7 @@ export function makeLiveEngine(first: Candidate, clock: Clock, options: LiveEngi
     return [...retired.keys()].reduce((ended, { generation }) => ended + generation.endStreams(refusalsOf), 0)
   }
 
-  /** Undefined if the stream may go on: on its old plan it shows what that plan's graph denied nobody. */
+  /** Undefined if the stream may continue. Its old plan shows only fields that the old graph did not deny. */
   function refusalsOf({ query, operationName, prepared, viewer }: OpenStream): readonly GraphQLError[] | undefined {
     const renewed = current.engine.prepare(query, operationName)
     if ('errors' in renewed) return renewed.errors.map(subscriptionEnded)

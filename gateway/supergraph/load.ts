@@ -1,7 +1,7 @@
 /**
- * From what server.supergraph names to a supergraph that an engine can be made of, and where each of its subgraphs
- * runs. The same for a composed supergraph and for one that is composed here: a subgraph of ours runs in this
- * process unless it is given an address, and everybody else's is reached by the address in the supergraph.
+ * Loads the supergraph that server.supergraph names, and finds the place of each subgraph. Composed and listed supergraphs follow the
+ * same rule: one of our subgraphs runs in this process unless it has an address, and all others are reached at their address in the
+ * supergraph.
  */
 import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
@@ -24,7 +24,7 @@ export type LoadedSupergraph = {
   readonly lacks: readonly string[]
 }
 
-/** Throws CONFIG_INVALID: it does not compose, or it is not a supergraph of ours. */
+/** Throws CONFIG_INVALID if it does not compose, or if it does not fit our subgraphs. */
 export function loadSupergraph({ content }: Gathered, ours: readonly SubgraphSdl[]): LoadedSupergraph {
   if ('subgraphs' in content) {
     const sdl = composeSupergraph(content.subgraphs)
@@ -72,7 +72,7 @@ function readGraphs({ definitions }: DocumentNode): Graph[] {
   })
 }
 
-/** Composed when ours had fields that it has no more (a business taken away, another version): plans would fail one by one. */
+/** The supergraph may use fields of ours that no longer exist (a removed business, another version). Plans that use them would fail. */
 function refuseStale({ definitions }: DocumentNode, graph: string, own: SubgraphSdl): void {
   const known = fieldsOf(parseSdl(own.name, own.sdl))
   for (const definition of definitions) {
@@ -91,7 +91,7 @@ function refuseStale({ definitions }: DocumentNode, graph: string, own: Subgraph
   }
 }
 
-/** The supergraph may be older than a configured business or subgraph. Its fields would then be missing without any notice. */
+/** The supergraph may be older than a configured business or subgraph, whose fields would be missing without notice. */
 function findLacks(document: DocumentNode, graphs: readonly Graph[], ours: readonly SubgraphSdl[]): string[] {
   const known = fieldsOf(document)
   return ours.flatMap(({ name, sdl }) => {

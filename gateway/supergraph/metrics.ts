@@ -1,13 +1,13 @@
-/** What is counted about the supergraph of a process. */
+/** The metrics of the supergraph. */
 import { Counter, Gauge, type Registry } from '@prometheus-io/client'
 
 export type SupergraphMetrics = {
   countReload(result: 'swapped' | 'unchanged' | 'failed'): void
-  /** This one serves now. */
+  /** The supergraph with this hash now serves. */
   serve(hash: string): void
 }
 
-/** `engines`: those that are not released yet. */
+/** `engines` gives the number of engines that are not released yet. */
 export function makeSupergraphMetrics(registry: Registry, engines: () => number): SupergraphMetrics {
   const registers = [registry]
   const reloads = new Counter({

@@ -1,10 +1,10 @@
-/** How large an operation is for who reads it: fields once fragments are spread, and levels. For reports, not for limits. */
+/** The size of an operation for reports: its fields, with fragments spread, and its depth. Limits use operation-cost.ts. */
 import { Kind, type SelectionSetNode } from 'graphql'
 import type { Decided } from '../operation/conditions.ts'
 
 export type OperationSize = { readonly fields: number; readonly depth: number }
 
-/** Of a valid operation: no fragment reaches itself. */
+/** The operation is valid: no fragment reaches itself. */
 export function sizeOfOperation({ operation, fragments }: Decided): OperationSize {
   const known = new Map<string, OperationSize>()
   const ofFragment = (name: string): OperationSize => {

@@ -1,11 +1,11 @@
-/** How much a plan asks of subgraphs: how many fetches it may send, and how many of them one after the other. */
+/** The load of a plan on subgraphs: the number of its fetches, and the number of waves. */
 import type { PlanNode } from '@graphql-hive/router-query-planner'
 
 export type PlanSummary = {
   readonly fetches: number
   /** The longest chain of fetches that wait for each other. */
   readonly waves: number
-  /** The subgraphs it asks, in order of their names. */
+  /** The names of the subgraphs that it asks, sorted. */
   readonly subgraphs: readonly string[]
 }
 

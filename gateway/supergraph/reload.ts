@@ -1,12 +1,13 @@
 /**
  * Replaces the engine of a running process when its supergraph changes:
  *
- *   a file changed, a poll is due, or somebody asks (SIGHUP)
- *   → gather; nothing new: done
+ *   a file changed, a poll is due, or the operator asks (SIGHUP)
+ *   → gather; if nothing changed: done
  *   → compose, make an engine beside the one that serves, ask the checks
- *   → swap (live-engine.ts), or keep the old one, say why in one sentence, and count it
+ *   → swap (live-engine.ts), or keep the old one, log the reason in one sentence, and count it
  *
- * One reload at a time. What asks for another meanwhile is answered by one more after it: it may have seen the old files.
+ * One reload runs at a time. Requests for a reload meanwhile share one more reload after it, because the running one may have read the
+ * old files.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Engine } from '../operation/engine.ts'
@@ -19,32 +20,32 @@ import { watchFiles } from './file-watch.ts'
 
 export type ReloadResult = 'swapped' | 'unchanged' | 'failed'
 
-/** What somebody has against a new graph: it is not served if there are refusals. `commit` is called at once after it serves. */
+/** The result of a check. A graph with refusals is not served. `commit` is called at once after the graph serves. */
 export type Verdict = { readonly refusals: readonly string[]; readonly commit?: () => void }
 
-/** What it prepares on the candidate may be used from `commit` on. */
+/** Operations that the check prepares on the candidate may be used from `commit` on. */
 export type GraphCheck = (candidate: Engine) => Verdict | Promise<Verdict>
 
 export type ReloadParts = {
   gather(): Promise<Gathered>
-  /** Throws if it does not compose. */
+  /** Throws if the graph does not compose. */
   build(gathered: Gathered): { readonly loaded: LoadedSupergraph; readonly candidate: Candidate }
   readonly live: LiveEngine
   readonly checks: ReadonlySet<GraphCheck>
   readonly metrics: SupergraphMetrics
   readonly log: Log
-  /** The new graph serves. */
+  /** Called when the new graph serves. */
   swapped(loaded: LoadedSupergraph): void
 }
 
 export type ReloadOptions = {
-  /** Milliseconds between two looks at everything; 0: never. */
+  /** Milliseconds between two polls. 0: never. */
   readonly pollMs: number
 }
 
 export type Reloader = {
   reload(reason: string): Promise<ReloadResult>
-  /** Stops watching and waits for a reload under way. */
+  /** Stops watching and waits for a running reload. */
   close(): Promise<void>
 }
 
@@ -129,7 +130,7 @@ export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock
   function failed(reason: string, error: unknown): ReloadResult {
     metrics.countReload('failed')
     const sentence = error instanceof Error ? error.message : String(error)
-    // A poll would say the same every few seconds, until somebody repairs it.
+    // A poll would log the same error every few seconds until it is corrected.
     if (sentence !== lastFailure) log.error({ reason }, `the supergraph was not reloaded, the old one goes on: ${sentence}`)
     lastFailure = sentence
     return 'failed'

@@ -1,13 +1,13 @@
 /**
- * The transports to remote subgraphs, shared by the engines of a process: a reload that leaves a partner where he is keeps
- * the connections to him, what is known of his health, and the queries under way that others may join.
+ * The transports to remote subgraphs, shared by all engines of a process. If a reload does not change a partner's address, its
+ * connections, its breaker state and its running queries stay.
  */
 import type { Transport } from '../transports/transport.ts'
 
 export type ClosableTransport = Transport & { close(): Promise<void> }
 
 export type Remotes = {
-  /** Each must be released once. */
+  /** Release each transport once. */
   acquire(name: string, url: string): { readonly transport: Transport; release(): void }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lists the changes for clients between two API schemas, and the known operations that use a changed part. graphql-js describes a change
- * only by a sentence, so the place is read from the sentence.
+ * Lists the changes for clients between two API schemas, and the known operations that use a changed part. graphql-js describes a
+ * change only in a sentence, so the place is parsed from the sentence.
  */
 import {
   BreakingChangeType,
@@ -21,9 +21,9 @@ const SEVERITIES = ['breaking', 'dangerous', 'added'] as const
 type Severity = (typeof SEVERITIES)[number]
 
 export type SchemaChange = {
-  /** `added`: information; it breaks nothing. */
+  /** `added` is information only: it breaks no client. */
   readonly severity: Severity
-  /** The name in graphql-js, such as FIELD_REMOVED. It does not look for TYPE_ADDED and FIELD_ADDED. */
+  /** The name in graphql-js, such as FIELD_REMOVED. TYPE_ADDED and FIELD_ADDED are ours. */
   readonly kind: string
   /** A schema coordinate, such as Video.title. */
   readonly place: string
@@ -32,7 +32,7 @@ export type SchemaChange = {
   readonly usedBy: readonly string[]
 }
 
-/** `usages`: the parts of the old schema that each known operation uses. Breaking changes come first, added ones last, each by place. */
+/** `usages`: the parts of the old schema that each known operation uses. Sorted from breaking to added changes, and by place. */
 export function findChanges(
   before: GraphQLSchema,
   after: GraphQLSchema,
@@ -59,7 +59,7 @@ export function findChanges(
   return changes.sort((a, b) => rank(a) - rank(b) || (a.place < b.place ? -1 : 1))
 }
 
-/** New types, and new fields of known types. Arguments, input fields and enum values that are added are dangerous changes. */
+/** New types, and new fields of known types. Added arguments, input fields and enum values are dangerous changes. */
 function findAdditions(before: GraphQLSchema, after: GraphQLSchema): { type: string; description: string }[] {
   return Object.values(after.getTypeMap()).flatMap((type) => {
     if (isIntrospectionType(type) || isSpecifiedScalarType(type)) return []
@@ -77,7 +77,7 @@ function hasFields(type: GraphQLNamedType): type is GraphQLObjectType | GraphQLI
   return isObjectType(type) || isInterfaceType(type)
 }
 
-/** The place whose users are concerned, by the words of graphql-js 16 (utilities/findBreakingChanges). */
+/** The changed place, by the words of graphql-js 16 (utilities/findBreakingChanges). */
 function placeOf(type: string, description: string): string {
   const words = description.replace(/\.$/, '').split(' ')
   const word = (at: number): string => words.at(at) ?? ''
@@ -102,7 +102,7 @@ function placeOf(type: string, description: string): string {
       return `@${word(-1)}`
     case BreakingChangeType.REQUIRED_DIRECTIVE_ARG_ADDED:
       return `@${word(words.indexOf('directive') + 1)}`
-    // Who does not send the argument gets another default.
+    // A client that omits the argument gets another default.
     case DangerousChangeType.ARG_DEFAULT_VALUE_CHANGE:
       return word(0)
     case DangerousChangeType.IMPLEMENTED_INTERFACE_ADDED:

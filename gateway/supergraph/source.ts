@@ -1,11 +1,11 @@
 /**
- * What `server.supergraph` names: a supergraph.yaml in rover's form, which lists subgraphs beside ours, or a supergraph that
- * is composed already. This room reads the file and nothing else; gather.ts brings the schemas it speaks of.
+ * Reads the file that `server.supergraph` names: a supergraph.yaml in rover's format, which lists subgraphs beside ours, or a composed
+ * supergraph. gather.ts reads the schemas that it names.
  *
  *   federation_version: =2.9.0              # read and checked; the composer knows the 2.x that subgraphs link to
  *   subgraphs:
  *     catalog:
- *       routing_url: http://catalog:4001/   # where requests go
+ *       routing_url: http://catalog:4001/   # the address for requests
  *       schema:
  *         file: ./catalog.graphql           # or subgraph_url: http://… (asked for its SDL), or sdl: |
  *     history:
@@ -17,7 +17,7 @@ import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
 import { configError } from './config-error.ts'
 
-/** Where the SDL of a subgraph comes from; `own`: it is one of ours, and its SDL is known. */
+/** The source of a subgraph's SDL. `own`: it is one of our subgraphs, with a known SDL. */
 export type SchemaSource =
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'url'; readonly url: string; readonly headers: Readonly<Record<string, string>> }
@@ -50,7 +50,7 @@ const listSchema = z
   })
   .strict()
 
-/** `environment` fills `${env.NAME}` as rover does. Throws CONFIG_INVALID with one sentence per mistake. */
+/** `environment` gives the values for `${env.NAME}`, as in rover. Throws CONFIG_INVALID with one sentence per mistake. */
 export function readSource(path: string, environment: EnvironmentVariables = {}): SupergraphSource {
   const text = readText(path)
   if (isComposed(text)) return { kind: 'composed', sdl: text }
@@ -105,7 +105,7 @@ function parseYaml(path: string, text: string): unknown {
   return value
 }
 
-/** `${env.NAME}` in every text. Secrets stay out of the file that way. */
+/** Replaces `${env.NAME}` in every text, so that secrets stay out of the file. */
 function expand(value: unknown, environment: EnvironmentVariables, path: string): unknown {
   if (typeof value === 'string') {
     return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
@@ -141,7 +141,7 @@ function checkName(path: string, name: string): string {
   throw configError(`${path}: the subgraph "${name}" needs a name of letters, digits, _ and -, beginning with a letter, of at most 64`)
 }
 
-/** The supergraph calls subgraphs by names in which case and punctuation are lost. */
+/** In a supergraph the names of subgraphs lose case and punctuation. */
 function refuseTwins(path: string, subgraphs: readonly ListedSubgraph[]): void {
   const seen = new Map<string, string>()
   for (const { name } of subgraphs) {

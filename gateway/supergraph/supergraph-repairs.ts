@@ -1,13 +1,13 @@
 /**
- * What the composer (0.27) leaves out of a supergraph, put back. Without it the planner makes plans that ask the wrong
- * subgraph, or validation refuses operations that Apollo's composer lets pass:
+ * Adds facts to a supergraph that the composer (0.27) omits. Without them plans ask the wrong subgraph, or validation refuses
+ * operations that Apollo's composer allows:
  *
- * - a field that an interface object calls @external counts as one that it has: what @requires asks for is then "fetched"
- *   from the very subgraph that requires it;
- * - a field whose type is a union or interface in one subgraph and one of its types in another gets the narrow type, and
- *   what the first one returns is no value of it. Its type is the wide one.
+ * - An @external field of an interface object counts as a field of its subgraph. A required field is then "fetched" from the very
+ *   subgraph that requires it.
+ * - A field may have a union or interface type in one subgraph, and one member of it in another. The composer gives it the narrow type,
+ *   which does not fit values of the first subgraph. The repair gives it the wide type.
  *
- * Both are looked for in the subgraphs' own schemas; a supergraph without them is returned as it came.
+ * Both cases are found in the subgraphs' own schemas. A supergraph without them is returned unchanged.
  */
 import { Kind, parse, print, visit } from 'graphql'
 import type {
@@ -25,7 +25,7 @@ import type {
 type Service = { readonly name: string; readonly typeDefs: DocumentNode }
 type Definition = ObjectTypeDefinitionNode | ObjectTypeExtensionNode | InterfaceTypeDefinitionNode | InterfaceTypeExtensionNode
 
-/** A field as one subgraph has it. */
+/** The declaration of a field in one subgraph. */
 type Version = { readonly graph: string; readonly type: TypeNode; readonly external: boolean; readonly ofInterfaceObject: boolean }
 
 export function repairSupergraph(supergraphSdl: string, services: readonly Service[]): string {
@@ -45,7 +45,7 @@ export function repairSupergraph(supergraphSdl: string, services: readonly Servi
   return print(visit(supergraph, { ObjectTypeDefinition: repairType, InterfaceTypeDefinition: repairType }))
 }
 
-/** `Type.field` → its versions. */
+/** `Type.field` → its declarations. */
 function fieldVersions(services: readonly Service[]): Map<string, Version[]> {
   const versions = new Map<string, Version[]>()
   for (const { name: graph, typeDefs } of services) {
@@ -74,7 +74,7 @@ function has(directives: readonly DirectiveNode[] | undefined, name: string): bo
   return (directives ?? []).some((directive) => directive.name.value === name || directive.name.value === `federation__${name}`)
 }
 
-/** The names of unions and interfaces → those of their types, over all subgraphs. */
+/** The names of unions and interfaces → the names of their types, over all subgraphs. */
 function wideTypes(services: readonly Service[]): Map<string, Set<string>> {
   const wide = new Map<string, Set<string>>()
   const add = (name: string, type: string) => wide.set(name, (wide.get(name) ?? new Set()).add(type))
@@ -90,7 +90,7 @@ function isForeign(versions: readonly Version[]): boolean {
   return versions.some(({ external, ofInterfaceObject }) => external && ofInterfaceObject) && versions.some(({ external }) => !external)
 }
 
-/** The type that all others are types of; undefined if all are the same, or there is none. */
+/** The type that includes all others. Undefined if all types are equal, or if there is no such type. */
 function widestOf(versions: readonly Version[], wide: ReadonlyMap<string, ReadonlySet<string>>): string | undefined {
   const names = new Set(versions.map(({ type }) => nameOf(type)))
   if (names.size < 2) return undefined
@@ -108,7 +108,7 @@ function repairField(
   const written = new Map(directives.flatMap((directive) => (isJoin(directive) ? [[graphOf(directive), directive] as const] : [])))
   const joined = versions.flatMap((version) => {
     const graph = values.get(version.graph) ?? ''
-    // Where some are written, those that are not have nothing to give: their field was overridden.
+    // If the composer wrote some of the directives, subgraphs without one do not resolve the field: it was overridden.
     const isLeftOut = written.size > 0 && !written.has(graph) && !(version.external && version.ofInterfaceObject)
     return isLeftOut ? [] : [joinField(written.get(graph), version, graph, widest !== undefined)]
   })
@@ -125,7 +125,7 @@ function graphOf(directive: ConstDirectiveNode): string {
   return value?.kind === Kind.ENUM ? value.value : ''
 }
 
-/** What the composer wrote for this subgraph, if anything, and what it left out. */
+/** The composer's directive for this subgraph, with the omitted arguments. */
 function joinField(written: ConstDirectiveNode | undefined, version: Version, graph: string, typed: boolean): ConstDirectiveNode {
   const args = new Map((written?.arguments ?? []).map((argument) => [argument.name.value, print(argument.value)]))
   args.set('graph', graph)
@@ -146,7 +146,7 @@ function renamed<Type extends TypeNode>(type: Type, name: string): Type {
   return visit(type, { NamedType: (node) => ({ ...node, name: { ...node.name, value: name } }) })
 }
 
-/** The subgraphs' names → the values of `join__Graph` that stand for them. */
+/** The subgraphs' names → their values in `join__Graph`. */
 function graphValues({ definitions }: DocumentNode): Map<string, string> {
   const graphs = definitions.find((definition) => definition.kind === Kind.ENUM_TYPE_DEFINITION && definition.name.value === 'join__Graph')
   const values = graphs?.kind === Kind.ENUM_TYPE_DEFINITION ? (graphs.values ?? []) : []

@@ -1,6 +1,6 @@
 /**
- * The supergraph of a serving process: gathered, composed, made into an engine, and kept up to date. Our subgraphs run in
- * the process, all others are reached by their addresses.
+ * The supergraph of a serving process: gathers its parts, composes them, makes an engine, and reloads it after changes. Our subgraphs
+ * run in the process. All others are reached at their addresses.
  */
 import type { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
@@ -20,18 +20,18 @@ import { makeRemotes, type ClosableTransport } from './remotes.ts'
 export type OurSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
 
 export type SupergraphOptions = GatherOptions & {
-  /** supergraph.yaml or a composed supergraph; undefined: ours alone. */
+  /** supergraph.yaml or a composed supergraph. Undefined: only our subgraphs. */
   readonly path: string | undefined
-  /** Milliseconds between two looks at files and addresses; 0: never. Files are watched as well. */
+  /** Milliseconds between two polls of files and addresses. 0: never. Files are also watched. */
   readonly pollMs: number
-  /** Milliseconds a replaced engine is kept at least. Default 10000. */
+  /** Milliseconds for which a replaced engine is kept at least. Default 10000. */
   readonly lingerMs?: number
   readonly engine: Omit<EngineOptions, 'decorate'>
 }
 
 export type SupergraphParts = {
   makeRemote(name: string, url: string): ClosableTransport
-  /** What stands in for each transport, local and remote; see fetch-observer.ts. */
+  /** Wraps each transport, local and remote; see fetch-observer.ts. */
   observe?(subgraph: string, transport: Transport): Transport
   readonly log: Log
   readonly registry: Registry
@@ -39,17 +39,17 @@ export type SupergraphParts = {
 }
 
 export type Supergraph = {
-  /** The engine that serves, whichever it is. */
+  /** The engine that serves. After a swap it uses the new graph. */
   readonly engine: LiveEngine
   /** The supergraph that serves. */
   current(): LoadedSupergraph
-  /** Looks at everything now. Never rejects. */
+  /** Polls files and addresses now. Never rejects. */
   reload(reason: string): Promise<ReloadResult>
-  /** Asked about every new graph before it serves, not about the first. */
+  /** The check is asked about every new graph before it serves, but not about the first. */
   addCheck(check: GraphCheck): void
-  /** Told after a new graph serves. */
+  /** The listener is called after a new graph serves. */
   onSwap(listener: () => void): void
-  /** Stops watching and closes the connections. Nothing must be under way any more. */
+  /** Stops watching and closes the connections. No operation may be running. */
   close(): Promise<void>
 }
 

@@ -1,7 +1,7 @@
 /**
- * Finds types that have different kinds in different subgraphs. The composer reports most of them and throws on some. An example is a type
- * that is an interface in one subgraph, has `@interfaceObject` in a second one and is an object type in a third one. These sentences then
- * name the type and its subgraphs.
+ * Finds types with different kinds in different subgraphs. The composer reports most of them and throws on some, for example on an
+ * interface of one subgraph that has `@interfaceObject` in a second and is an object type in a third. The sentences of this file name
+ * the type and its subgraphs.
  */
 import { Kind, type DocumentNode } from 'graphql'
 

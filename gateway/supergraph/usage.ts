@@ -1,6 +1,6 @@
 /**
- * What of a schema an operation uses, as schema coordinates: `Type`, `Type.field`, `Type.field(argument)`, `Enum.VALUE`,
- * `Input.field`. Whatever a variable of an input type could hold counts as used: nobody but the client knows what it sends.
+ * The parts of a schema that an operation uses, as schema coordinates: `Type`, `Type.field`, `Type.field(argument)`, `Enum.VALUE`,
+ * `Input.field`. All fields of a variable's input type count as used, because only the client knows the values that it sends.
  */
 import {
   TypeInfo,
@@ -62,7 +62,7 @@ export function usedCoordinates(schema: GraphQLSchema, document: DocumentNode): 
   return used
 }
 
-/** Any value of an enum may come in an answer. */
+/** An answer may have any value of an enum. */
 function useOutput(type: GraphQLOutputType, used: Set<string>): void {
   const named = getNamedType(type)
   used.add(named.name)
@@ -71,7 +71,7 @@ function useOutput(type: GraphQLOutputType, used: Set<string>): void {
 
 function useInput(type: GraphQLInputType | null | undefined, used: Set<string>, seen: Set<string> = new Set()): void {
   const named = type === null || type === undefined ? undefined : getNamedType(type)
-  // An input type that leads back to itself was seen with all its fields.
+  // All fields of a recursive input type were added at its first visit.
   if (named === undefined || seen.has(named.name)) return
   seen.add(named.name)
   used.add(named.name)

@@ -1,14 +1,14 @@
 /**
- * Parses equal answers only once. The subgraph is still asked every time, and only the parsed form of its bytes is kept. Nothing can
- * therefore be stale, and no viewer sees another viewer's data: a remembered tree is used only for the same bytes. Comparing 80 KB takes 5
- * µs, parsing them 190 µs. The strings of parsed trees are most of a gateway's garbage; copies of a remembered tree share them.
+ * Parses equal answers only once. The subgraph is still asked every time; only the parsed form of its bytes is kept. Data can therefore
+ * not be stale, and no viewer sees another viewer's data: a cached tree is used only for the same bytes. To compare 80 KB takes 5 µs,
+ * to parse them 190 µs. The strings of parsed trees are most of a gateway's garbage, and copies of a cached tree share them.
  *
  * Answers that never repeat must not pay. The first answer to a call leaves only its length. A second answer of that length is kept as
  * bytes and tree. From the third answer on, equal bytes get a copy of the tree. Each tree that was never used doubles the number of
  * following answers that are not compared.
  *
- * The weight of a kept answer is the call's text, the answer's bytes, and the tree, up to eight times the bytes. It counts in the memory of
- * clients, which decides on eviction.
+ * The weight of a kept answer is the call's text, the answer's bytes, and the tree, up to eight times the bytes. It counts in the
+ * memory of clients, which decides on eviction.
  */
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
@@ -16,23 +16,23 @@ import { copyOf } from './tree-copy.ts'
 import type { Body } from './http-call.ts'
 import type { FetchResult, Read } from './transport.ts'
 
-/** Characters of a call, and bytes of an answer, that is looked at. */
+/** Longer calls, in characters, and longer answers, in bytes, are not cached. */
 const CALL_LENGTH_MAX = 65_536
 const BYTES_MAX = 131_072
-/** A tree weighs this many times the bytes it was parsed from. */
+/** A tree weighs this many times its bytes. */
 const TREE_WEIGHT = 8
 /** The time to parse an answer, per byte of its weight. */
 const COST_MS_PER_BYTE = 2.5e-7
-/** Answers in a row that are not looked at, at most. */
+/** Maximum number of consecutive answers that are not compared. */
 const PAUSE_MAX = 1_000
 
 type Tree = { readonly bytes: Buffer; readonly read: Read }
-/** `misses`: how often in a row a tree was kept for nothing; `pause`: answers that are not looked at yet. */
+/** `misses`: consecutive trees that were never used. `pause`: following answers that are not compared. */
 type Memory = { readonly length: number; readonly tree?: Tree | undefined; misses: number; pause: number }
 
 export type AnswerCache = {
   read(call: string, body: Body, parse: () => FetchResult): Read
-  /** What all that is kept weighs, in bytes, roughly. */
+  /** The weight of all kept answers in bytes, an estimate. */
   weight(): number
   clear(): void
 }
@@ -81,7 +81,7 @@ export function makeAnswerCache(clientMemory: ClientMemory): AnswerCache {
         return { result, kept: undefined }
       }
       const read = { result, kept: {} }
-      // A copy: what came from the network is a part of a larger buffer.
+      // A copy, because the network's chunk is a part of a larger buffer.
       keep(call, { length, tree: { bytes: Buffer.concat(body.chunks), read }, misses, pause: 0 })
       return read
     },
@@ -92,7 +92,7 @@ export function makeAnswerCache(clientMemory: ClientMemory): AnswerCache {
   }
 }
 
-/** Characters of a call are counted as two bytes each. */
+/** A character of a call counts as two bytes. */
 function weightOf(call: string, { tree }: Memory): number {
   return call.length * 2 + (tree === undefined ? 0 : tree.bytes.length * (1 + TREE_WEIGHT))
 }
@@ -106,7 +106,7 @@ function isSame(bytes: Buffer, { chunks }: Body): boolean {
   return true
 }
 
-/** A result that belongs to who asked. */
+/** A result that the caller may change. */
 export function ownResult({ result, kept }: Read): FetchResult {
   return kept !== undefined && result.data != null ? { ...result, data: copyOf(result.data) } : result
 }

@@ -1,9 +1,9 @@
 /**
- * What a remote subgraph sent, as the result of a fetch. Its body is trusted in nothing: it must be JSON, an object, with
- * `data` that is an object or null, or with `errors` that say something. Types within `data` are the projection's business.
+ * Reads the answer of a remote subgraph. Its body is not trusted: it must be a JSON object, with `data` that is an object or null, or
+ * with valid `errors`. The projection checks the types within `data`.
  *
- * The status decides nothing where the body is a GraphQL result: servers answer 400 or 503 with errors that have codes, and
- * those are worth more than the status. Where it is none, the status and the media type are all there is to tell.
+ * A GraphQL result counts whatever the status is: servers send 400 or 503 with errors that have codes, and a code says more than the
+ * status. For any other body the message has only the status and the media type.
  */
 import { TidemarkError } from '../../core/errors.ts'
 import type { RemoteErrors } from '../request/remote-error.ts'
@@ -12,10 +12,10 @@ import { bodyText } from './http-call.ts'
 import type { HttpAnswer } from './http-call.ts'
 import type { FetchError, FetchResult } from './transport.ts'
 
-/** Errors of one answer that are kept. Each is placed in the data on its own, and a subgraph may send a million. */
+/** Maximum number of errors that are kept from one answer. Each error is located in the data, and a subgraph may send a million. */
 const ERRORS_MAX = 1_000
 
-/** Throws SUBGRAPH_UNAVAILABLE if the answer is no GraphQL result. */
+/** Throws SUBGRAPH_UNAVAILABLE if the answer is not a GraphQL result. */
 export function readAnswer(subgraph: string, { status, contentType, body }: HttpAnswer): FetchResult {
   const result = resultOf(subgraph, bodyText(body))
   if (result !== undefined) return result
@@ -26,7 +26,7 @@ export function readAnswer(subgraph: string, { status, contentType, body }: Http
   )
 }
 
-/** Undefined if the text is no GraphQL result. */
+/** Undefined if the text is not a GraphQL result. */
 export function resultOf(subgraph: string, text: string): FetchResult | undefined {
   let body: unknown
   try {
@@ -41,20 +41,20 @@ export function resultOf(subgraph: string, text: string): FetchResult | undefine
   const kept: unknown[] = errors.slice(0, ERRORS_MAX)
   const remote: RemoteErrors = { subgraph, errors: kept, logId: undefined }
   const read = kept.flatMap((error) => errorOf(error, remote))
-  // An empty list of errors is against the specification, and harmless beside data.
+  // The specification forbids an empty list of errors. Beside data it is harmless.
   if (read.length === 0) return isRecord(data) ? { data } : undefined
   return { data: data ?? null, errors: read }
 }
 
-/** Statuses with which a proxy says that the server behind it is not there. */
+/** Statuses of a proxy that cannot reach the server behind it. */
 export const PROXY_STATUSES: ReadonlySet<number> = new Set([502, 503, 504])
 
-/** A subgraph that sends such a status with a GraphQL result is there. */
+/** False if the body is a GraphQL result: then the subgraph itself sent the status. */
 export function isProxyFailure(subgraph: string, { status, body }: HttpAnswer): boolean {
   return PROXY_STATUSES.has(status) && resultOf(subgraph, bodyText(body)) === undefined
 }
 
-/** Nothing of an error is passed on that the specification does not name; what is not as it says is left out. */
+/** Keeps only the fields that the specification names, and only if they are valid. */
 function errorOf(error: unknown, remote: RemoteErrors): FetchError[] {
   if (!isRecord(error) || typeof error['message'] !== 'string') return []
   const { message, path, extensions } = error

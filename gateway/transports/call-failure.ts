@@ -1,9 +1,14 @@
-/** Why a call of a subgraph failed, and the error that clients get for it. */
+/** The reasons for a failed call of a subgraph, and the error for clients. */
 import { TidemarkError } from '../../core/errors.ts'
 
 /**
- * `unreachable`: no connection, or it broke; the only one that is worth another try. `refused`: the call itself is wrong.
- * `down`: it was not made, see subgraph-client.ts.
+ * The reasons:
+ *
+ *   unreachable  no connection, or it broke; the only reason for another try
+ *   late         no whole answer in time
+ *   too large    the answer exceeds its limit
+ *   refused      the call itself is invalid
+ *   down         the call was not made; see subgraph-client.ts
  */
 export type CallFailureReason = 'unreachable' | 'late' | 'too large' | 'refused' | 'down'
 
@@ -19,7 +24,7 @@ export function asFailure(thrown: unknown): CallFailure {
   return thrown instanceof CallFailure ? thrown : new CallFailure('unreachable', { cause: thrown })
 }
 
-/** The limits that the messages name. */
+/** The limits in the messages. */
 export type CallLimits = { readonly name: string; readonly timeoutMs: number; readonly bodyBytesMax: number; readonly checkEveryMs: number }
 
 export function failureError(thrown: unknown, limits: CallLimits): TidemarkError {

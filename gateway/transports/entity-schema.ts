@@ -1,16 +1,16 @@
 /**
- * The `_entities` field of a local subgraph, without its price. The resolver that `@apollo/subgraph` puts there makes two
- * promises per entity and has the executor find out the type of each. Here the fetches of a plan, which nearly always ask
- * for entities of one type, are rewritten to a field that returns a plain list of that type:
+ * A cheap `_entities` field for a local subgraph. The resolver of `@apollo/subgraph` makes two promises per entity, and the executor
+ * has to find the type of each. Fetches of plans nearly always ask for entities of one type. They are rewritten to a field that returns
+ * a plain list of that type:
  *
  *   query($representations: [_Any!]!) { _entities(representations: $representations) { ...on Video { likeCount } } }
  *   query { _entities: list_Video { ...on Video { likeCount } } }
  *
- * The representations travel as the root value (key: representations) instead of as a variable, so that nothing walks
- * them to coerce them; a type without a reference resolver of its own takes them as its objects as they are.
+ * The representations are in the root value (key: representations) instead of a variable, so that they are not coerced. A type without
+ * a reference resolver uses them as its objects.
  *
- * The rewritten fields are on a root type of their own, in a second schema that shares all other types with the first.
- * What does not fit (several types at once, interfaces) stays with the subgraph's own `_entities`.
+ * The rewritten fields are on a separate root type, in a second schema that shares all other types with the first. Other documents
+ * (several types at once, interfaces) use the subgraph's own `_entities`.
  */
 import { GraphQLList, GraphQLObjectType, GraphQLSchema, Kind, isObjectType, visit } from 'graphql'
 import type { DocumentNode, FieldNode, GraphQLFieldConfigMap, GraphQLResolveInfo, OperationDefinitionNode, SelectionNode } from 'graphql'
@@ -28,7 +28,7 @@ export type EntityDocument = {
 
 export type EntitySchema = {
   readonly schema: GraphQLSchema
-  /** The document rewritten to list fields, or undefined if it does not fit. */
+  /** The rewritten document. Undefined if the document asks for several types, or for other fields. */
   rewrite(document: DocumentNode): EntityDocument | undefined
 }
 
@@ -96,7 +96,7 @@ function rewriteField(field: FieldNode, isObject: (name: string) => boolean) {
   return { key, variable: value.name.value, field: list }
 }
 
-/** The one type all selections are conditioned on. */
+/** The only type in the conditions of all selections. */
 function onlyType(selections: readonly SelectionNode[]): string | undefined {
   const types = new Set(
     selections.map((selection) => (selection.kind === Kind.INLINE_FRAGMENT ? selection.typeCondition?.name.value : undefined)),

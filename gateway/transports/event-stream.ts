@@ -1,10 +1,9 @@
 /**
- * A subscription in a remote subgraph: GraphQL over server-sent events, one connection per subscription ("distinct
- * connections" of the protocol that graphql-sse describes). `event: next` carries a result, `event: complete` ends the
- * stream; whatever else ends it was not meant to, and is told.
+ * A subscription in a remote subgraph: GraphQL over server-sent events, one connection per subscription ("distinct connections" of the
+ * graphql-sse protocol). `event: next` carries a result, and `event: complete` ends the stream. Any other end is reported as a failure.
  *
- * Events wait here until they are asked for. When several do, the socket is not read on, and TCP makes the subgraph wait.
- * Silence has no bound: nothing happening is what most subscriptions do most of the time.
+ * Events wait here until the reader asks for them. If too many wait, the socket is not read, and TCP slows the subgraph down. The time
+ * between two events has no limit, because most subscriptions are silent most of the time.
  */
 import { StringDecoder } from 'node:string_decoder'
 import type { Dispatcher } from 'undici'
@@ -14,12 +13,12 @@ import { CallFailure } from './call-failure.ts'
 import type { HttpAnswer, HttpBounds, HttpCall } from './http-call.ts'
 import type { FetchResult } from './transport.ts'
 
-/** Events that may wait before the socket is left alone. */
+/** Events that may wait before the socket is paused. */
 const WAITING_MAX = 16
 
 export type EventStream = AsyncIterator<FetchResult>
 
-/** An answer that is no stream is given as it is. Rejects with a CallFailure; so does `next` of the stream. */
+/** Resolves to the answer itself if it is not a stream. The call and `next` of the stream reject with a CallFailure. */
 export function openEventStream(
   subgraph: string,
   dispatcher: Dispatcher,
@@ -43,7 +42,7 @@ export function openEventStream(
       controller?.abort(reason)
     }
 
-    // Until the stream is open, or the answer that is none is whole.
+    // Runs until the stream is open, or until another answer is complete.
     const timer = clock.after(bounds.timeoutMs, () => fail(new CallFailure('late')))
     dispatcher.dispatch(
       { method: 'POST', path: call.path, headers: call.headers as string[], body: call.body, bodyTimeout: 0, reset: true },
@@ -91,7 +90,7 @@ function bodyOf(text: string): HttpAnswer['body'] {
 type Events = {
   readonly stream: EventStream
   take(text: string): void
-  /** Ends the stream after the events that wait; without a failure it has ended as it should. */
+  /** Ends the stream after the waiting events. Without a failure it ends normally. */
   end(failure: CallFailure | undefined): void
 }
 
@@ -118,7 +117,7 @@ function makeEvents(subgraph: string, controller: Dispatcher.DispatchController,
     ended = { failure }
     if (asking !== undefined) settle(asking)
     asking = undefined
-    // The subgraph said that it is done, or we are; the connection is for nothing else.
+    // One side has ended the stream. The connection has no other use.
     if (!controller.aborted) controller.abort(new CallFailure('unreachable'))
   }
 
@@ -161,7 +160,7 @@ export function makeEventParser(
   onEvent: (event: string, data: string) => void,
   tooLarge: () => void,
 ): (text: string) => void {
-  /** The line that has not ended, as it came: it may be long, and is joined once. */
+  /** The parts of an unfinished line. It may be long, so they are joined once. */
   let pieces: string[] = []
   let event = ''
   let data: string[] = []

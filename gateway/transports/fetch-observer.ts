@@ -1,25 +1,25 @@
 /**
- * Transports that are watched: every fetch of a plan is counted and timed by subgraph, gets a span where somebody traces, and
- * is noted in the request's context where the client asked to see the plan (`extensions.plan`, in development).
+ * Wraps transports to observe every fetch of a plan. It counts and times fetches by subgraph, makes a span if tracing is on, and notes
+ * the fetch in the request's context if the client asked for the plan (`extensions.plan`, in development).
  */
 import { Histogram, type Registry } from '@prometheus-io/client'
 import { isPromise, isRecord } from '../execution/run.ts'
 import type { Traced, Tracing } from '../request/tracing.ts'
 import type { CompiledFetch, FetchOperation, FetchResult, FetchVariables, Transport, Read } from './transport.ts'
 
-/** A fetch as `extensions.plan` shows it. Times in milliseconds; `startMs` from the first fetch of the operation on. */
+/** A fetch in `extensions.plan`. Times are in milliseconds; `startMs` counts from the first fetch of the operation. */
 export type FetchNote = {
   subgraph: string
   kind: FetchOperation['kind']
   operation: string
-  /** Representations sent; absent for fetches of root fields. */
+  /** Representations in the fetch. Absent for fetches of root fields. */
   entities?: number
   startMs: number
   tookMs: number
   errors: number
 }
 
-/** What a request's context may carry for this room. */
+/** The parts of a request's context that the observer uses. */
 export type Watched = Traced & { plan?: { startedAt: number; fetches: FetchNote[] } | undefined }
 
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -45,7 +45,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
       return watched(context, variables, errorsOf, () => fetch.run(variables, context))
     }
 
-    /** `variables`: absent where the plan is not shown. */
+    /** `variables` are absent if the plan is not shown. */
     function watched<Taken>(
       context: Watched,
       variables: FetchVariables | undefined,
@@ -96,7 +96,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     }
 
     if (wire === undefined) return { run, subscribe: fetch.subscribe }
-    // Never the way of a request that is to show its plan: see front.ts.
+    // A request that shows its plan does not use `wire`; see front.ts.
     const send = async (call: string, context: object & Watched): Promise<Read> =>
       watched(
         context,

@@ -1,12 +1,11 @@
 /**
- * One HTTP request to a subgraph, on undici's lowest level: the chunks of the answer are put together here, so that no
- * stream is made for a body of a few kilobytes.
+ * One HTTP request to a subgraph, on undici's lowest level. It collects the chunks of the answer itself, so that a body of a few
+ * kilobytes needs no stream.
  *
- * Two bounds hold for every call, whatever the other end does. The time counts until the answer is whole: a host that does
- * not answer, one that answers a byte a second and one that is still being connected to are the same to who waits. The
- * bytes are counted as they come, so that an endless answer costs no more memory than the longest allowed one.
+ * Every call has two limits. The time limit covers the whole answer: waiting for a connection, for the first byte and for the last. The
+ * byte limit applies as chunks arrive, so that an endless answer costs no more memory than the longest allowed one.
  *
- * Answers must come as they are: nothing is asked to be compressed. Redirections are not followed.
+ * The call asks for no compression and follows no redirects.
  */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
@@ -14,21 +13,21 @@ import { CallFailure } from './call-failure.ts'
 
 export type HttpCall = {
   readonly path: string
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   readonly headers: readonly string[]
   readonly body: string
-  /** May it share a connection with calls whose answers are still under way? */
+  /** Whether it may share a connection with calls that still wait for their answers. */
   readonly idempotent: boolean
 }
 
 export type HttpBounds = { readonly timeoutMs: number; readonly bytesMax: number }
 
-/** A body as it came from the network; put together only where somebody needs it whole. */
+/** A body in the chunks of the network. It is joined only if the whole is needed. */
 export type Body = { readonly chunks: readonly Buffer[]; readonly length: number }
 
 export type HttpAnswer = { readonly status: number; readonly contentType: string; readonly body: Body }
 
-/** Rejects with a CallFailure only. */
+/** Rejects only with a CallFailure. */
 export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds, clock: Clock): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     let controller: Dispatcher.DispatchController | undefined
@@ -53,7 +52,7 @@ export function post(dispatcher: Dispatcher, call: HttpCall, bounds: HttpBounds,
       {
         onRequestStart(given) {
           controller = given
-          // It waited for a connection longer than it was allowed to.
+          // It waited too long for a connection.
           if (settled !== undefined) given.abort(settled === true ? new CallFailure('late') : settled)
         },
         onResponseStart(_, statusCode, headers) {

@@ -2,12 +2,12 @@
  * The local transport runs a subgraph in this process: a schema built by `@apollo/subgraph`. graphql-jit compiles each fetch that runs
  * often. graphql-js runs the fetches that jit does not support:
  *
- * - jit names resolvers by type and field run together, so `A.bC` and `Ab.C` would share one;
+ * - jit names resolvers by type and field without a separator: `A.bC` and `Ab.C` would share one;
  * - jit does not wait for types that are resolved asynchronously;
- * - jit passes the variables instead of the arguments to `subscribe`. graphql-js therefore always opens the source of a subscription, and
- *   jit runs only its events.
+ * - jit passes the variables instead of the arguments to `subscribe`. graphql-js therefore always opens the source of a subscription,
+ *   and jit runs only its events.
  *
- * With jit, a field without a resolver is read: it is not called and not awaited.
+ * jit reads a field without a resolver as a property: it does not call or await the value.
  */
 import { createSourceEventStream, execute, isAbstractType, isObjectType } from 'graphql'
 import type { DocumentNode, GraphQLSchema } from 'graphql'
@@ -30,8 +30,8 @@ type Code = { execute: Execute | undefined; holding: Holding; runs: number }
 
 export type LocalOptions = {
   /**
-   * Keeps the code of fetches that run often; graphql-js runs the others. Compiling takes most of the time and memory of preparing, and
-   * most texts of a client that varies its texts run once. Absent: every fetch is compiled at once.
+   * The memory for the code of fetches that run often; graphql-js runs the others. Compilation takes most of the time and memory of
+   * preparing, and varied texts mostly run once. Absent: every fetch is compiled at once.
    */
   readonly memory?: ClientMemory
 }
@@ -129,7 +129,7 @@ async function subscribeLocal(
         ? { done: true, value: undefined }
         : { done: false, value: await run(event.value, contextValue, variableValues) }
     },
-    // Not an async generator: its return() would wait for the event that next() waits for, and there may be none.
+    // Not an async generator: its return() would wait for the event that next() awaits, which may never come.
     async return() {
       await events.return?.()
       return { done: true, value: undefined }

@@ -1,21 +1,21 @@
 /**
- * The remote transport reaches a subgraph over HTTP: GraphQL over HTTP by POST, on connections that are kept.
+ * The remote transport reaches a subgraph over HTTP: GraphQL over HTTP by POST, on persistent connections.
  *
  *   subgraph-client.ts   one call: its tries, its breaker, its errors
  *   call-failure.ts      the errors of a call
  *   http-call.ts         one request, bounded in time and bytes
- *   answer.ts            what came back, if it is a GraphQL result
- *   answer-cache.ts      bytes that came before are not parsed again
- *   single-flight.ts     identical queries under way are one call; a mutation ends that
- *   subgraph-breaker.ts  a subgraph that is down is not waited for
+ *   answer.ts            reads a GraphQL result from the answer
+ *   answer-cache.ts      equal bytes are parsed once
+ *   single-flight.ts     identical queries under way share one call; a mutation ends that
+ *   subgraph-breaker.ts  requests do not wait for a subgraph that is down
  *   event-stream.ts      subscriptions, over server-sent events
  *
- * Queries are tried again when the connection fails or a proxy says 502, 503 or 504, after a random pause, as long as the
- * time allows; mutations never, since nobody knows how far the first try came. Nothing here is cancelled when a client
- * goes away: others may have joined the call, and a mutation cannot be called back.
+ * A query is tried again if the connection fails or a proxy answers 502, 503 or 504. Tries follow after a random pause, as long as the
+ * time allows. A mutation is never tried again, because the first try may have taken effect. If a client goes away, its calls continue:
+ * others may have joined the call, and a mutation cannot be undone.
  *
- * What goes wrong is a SUBGRAPH_UNAVAILABLE whose message names the subgraph and never an address; the cause, which does,
- * goes to `report` for the log. Errors that a subgraph answers are marked as its own: see remote-error.ts.
+ * A failed call is a SUBGRAPH_UNAVAILABLE with a message that names the subgraph but no address. Its cause, with the address, goes to
+ * `report` for the log. Errors in a subgraph's answer are marked as remote: see remote-error.ts.
  */
 import { Pool } from 'undici'
 import type { Clock } from '../../core/clock.ts'
@@ -40,42 +40,42 @@ export type RemoteOptions = {
   name: string
   /** http: or https:. */
   url: string
-  /** Headers that an answer may depend on (who asks): queries with different ones are never one call. Default none. */
+  /** Headers that an answer may depend on, such as the viewer's. Queries with different ones never share a call. Default none. */
   headers?: (context: object) => Headers | Promise<Headers>
-  /** Headers that no answer depends on (`traceparent`). A joined call carries those of the first. Default none. */
+  /** Headers that no answer depends on (`traceparent`). A shared call has those of its first query. Default none. */
   traceHeaders?: (context: object) => Headers
-  /** Milliseconds until an answer must be whole, all tries included. Minimum 1. Default 5000. */
+  /** Milliseconds for a whole answer, with all tries. Minimum 1. Default 5000. */
   timeoutMs?: number
   /** Further tries of a query. Minimum 0. Default 2. */
   retries?: number
-  /** Bytes an answer may have, or one event of a subscription. Minimum 1. Default 8 MiB. */
+  /** Maximum bytes of an answer, or of one event of a subscription. Minimum 1. Default 8 MiB. */
   bodyBytesMax?: number
-  /** Connections for queries and mutations; a subscription has one of its own. Minimum 1. Default 64. */
+  /** Connections for queries and mutations. Each subscription has its own. Minimum 1. Default 64. */
   connectionsMax?: number
   /** Queries sent on one connection before the first is answered. Minimum 1. Default 1. */
   pipelining?: number
-  /** Are identical queries under way one call? Default true. */
+  /** Whether identical queries under way share one call. Default true. */
   dedupe?: boolean
-  /** Calls in a row without an answer after which the subgraph counts as down. Minimum 1. Default 5. */
+  /** Consecutive calls without an answer after which the subgraph counts as down. Minimum 1. Default 5. */
   failuresMax?: number
-  /** Milliseconds between two questions whether it is back. Minimum 1. Default 1000. */
+  /** Milliseconds between two checks of a subgraph that is down. Minimum 1. Default 1000. */
   checkEveryMs?: number
-  /** Told of every call when it ends; must not throw. */
+  /** Called at the end of every call. It must not throw. */
   report?: (call: CallReport) => void
-  /** The memory for remembered answers. Default: a separate memory of the default size. */
+  /** The memory for cached answers. Default: a separate memory of the default size. */
   memory?: ClientMemory
   clock?: Clock
   random?: Random
 }
 
 export type RemoteTransport = Transport & {
-  /** Queries that joined a call instead of making one. */
+  /** Queries that joined another query's call. */
   joined(): number
   /** True while calls are refused because the subgraph does not answer. */
   isDown(): boolean
   /**
-   * Ends subscriptions, lets calls under way come to their end, and closes the connections. To be called when no operation
-   * uses the transport any more: later calls fail.
+   * Ends subscriptions, waits for running calls, and closes the connections. Call it when no operation uses the transport any more:
+   * later calls fail.
    */
   close(): Promise<void>
 }
@@ -98,7 +98,7 @@ export function remoteTransport(given: RemoteOptions): RemoteTransport {
   const options = { ...REMOTE_DEFAULTS, clock: systemClock, random: systemRandom, memory: given.memory ?? makeClientMemory(), ...given }
   const url = new URL(options.url)
   const path = url.pathname + url.search
-  // The calls have bounds of their own; only a connection that is not made in time leaves room for another try.
+  // Calls have their own limits. The connection timeout is shorter, so that time is left for another try.
   const limits = { headersTimeout: 0, bodyTimeout: 0, connectTimeout: Math.max(1, Math.floor(options.timeoutMs / 2)), allowH2: false }
   const pool = new Pool(url.origin, { ...limits, connections: options.connectionsMax, pipelining: options.pipelining })
   const streams = new Pool(url.origin, { ...limits, connections: null, pipelining: 1 })
@@ -162,7 +162,7 @@ function headersOf(accept: string, others: readonly string[]): string[] {
   return ['content-type', 'application/json', 'accept', accept, ...others]
 }
 
-/** Names and values in turn. A value cannot hold a line break, so that they may be joined by one. */
+/** Names and values alternate. Values have no line breaks, so that a line break can separate them. */
 function flat(headers: Headers): string[] {
   const list: string[] = []
   for (const name of Object.keys(headers)) list.push(name, headers[name] ?? '')

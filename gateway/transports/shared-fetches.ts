@@ -1,6 +1,6 @@
 /**
- * Operations often have fetches in common. They share one compiled fetch as long as one of them is kept. The reference here is weak, so
- * that the fetch goes with the last operation that uses it. Each operation counts its bytes.
+ * Operations with equal fetches share one compiled fetch as long as one of the operations is kept. The reference here is weak, so that
+ * the fetch is collected with the last operation that uses it. Each operation counts its bytes.
  */
 import type { CompiledFetch } from './transport.ts'
 

@@ -1,11 +1,12 @@
 /**
- * Identical queries that are under way at the same time are one call. Whoever comes while it runs joins it and gets a tree
- * of his own: answers belong to those who ask, and the executor writes into them.
+ * Identical queries that are under way at the same time share one call. A query that joins gets its own copy of the tree, because the
+ * executor writes into trees.
  *
- * Joining must not show a client less than he wrote. The order of events that would:
- *   1. a query begins, and the subgraph reads;   2. a mutation is acknowledged;   3. its writer asks the same query
- * so a mutation ends a generation when it is acknowledged, and a query joins only calls of its own generation. Those of
- * the generation before run on for the ones who wait for them.
+ * Joining must never hide a client's own write. The order of events that would hide it:
+ *   1. a query begins, and the subgraph reads;   2. a mutation is acknowledged;   3. its client sends the same query
+ *
+ * An acknowledged mutation therefore ends a generation, and a query joins only calls of its own generation. Calls of older generations
+ * continue for the queries that wait for them.
  */
 import { ownResult } from './answer-cache.ts'
 import type { Read } from './transport.ts'
@@ -13,9 +14,9 @@ import type { Read } from './transport.ts'
 type Flight = { readonly answer: Promise<Read>; readonly generation: number; takers: number }
 
 export type SingleFlight = {
-  /** Joins the call with this key, or begins it. `joined` tells which. */
+  /** Joins the call with this key, or begins it. `joined` is called if the query joined. */
   join(key: string, begin: () => Promise<Read>, joined: () => void): Promise<Read>
-  /** From now on nobody joins what has begun before. */
+  /** Later queries do not join calls that have begun. */
   nextGeneration(): void
   readonly size: number
 }
@@ -27,8 +28,8 @@ export function makeSingleFlight(): SingleFlight {
   async function take(flight: Flight): Promise<Read> {
     const read = await flight.answer
     flight.takers -= 1
-    // A remembered tree is copied by those who write into it. Of another the last one may have the original, since all
-    // before him have got their copies.
+    // A query that writes into a cached tree copies it. For another tree the last query gets the original, because all others have
+    // their copies.
     return read.kept !== undefined || flight.takers === 0 ? read : { result: ownResult({ ...read, kept: flight }), kept: undefined }
   }
 

@@ -1,18 +1,17 @@
 /**
- * Keeps requests from waiting for a subgraph that is down. `failuresMax` calls in a row without an answer open it; from
- * then on calls are refused at once, and the subgraph is asked in the background whether it answers again, so that no
- * request pays for the trial.
+ * Keeps requests from waiting for a subgraph that is down. The breaker opens after `failuresMax` consecutive calls without an answer.
+ * While it is open, calls are refused at once. A check in the background asks the subgraph whether it answers again, so that no request
+ * pays for the test.
  *
- * Not the breaker of the stores (core/outage/breaker.ts): one failure of a store is the end of many tries and says all, while one
- * call of a subgraph may be late because of what it asks for. So it takes several in a row, and any answer starts the
- * count again.
+ * The breaker of the stores (core/outage/breaker.ts) opens at the first failure, because that is the end of many tries. One call of a
+ * subgraph may be late because of its own operation. This breaker therefore needs several failures, and any answer resets the count.
  */
 import type { Clock, Timer } from '../../core/clock.ts'
 
 export type SubgraphBreakerOptions = {
-  /** Calls in a row without an answer that open it. Minimum 1. */
+  /** Consecutive calls without an answer that open it. Minimum 1. */
   failuresMax: number
-  /** Milliseconds between two questions whether the subgraph is back. Minimum 1. */
+  /** Milliseconds between two checks. Minimum 1. */
   checkEveryMs: number
 }
 
@@ -20,7 +19,7 @@ export type SubgraphBreaker = {
   readonly isOpen: boolean
   answered(): void
   failed(): void
-  /** Asks no more. */
+  /** Ends the checks. */
   stop(): void
 }
 
@@ -47,7 +46,7 @@ export function makeSubgraphBreaker(clock: Clock, check: () => Promise<void>, op
       return open
     },
     answered() {
-      // Calls that began before it opened may still be answered; only the check closes it, which asks for little.
+      // Calls from before the breaker opened may still be answered. Only the check closes it, because it asks for little.
       failures = 0
     },
     failed() {

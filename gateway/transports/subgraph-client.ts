@@ -1,9 +1,9 @@
 /**
- * Calls of one subgraph: each with its tries, all with one breaker. Errors get their words here.
+ * Calls of one subgraph: each with its tries, all with one breaker.
  *
- * The breaker counts what says that nobody is there: no connection, no answer in time, or a proxy that says so (502, 503,
- * 504). A server that answers nonsense or HTTP 500 is there; to refuse its other operations would make one broken field an
- * outage.
+ * The breaker counts signs of an absent server: no connection, no answer in time, or 502, 503 or 504 from a proxy. A server that
+ * answers HTTP 500 or an invalid body is present. If the breaker counted these, one broken field would be an outage of all its
+ * operations.
  */
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../../core/clock.ts'
@@ -25,11 +25,11 @@ type Kind = FetchOperation['kind']
 export type CallReport = {
   readonly subgraph: string
   readonly kind: Kind
-  /** `refused`: not sent, since the subgraph is down. A subscription is `answered` when it is open. */
+  /** `refused`: not sent, because the subgraph is down. A subscription is `answered` when it is open. */
   readonly outcome: 'answered' | 'failed' | 'refused'
   readonly durationMs: number
   readonly tries: number
-  /** What went wrong, addresses included: for the log, not for clients. */
+  /** The cause with addresses: for the log, not for clients. */
   readonly error?: unknown
 }
 
@@ -48,20 +48,19 @@ export type SubgraphClientOptions = {
 }
 
 export type SubgraphClient = {
-  /** Rejects with SUBGRAPH_UNAVAILABLE only. */
+  /** Rejects only with SUBGRAPH_UNAVAILABLE. */
   send(kind: Kind, call: HttpCall): Promise<Read>
-  /** Opens a subscription. */
   open(call: HttpCall): Promise<FetchResult | AsyncIterator<FetchResult>>
   isDown(): boolean
   stop(): void
 }
 
-/** Milliseconds; the pause before the n-th further try is a random part of n times this. */
+/** Milliseconds. The pause before the n-th further try is a random part of n times this value. */
 const RETRY_PAUSE_MS = 50
-/** The status with which servers without event streams, such as Apollo Server, refuse to send one. */
+/** Servers without event streams, such as Apollo Server, refuse a subscription with this status. */
 const NOT_ACCEPTABLE = 406
 
-/** `probe` is a query that costs the subgraph nothing. */
+/** `probe` is a query that costs the subgraph next to nothing. */
 export function makeSubgraphClient(
   calls: Dispatcher,
   streams: Dispatcher,
@@ -101,7 +100,7 @@ export function makeSubgraphClient(
     }
   }
 
-  /** What came of one try; a failure is returned, not thrown. */
+  /** One try. A failure is returned, not thrown. */
   async function attempt(call: HttpCall, deadline: number): Promise<HttpAnswer | CallFailure> {
     if (breaker.isOpen) return new CallFailure('down')
     try {
@@ -111,7 +110,7 @@ export function makeSubgraphClient(
     }
   }
 
-  /** Also tells the breaker. */
+  /** Also informs the breaker. */
   function readOutcome(outcome: HttpAnswer | CallFailure, body: string): Read {
     if (outcome instanceof CallFailure) {
       if (outcome.reason === 'unreachable' || outcome.reason === 'late') breaker.failed()
@@ -168,7 +167,7 @@ async function pauseBeforeRetry(tries: number, deadline: number, clock: Clock, r
   return true
 }
 
-/** The same stream; a failure rejects with the error that `errorOf` makes of it. */
+/** The same stream, with failures mapped by `errorOf`. */
 function withErrors(stream: AsyncIterator<FetchResult>, errorOf: (failure: unknown) => TidemarkError): AsyncIterator<FetchResult> {
   return {
     next: () =>
