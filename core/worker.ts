@@ -1,37 +1,75 @@
-/** Work that is done again and again, with a pause after each round. A failed round is told, and the next one tries again. */
+/**
+ * The background worker. It runs rounds of work, one at a time, and plans the next round itself. A failed round is reported, and the next one
+ * tries again.
+ */
 import type { Clock, Timer } from './clock.ts'
 
-export type Rounds = {
-  /** Ends after the round under way, which is told by its `mayGoOn`. */
+export type Worker = {
+  /** Begins a round now. If a round is under way, another one follows it. Resolves when the worker rests. */
+  wake(): Promise<void>
+  /** Begins a round after so many milliseconds, unless one is planned or under way. */
+  plan(afterMs: number): void
+  isBusy(): boolean
+  isPlanned(): boolean
+  /** Resolves when no round is under way. Asks for none. */
+  rest(): Promise<void>
+  /** Resolves after the round under way, whose `mayGoOn` returns false from now on. Idempotent. */
   stop(): Promise<void>
 }
 
-export function startRounds(
-  clock: Clock,
-  everyMs: number,
-  round: (mayGoOn: () => boolean) => Promise<unknown>,
-  onError: (error: unknown) => void,
-): Rounds {
-  let stopped = false
-  let timer: Timer | undefined
-  let underWay: Promise<unknown> = Promise.resolve()
+export type Round = (mayGoOn: () => boolean) => Promise<unknown>
 
-  function plan(): void {
-    timer = clock.after(everyMs, () => {
-      underWay = round(() => !stopped)
-        .catch(onError)
-        .then(() => {
-          if (!stopped) plan()
-        })
-    })
+/** `nextMs`: milliseconds from the end of a round to the next; undefined: the worker rests until it is woken or a round is planned. */
+export function makeWorker(clock: Clock, round: Round, nextMs: () => number | undefined, onError: (error: unknown) => void): Worker {
+  let isStopped = false
+  let isRunning = false
+  let isWanted = false
+  let timer: Timer | undefined
+  let underWay: Promise<void> | undefined
+
+  async function run(): Promise<void> {
+    do {
+      isWanted = false
+      await round(() => !isStopped).catch(onError)
+    } while (isWanted && !isStopped)
+    isRunning = false
+    underWay = undefined
+    const afterMs = isStopped ? undefined : nextMs()
+    if (afterMs !== undefined) plan(afterMs)
   }
 
-  plan()
+  function wake(): Promise<void> {
+    timer?.cancel()
+    timer = undefined
+    if (isRunning) isWanted = true
+    else if (!isStopped) {
+      isRunning = true
+      underWay = run()
+    }
+    return underWay ?? Promise.resolve()
+  }
+
+  function plan(afterMs: number): void {
+    if (!isStopped && !isRunning) timer ??= clock.after(afterMs, () => void wake())
+  }
+
   return {
+    wake,
+    plan,
+    isBusy: () => isRunning,
+    isPlanned: () => timer !== undefined,
+    rest: () => underWay ?? Promise.resolve(),
     async stop() {
-      stopped = true
+      isStopped = true
       timer?.cancel()
       await underWay
     },
   }
+}
+
+/** A worker with a round every so many milliseconds, the first one after that time. */
+export function startWorker(clock: Clock, everyMs: number, round: Round, onError: (error: unknown) => void): Worker {
+  const worker = makeWorker(clock, round, () => everyMs, onError)
+  worker.plan(everyMs)
+  return worker
 }

@@ -10,6 +10,7 @@ import type { Clock, Timer } from '../core/clock.ts'
 import type { ViewerId } from '../core/domain.ts'
 import type { Breaker } from '../core/outage/breaker.ts'
 import type { PartBreaker } from '../core/outage/part-breaker.ts'
+import { makeWorker } from '../core/worker.ts'
 import { runOverJournal, type Held, type Replay, type RunHooks } from './journal-run.ts'
 import type { Journal, JournalEntry, Journals } from './journal.ts'
 import { makeWaitingViewers } from './waiting-viewers.ts'
@@ -74,9 +75,7 @@ export function makeJournaling(
   const appending = new Set<Promise<void>>()
   let mode: 'open' | 'ending' | 'ended' = 'open'
   let lookTimer: Timer | undefined
-  let retryTimer: Timer | undefined
-  let underWay: Promise<void> | undefined
-  let again = false
+  const worker = makeWorker(clock, runOverAll, retryMs, onError)
   /** Journals of dead processes are looked for now and then, not whenever an entry of our own waits. */
   let adopts = false
   let stopping: Promise<void> | undefined
@@ -108,28 +107,13 @@ export function makeJournaling(
 
   function wake(): void {
     // After `stop`, nobody closes what a run would open.
-    if (mode === 'ended' || hotStore.isOpenForAll()) return
-    if (underWay !== undefined) {
-      again = true
-      return
-    }
-    retryTimer?.cancel()
-    underWay = runOverAll()
-      .catch(onError)
-      .then(() => {
-        underWay = undefined
-        const isWanted = again
-        again = false
-        if (isWanted) wake()
-        else planRetry()
-      })
+    if (mode !== 'ended' && !hotStore.isOpenForAll()) void worker.wake()
   }
 
   /** With the breaker open nothing is planned: it reports when the hot store is back. */
-  function planRetry(): void {
-    if (mode !== 'open' || held.size === 0 || hotStore.isOpenForAll()) return
-    const due = Math.min(...Array.from(held.values(), ({ until }) => until))
-    retryTimer = clock.after(Math.max(1, due - clock.now()), wake)
+  function retryMs(): number | undefined {
+    if (mode !== 'open' || held.size === 0 || hotStore.isOpenForAll()) return undefined
+    return Math.max(1, Math.min(...Array.from(held.values(), ({ until }) => until)) - clock.now())
   }
 
   const hooks: RunHooks = {
@@ -185,11 +169,11 @@ export function makeJournaling(
   async function stop(): Promise<void> {
     mode = 'ending'
     lookTimer?.cancel()
-    retryTimer?.cancel()
     held.clear()
     wake()
-    while (underWay !== undefined || appending.size > 0) await Promise.allSettled([underWay, ...appending])
+    while (worker.isBusy() || appending.size > 0) await Promise.allSettled([worker.rest(), ...appending])
     mode = 'ended'
+    await worker.stop()
   }
 
   hotStore.onClose(onBack)

@@ -4,9 +4,10 @@
  * step that flushes use, so nothing that was acknowledged depends on a process staying alive. Rewards that were claimed
  * and never reached the log go there by the same round.
  */
-import type { Clock, Timer } from '../core/clock.ts'
+import type { Clock } from '../core/clock.ts'
 import type { ProgressKey } from '../core/domain.ts'
 import type { PendingRewards } from './rewards.ts'
+import { startWorker, type Worker } from '../core/worker.ts'
 import type { Log } from './log.ts'
 
 export type SweeperOptions = {
@@ -45,8 +46,7 @@ export function makeSweeper(
   persist: (keys: readonly ProgressKey[]) => Promise<unknown>,
   options: SweeperOptions,
 ): Sweeper {
-  let timer: Timer | undefined
-  let round: Promise<void> = Promise.resolve()
+  let worker: Worker | undefined
   let stopped = false
 
   async function sweep(): Promise<SweepReport> {
@@ -75,23 +75,16 @@ export function makeSweeper(
     return swept
   }
 
-  function start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void {
-    timer = clock.after(options.everyMs, () => {
-      round = sweep()
-        .then(onRound, onError)
-        .then(() => {
-          if (!stopped) start(onRound, onError)
-        })
-    })
+  return {
+    sweep,
+    start(onRound, onError) {
+      worker = startWorker(clock, options.everyMs, async () => onRound(await sweep()), onError)
+    },
+    async stop() {
+      stopped = true
+      await worker?.stop()
+    },
   }
-
-  async function stop(): Promise<void> {
-    stopped = true
-    timer?.cancel()
-    await round
-  }
-
-  return { sweep, start, stop }
 }
 
 /** Sends what was claimed at or before this moment and has not reached the log, until nothing is left. Returns how many. */

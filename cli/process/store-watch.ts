@@ -14,7 +14,7 @@ import type { Logger } from 'pino'
 import { sleep, systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { startRounds } from '../../core/worker.ts'
+import { startWorker } from '../../core/worker.ts'
 import { examinationsOf, type Examination, type Finding } from '../stores/examine.ts'
 
 export type StoreWatch = {
@@ -114,7 +114,7 @@ export async function startStoreWatch(
   const refused = [...found.values()].flat().filter((finding) => refusesStart(finding) && !isAllowed(finding))
   if (production && !isQuiet && refused.length > 0) throw refusal(refused)
 
-  const rounds = startRounds(clock, everyMs, askAll, failed)
+  const rounds = startWorker(clock, everyMs, askAll, failed)
   return {
     warnings: () => [...new Set([...found.values()].flat().flatMap((finding) => (isAllowed(finding) ? [] : [nameOf(finding)])))],
     stop: () => void rounds.stop(),

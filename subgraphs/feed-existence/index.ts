@@ -134,7 +134,7 @@ export function makeExistenceSubgraph(
     makeExistenceFold(clock, stores, config, random, { migrate: mover?.migrate ?? keep, writeBack: legacy?.writeBack?.last, onRenewed })
   const mover = migration?.makeMover()
   const { fold, repair } = foldOf(mover)
-  const repairs = makeRepairs(repair, (viewer) => cache.forget(viewer), onError)
+  const repairs = makeRepairs(clock, repair, (viewer) => cache.forget(viewer), onError)
   const cache = makeFilterCache(
     clock,
     guarded.records,

@@ -5,7 +5,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, Play } from '../../../core/domain.ts'
-import { startRounds } from '../../../core/worker.ts'
+import { startWorker } from '../../../core/worker.ts'
 import { sweepRewards } from '../../../writeback/sweeper.ts'
 import type { PlayHooks, PlayLog } from '../stores/play-log.ts'
 import type { SeenRecords } from '../stores/record-store.ts'
@@ -84,8 +84,8 @@ export async function startExistenceJob(
   })
   const ownedRegions = (): readonly number[] => consumer.ownedRegions()
   const folding = makeFolding(clock, hot, fold, ownedRegions, options, onError)
-  const folds = startRounds(clock, options.foldEveryMs, folding.round, onError)
-  const purges = startRounds(
+  const folds = startWorker(clock, options.foldEveryMs, folding.round, onError)
+  const purges = startWorker(
     clock,
     options.purgeEveryMs,
     async (mayGoOn) => {
@@ -98,7 +98,7 @@ export async function startExistenceJob(
     },
     onError,
   )
-  const sweeps = startRounds(
+  const sweeps = startWorker(
     clock,
     options.sweepEveryMs,
     async (mayGoOn) => {

@@ -4,7 +4,9 @@
  *
  * Nothing is said when one is noted: what was made anew is told by the fold, and what cannot be, with the reason, here.
  */
+import type { Clock } from '../../../core/clock.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
+import { makeWorker } from '../../../core/worker.ts'
 import type { Fold } from './fold.ts'
 
 export type Repairs = {
@@ -17,10 +19,15 @@ export type Repairs = {
 /** Filters that may wait; the next reader of another one notes it again. */
 const WAITING_MAX = 1_000
 
-export function makeRepairs(repair: Fold['repair'], forget: (viewer: ViewerId) => void, onError: (error: unknown) => void): Repairs {
+export function makeRepairs(
+  clock: Clock,
+  repair: Fold['repair'],
+  forget: (viewer: ViewerId) => void,
+  onError: (error: unknown) => void,
+): Repairs {
   const waiting = new Map<string, { viewer: ViewerId; month: Month }>()
   const figures = { unreadable: 0, repaired: 0 }
-  let working: Promise<void> | undefined
+  const worker = makeWorker(clock, work, () => undefined, onError)
   let stopped = false
 
   async function work(): Promise<void> {
@@ -44,14 +51,12 @@ export function makeRepairs(repair: Fold['repair'], forget: (viewer: ViewerId) =
       if (stopped || waiting.has(text) || waiting.size >= WAITING_MAX) return
       figures.unreadable++
       waiting.set(text, { viewer, month })
-      working ??= work().finally(() => {
-        working = undefined
-      })
+      void worker.wake()
     },
     figures: () => ({ ...figures }),
     async stop() {
       stopped = true
-      await working
+      await worker.stop()
     },
   }
 }

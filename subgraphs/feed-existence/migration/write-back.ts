@@ -5,7 +5,8 @@
  * is counted, and told.
  */
 import type { Breaker } from '../../../core/outage/breaker.ts'
-import type { Clock, Timer } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { makeWorker } from '../../../core/worker.ts'
 import type { BusinessNumber, Play } from '../../../core/domain.ts'
 import type { LegacyPlays } from '../stores/legacy-plays.ts'
 
@@ -43,8 +44,7 @@ export function makeWriteBack(
   const having = new Set(businesses)
   const figures = { written: 0, postponed: 0, missed: 0 }
   let waiting: Play[] = []
-  let working: Promise<void> | undefined
-  let again: Timer | undefined
+  const worker = makeWorker(clock, work, () => (waiting.length > 0 ? AGAIN_MS : undefined), onError)
   let stopped = false
 
   /** Returns how many it did not take, because something else stands at their key. */
@@ -52,15 +52,6 @@ export function makeWriteBack(
     const refused = await breaker.run(() => legacy.putPlays(plays))
     figures.written += plays.length - refused.length
     return refused.length
-  }
-
-  function begin(): void {
-    again?.cancel()
-    again = undefined
-    working ??= work().finally(() => {
-      working = undefined
-      if (waiting.length > 0 && !stopped) again = clock.after(AGAIN_MS, begin)
-    })
   }
 
   async function work(): Promise<void> {
@@ -83,8 +74,8 @@ export function makeWriteBack(
       const room = Math.max(0, WAITING_MAX - waiting.length)
       figures.postponed += Math.max(0, own.length - room)
       waiting.push(...own.slice(0, room))
-      // One that failed is tried again by the timer.
-      if (waiting.length > 0 && again === undefined) begin()
+      // Plays that failed are tried again by the worker's timer.
+      if (waiting.length > 0 && !worker.isBusy() && !worker.isPlanned()) void worker.wake()
     },
     async last(plays) {
       const own = plays.filter(({ business }) => having.has(business))
@@ -103,8 +94,7 @@ export function makeWriteBack(
     figures: () => ({ ...figures, waiting: waiting.length }),
     async stop() {
       stopped = true
-      again?.cancel()
-      await working
+      await worker.stop()
       await work()
       figures.postponed += waiting.length
       waiting = []

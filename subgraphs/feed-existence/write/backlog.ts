@@ -8,7 +8,8 @@
  *
  * A process that begins knows of no outage, and plays may wait all the same: it may lack some until the log has said that it does not.
  */
-import type { Clock, Timer } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { makeWorker } from '../../../core/worker.ts'
 import type { LogEnd, PlayLog } from '../stores/play-log.ts'
 
 export type Backlog = {
@@ -35,27 +36,7 @@ export function makeBacklog(
   onError: (error: unknown) => void,
 ): Backlog {
   const waits = new Map<number | undefined, Wait>()
-  let timer: Timer | undefined
-  let working: Promise<void> | undefined
-  let isStopped = false
-
-  function plan(): void {
-    if (isStopped || waits.size === 0 || working !== undefined) return
-    timer ??= clock.after(checkEveryMs, () => {
-      timer = undefined
-      void work()
-    })
-  }
-
-  async function work(): Promise<void> {
-    working ??= look()
-      .catch(onError)
-      .finally(() => {
-        working = undefined
-        plan()
-      })
-    await working
-  }
+  const worker = makeWorker(clock, look, () => (waits.size > 0 ? checkEveryMs : undefined), onError)
 
   async function look(): Promise<void> {
     const now = clock.now()
@@ -79,7 +60,7 @@ export function makeBacklog(
   return {
     begin(part) {
       waits.set(part, { askFrom: clock.now() + 2 * checkEveryMs, end: undefined })
-      plan()
+      worker.plan(checkEveryMs)
     },
     mayLack: (part) => waits.size > 0 && (waits.has(undefined) || (part !== undefined && waits.has(part))),
     async start() {
@@ -87,16 +68,12 @@ export function makeBacklog(
       waits.set(undefined, { askFrom: clock.now(), end: undefined })
       await new Promise<void>((resolve) => {
         const late = clock.after(FIRST_LOOK_MAX_MS, resolve)
-        void work().then(() => {
+        void worker.wake().then(() => {
           late.cancel()
           resolve()
         })
       })
     },
-    async stop() {
-      isStopped = true
-      timer?.cancel()
-      await working
-    },
+    stop: worker.stop,
   }
 }

@@ -12,6 +12,7 @@ import type { Play, RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import type { Fold } from '../fold/fold.ts'
 import { rewardOf } from '../../../core/rewards.ts'
+import { makeWorker } from '../../../core/worker.ts'
 import { HOUR_MS, slotOf } from '../model/time-ring.ts'
 import type { PlayWrite, RingShape, SeenStore, StagedCount } from '../stores/hot-store.ts'
 import { announceShape } from '../fold/layouts.ts'
@@ -48,7 +49,7 @@ export function makeStaging(
   const lasting = new Set<string>()
   let lastingHour = 0
   let earlyFolds = 0
-  let working: Promise<void> | undefined
+  const worker = makeWorker(clock, work, () => undefined, onError)
   let announced: Promise<void> | undefined
   let stopped = false
 
@@ -67,9 +68,7 @@ export function makeStaging(
     lastingHour = hour
     if (stopped || waiting.size >= WAITING_MAX) return
     waiting.set(`${slot}:${viewer}`, { slot, viewer })
-    working ??= work().finally(() => {
-      working = undefined
-    })
+    void worker.wake()
   }
 
   async function work(): Promise<void> {
@@ -118,7 +117,7 @@ export function makeStaging(
     figures: () => ({ earlyFolds, earlyWaiting: waiting.size }),
     async stop() {
       stopped = true
-      await working
+      await worker.stop()
     },
   }
 }

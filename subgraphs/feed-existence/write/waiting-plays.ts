@@ -6,7 +6,8 @@
  * It forgets with its process: the log has them all. So it is bounded; of what finds no room this process knows no more than
  * others do (`backlog.ts`).
  */
-import type { Clock, Timer } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { makeWorker } from '../../../core/worker.ts'
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
 
@@ -45,9 +46,7 @@ export function makeWaitingPlays(
 ): WaitingPlays {
   const byViewer = new Map<ViewerId, Map<BusinessNumber, Map<string, number>>>()
   let waiting = 0
-  let timer: Timer | undefined
-  let working: Promise<void> | undefined
-  let isStopped = false
+  const worker = makeWorker(clock, work, () => (waiting > 0 ? retryMs : undefined), onError)
 
   function put({ viewer, business, oid, playedAt }: Play): void {
     const businesses = byViewer.get(viewer) ?? new Map<BusinessNumber, Map<string, number>>()
@@ -69,30 +68,16 @@ export function makeWaitingPlays(
     if (businesses?.size === 0) byViewer.delete(viewer)
   }
 
-  function begin(): void {
-    timer?.cancel()
-    timer = undefined
-    if (isStopped || working !== undefined) return
-    working = work().finally(() => {
-      working = undefined
-      plan()
-    })
-  }
-
-  function plan(): void {
-    if (!isStopped && waiting > 0 && working === undefined) timer ??= clock.after(retryMs, begin)
-  }
-
-  async function work(): Promise<void> {
+  async function work(mayGoOn: () => boolean): Promise<void> {
     let batch: Play[] = []
     for (const viewer of [...byViewer.keys()]) {
       if (!mayStage(viewer)) continue
       batch.push(...playsOf(viewer))
       if (batch.length < BATCH) continue
-      if (isStopped || !(await stageAll(batch))) return
+      if (!mayGoOn() || !(await stageAll(batch))) return
       batch = []
     }
-    if (batch.length > 0 && !isStopped) await stageAll(batch)
+    if (batch.length > 0 && mayGoOn()) await stageAll(batch)
   }
 
   function playsOf(viewer: ViewerId): Play[] {
@@ -119,19 +104,15 @@ export function makeWaitingPlays(
   return {
     note(plays) {
       plays.forEach(put)
-      plan()
+      if (waiting > 0) worker.plan(retryMs)
     },
     of: (viewer, business) => {
       const oids = byViewer.get(viewer)?.get(business)
       // As of now: what leaves while the hot store is asked may be missing in its answer.
       return oids === undefined ? NONE : new Map(oids)
     },
-    wake: begin,
+    wake: () => void worker.wake(),
     figures: () => ({ waiting }),
-    async stop() {
-      isStopped = true
-      timer?.cancel()
-      await working
-    },
+    stop: worker.stop,
   }
 }

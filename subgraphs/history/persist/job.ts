@@ -2,9 +2,10 @@
  * The persist path of the history subgraph: consume flushes, persist their keys, sweep what no flush carried, purge what
  * has expired. Any number of jobs may run; the log's consumer group splits the regions among them, and one of them purges.
  */
-import type { Clock, Timer } from '../../../core/clock.ts'
+import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
 import { makeSweeper } from '../../../writeback/sweeper.ts'
+import { startWorker, type Worker } from '../../../core/worker.ts'
 import type { PersistReport } from './persist.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
@@ -92,31 +93,26 @@ export async function startHistoryJob(
   return {
     figures: () => ({ ...figures }),
     async stop() {
-      await Promise.all([purger.stop(), sweeper.stop()])
+      await Promise.all([purger?.stop(), sweeper.stop()])
       await consumer.stop()
     },
   }
 }
 
-/** Removes what was last written before the retention, in bounded chunks, from both stores. */
+/** Removes rows last written before the retention from both stores, in bounded chunks. */
 function startPurger(
   clock: Clock,
   hot: HotStore,
   records: RecordStore,
   isPurger: () => boolean,
-  options: Pick<HistoryJobOptions, 'retentionMs' | 'purgeEveryMs'>,
+  { retentionMs, purgeEveryMs }: Pick<HistoryJobOptions, 'retentionMs' | 'purgeEveryMs'>,
   onError: (error: unknown) => void,
   onPurged: (removed: number) => void,
-): { stop(): Promise<void> } {
-  const { retentionMs } = options
-  let stopped = false
-  let timer: Timer | undefined
-  let round: Promise<void> = Promise.resolve()
-
-  async function purge(retention: number): Promise<void> {
+): Worker | undefined {
+  async function purge(retention: number, mayGoOn: () => boolean): Promise<void> {
     const writtenBefore = clock.now() - retention
     for (const store of [records, hot]) {
-      while (!stopped && isPurger()) {
+      while (mayGoOn() && isPurger()) {
         const removed = await store.purgeExpired(writtenBefore, PURGE_ROWS_MAX)
         if (store === records) onPurged(removed)
         if (removed === 0) break
@@ -124,22 +120,5 @@ function startPurger(
     }
   }
 
-  function plan(retention: number): void {
-    timer = clock.after(options.purgeEveryMs, () => {
-      round = purge(retention)
-        .catch(onError)
-        .then(() => {
-          if (!stopped) plan(retention)
-        })
-    })
-  }
-
-  if (retentionMs !== undefined) plan(retentionMs)
-  return {
-    async stop() {
-      stopped = true
-      timer?.cancel()
-      await round
-    },
-  }
+  return retentionMs === undefined ? undefined : startWorker(clock, purgeEveryMs, (mayGoOn) => purge(retentionMs, mayGoOn), onError)
 }

@@ -13,7 +13,7 @@ import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import type { StreamOffset } from '../stores/record-store.ts'
 import type { DirtyWalk, MarkStore } from '../stores/hot-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
-import { startRounds } from '../../../core/worker.ts'
+import { startWorker } from '../../../core/worker.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
 import type { LogConsumer } from '../../../core/log-consumer.ts'
 
@@ -128,7 +128,7 @@ export async function startThumbupJob(
   }, onError)
 
   const publish = makePublisher(stores, options.isOurs, options.isTenant)
-  const publisher = startRounds(
+  const publisher = startWorker(
     clock,
     options.publishEveryMs,
     async (mayGoOn) => {
@@ -137,7 +137,7 @@ export async function startThumbupJob(
     onError,
   )
   const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options, onError)
-  const keeper = startRounds(clock, options.purgeEveryMs, upkeep.round, onError)
+  const keeper = startWorker(clock, options.purgeEveryMs, upkeep.round, onError)
   const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
 
   return {

@@ -13,7 +13,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, OwnerSum, Subject } from '../../../core/domain.ts'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { Drift, MarkRecords } from '../stores/record-store.ts'
-import { startRounds } from '../../../core/worker.ts'
+import { startWorker } from '../../../core/worker.ts'
 import { recountOneByOne } from './recount-single.ts'
 
 export type ReconcilerFigures = {
@@ -126,7 +126,7 @@ export function startReconciler(
     figures.cacheRefreshed += older.length
   }
 
-  const rounds = startRounds(clock, options.reconcileEveryMs, round, onError)
+  const rounds = startWorker(clock, options.reconcileEveryMs, round, onError)
   return { figures: () => ({ ...figures }), stop: rounds.stop }
 }
 

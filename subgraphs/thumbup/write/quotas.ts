@@ -14,7 +14,7 @@ import { TidemarkError } from '../../../core/errors.ts'
 import { makeTokenBucket, type TokenBucket } from '../../../core/token-bucket.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
-import { startRounds } from '../../../core/worker.ts'
+import { startWorker } from '../../../core/worker.ts'
 
 export type Quotas = {
   /** Counts it among the marks of this second. Throws QUOTA_EXCEEDED. */
@@ -46,7 +46,7 @@ export function startQuotas(
   const walks = Array.from(stored, ([business, quota]) => {
     let after: string | undefined
     let sum = 0
-    return startRounds(
+    return startWorker(
       clock,
       PAGE_EVERY_MS,
       async () => {
