@@ -6,20 +6,25 @@ import type { LegacyPlays } from './legacy-plays.ts'
 import type { PlayLog } from './play-log.ts'
 import type { SeenRecords } from './record-store.ts'
 import type { SeenStore } from './hot-store.ts'
-import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { ViewerId } from '../../../core/domain.ts'
-import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
-import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
+import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from '../../../core/outage/write-watch.ts'
-import type { GuardOptions } from '../../../core/outage/guard.ts'
+import {
+  confirmByParts,
+  guardMethods,
+  makeStoreBreakers,
+  viewersOf,
+  type GuardOptions,
+  type StoreBreakers,
+} from '../../../core/outage/guard.ts'
 
 /** `legacy`: while viewers are moved from it. */
 export type SeenStores = { hot: SeenStore; log: PlayLog; records: SeenRecords; legacy?: LegacyPlays | undefined }
 
 export type GuardedSeenStores = SeenStores & {
-  breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  breakers: StoreBreakers
   recordReads(): RecordReadsFigures
   /** Does the hot store, which answers, also take what is written? */
   writes: WriteWatch
@@ -29,17 +34,14 @@ export type GuardedSeenStores = SeenStores & {
 
 export function guardSeenStores(
   clock: Clock,
-  { hot, log, records }: SeenStores,
+  stores: SeenStores,
   options: GuardOptions,
   onError: (error: unknown) => void,
   onRefused: (error: unknown) => void = onError,
 ): GuardedSeenStores {
-  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
-  const breakers = {
-    hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
-    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
-    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
-  }
+  const { hot, log, records } = stores
+  const { checkEveryMs = 1_000 } = options
+  const breakers = makeStoreBreakers(clock, stores, options, onError)
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onRefused)
   const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen, 'filters')
   return {
@@ -56,41 +58,28 @@ export function guardSeenStores(
   }
 }
 
-function guardHot(hot: SeenStore, { run }: PartBreaker, writes: WriteWatch): SeenStore {
-  function write<T>(viewers: readonly ViewerId[], task: () => Promise<T>): Promise<T> {
-    return run(viewers, task).catch((error: unknown) => {
-      writes.failed(viewers, error)
+function guardHot(hot: SeenStore, breaker: PartBreaker, watch: WriteWatch): SeenStore {
+  const { run } = breaker
+  function write<T>(viewers: readonly ViewerId[], call: () => Promise<T>): Promise<T> {
+    return run(viewers, call).catch((error: unknown) => {
+      watch.failed(viewers, error)
       throw error
     })
   }
 
+  const reading = guardMethods(hot, run, {
+    // Layouts are of no viewer, and are read before the first play is staged.
+    getRingLayouts: () => [],
+    getSeen: (viewer) => [viewer],
+    getSeenMany: viewersOf,
+  })
   return {
-    ...hot,
-    putIssued: (viewer, business, oids, options) => write([viewer], () => hot.putIssued(viewer, business, oids, options)),
-    stagePlays(plays, options) {
-      const viewers = plays.map((play) => play.viewer)
-      return write(viewers, () => hot.stagePlays(plays, options))
-    },
-    // What is not confirmed is sent again: so nobody's waits for another's part.
-    async confirmRewards(rewards) {
-      await apartIfPartIsOut(rewards, async (some) => {
-        const viewers = some.map(({ viewer }) => viewer)
-        await run(viewers, () => hot.confirmRewards(some))
-        return some
-      })
-    },
-    // Of nobody in particular, and wanted before the first play is staged.
-    getRingLayouts: () => run([], () => hot.getRingLayouts()),
-    putRingLayout: (layout) => write([], () => hot.putRingLayout(layout)),
-    getSeen: (viewer, business) => run([viewer], () => hot.getSeen(viewer, business)),
-    getSeenMany(of) {
-      const viewers = of.map(({ viewer }) => viewer)
-      return run(viewers, () => hot.getSeenMany(of))
-    },
+    ...guardMethods(reading, write, { putIssued: (viewer) => [viewer], stagePlays: viewersOf, putRingLayout: () => [] }),
+    confirmRewards: (rewards) => confirmByParts(rewards, breaker, hot.confirmRewards),
   }
 }
 
 /** Filters cover all businesses together. */
 function guardRecords(records: SeenRecords, { run }: RecordReads): SeenRecords {
-  return { ...records, getFilters: (keys) => run({ kind: 'getFilters', size: keys.length }, () => records.getFilters(keys)) }
+  return guardMethods(records, run, { getFilters: (keys) => ({ kind: 'getFilters', size: keys.length }) })
 }

@@ -11,32 +11,31 @@
 import type { HotStore } from './hot-store.ts'
 import type { Log } from '../../../writeback/log.ts'
 import type { RecordStore } from './record-store.ts'
-import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { ViewerId } from '../../../core/domain.ts'
-import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
-import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
+import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
-import type { GuardOptions } from '../../../core/outage/guard.ts'
+import {
+  confirmByParts,
+  guardMethods,
+  makeStoreBreakers,
+  viewersOf,
+  type GuardOptions,
+  type StoreBreakers,
+} from '../../../core/outage/guard.ts'
 import { guardLog } from '../../../writeback/guarded-log.ts'
 
 export type Stores = { hot: HotStore; log: Log; records: RecordStore }
 
 export type GuardedStores = Stores & {
-  breakers: { hotStore: PartBreaker; log: Breaker; recordStore: Breaker }
+  breakers: StoreBreakers
   recordReads(): RecordReadsFigures
   /** Ends the asking; the stores stay open. */
   stop(): void
 }
 
 export function guardStores(clock: Clock, stores: Stores, options: GuardOptions, onError: (error: unknown) => void): GuardedStores {
-  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
   const { hot, log, records } = stores
-  const breakers = {
-    hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
-    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
-    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
-  }
+  const breakers = makeStoreBreakers(clock, stores, options, onError)
   const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
   return {
     hot: guardHot(hot, breakers.hotStore),
@@ -50,26 +49,23 @@ export function guardStores(clock: Clock, stores: Stores, options: GuardOptions,
   }
 }
 
-function guardHot(hot: HotStore, { run, isOpenFor }: PartBreaker): HotStore {
+function guardHot(hot: HotStore, breaker: PartBreaker): HotStore {
+  const { run, isOpenFor } = breaker
+  const guarded = guardMethods(hot, run, {
+    putProgress: viewersOf,
+    deleteProgress: viewersOf,
+    clearProgress: (viewer) => [viewer],
+    setPaused: (viewer) => [viewer],
+    getSettings: (viewer) => [viewer],
+    getProgressMany: viewersOf,
+    listTimeline: (viewer) => [viewer],
+    listChanges: (viewer) => [viewer],
+    readDirtyProgress: viewersOf,
+  })
   return {
-    ...hot,
-    putProgress: (writes, options) => run(viewersOf(writes), () => hot.putProgress(writes, options)),
-    deleteProgress: (keys, now) => run(viewersOf(keys), () => hot.deleteProgress(keys, now)),
-    clearProgress: (viewer, business, now) => run([viewer], () => hot.clearProgress(viewer, business, now)),
-    setPaused: (viewer, paused, now) => run([viewer], () => hot.setPaused(viewer, paused, now)),
-    getSettings: (viewer) => run([viewer], () => hot.getSettings(viewer)),
-    getProgressMany: (keys) => run(viewersOf(keys), () => hot.getProgressMany(keys)),
-    listTimeline: (viewer, businesses, before, limit) => run([viewer], () => hot.listTimeline(viewer, businesses, before, limit)),
-    listChanges: (viewer, businesses, since) => run([viewer], () => hot.listChanges(viewer, businesses, since)),
-    readDirtyProgress: (keys) => run(viewersOf(keys), () => hot.readDirtyProgress(keys)),
-    // What is not confirmed is sent again: so nobody's waits for another's part.
-    async confirmRewards(rewards) {
-      await apartIfPartIsOut(rewards, async (some) => {
-        await run(viewersOf(some), () => hot.confirmRewards(some))
-        return some
-      })
-    },
-    // Following has connections of its own: that they fail says nothing about reads and writes.
+    ...guarded,
+    confirmRewards: (rewards) => confirmByParts(rewards, breaker, hot.confirmRewards),
+    // Following has connections of its own: their failure says nothing about reads and writes.
     followProgress: (viewer, listener, onGap) => {
       const follow = () => hot.followProgress(viewer, listener, onGap)
       return isOpenFor(viewer) ? run([viewer], follow) : follow()
@@ -77,18 +73,15 @@ function guardHot(hot: HotStore, { run, isOpenFor }: PartBreaker): HotStore {
   }
 }
 
-function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
-  return items.map((item) => item.viewer)
-}
-
 function guardRecords(records: RecordStore, { run }: RecordReads): RecordStore {
-  return {
-    ...records,
-    getProgressMany: (keys) => run({ kind: 'getProgressMany', size: keys.length, of: keys }, () => records.getProgressMany(keys)),
-    getSettingsMany: (viewers) => run({ kind: 'getSettingsMany', size: viewers.length }, () => records.getSettingsMany(viewers)),
-    listProgress(viewer, businesses, before, limit) {
-      const read = { kind: 'listProgress', size: limit, of: businesses.map((business) => ({ business })), isPage: true }
-      return run(read, () => records.listProgress(viewer, businesses, before, limit))
-    },
-  }
+  return guardMethods(records, run, {
+    getProgressMany: (keys) => ({ kind: 'getProgressMany', size: keys.length, of: keys }),
+    getSettingsMany: (viewers) => ({ kind: 'getSettingsMany', size: viewers.length }),
+    listProgress: (_, businesses, _before, limit) => ({
+      kind: 'listProgress',
+      size: limit,
+      of: businesses.map((business) => ({ business })),
+      isPage: true,
+    }),
+  })
 }

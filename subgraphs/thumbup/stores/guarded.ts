@@ -13,17 +13,17 @@ import type { MarkRecords } from './record-store.ts'
 import type { MarkStore } from './hot-store.ts'
 import { makeBreaker, type Breaker } from '../../../core/outage/breaker.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { makePartBreaker, type PartBreaker } from '../../../core/outage/part-breaker.ts'
+import type { BusinessNumber } from '../../../core/domain.ts'
+import type { PartBreaker } from '../../../core/outage/part-breaker.ts'
 import { makeRecordReads, type RecordRead, type RecordReads, type RecordReadsFigures } from '../../../core/outage/record-reads.ts'
 import { makeWriteWatch, type WriteWatch } from '../../../core/outage/write-watch.ts'
-import type { GuardOptions } from '../../../core/outage/guard.ts'
+import { guardMethods, makeStoreBreakers, viewersOf, type GuardOptions, type StoreBreakers } from '../../../core/outage/guard.ts'
 import { guardLog } from '../../../writeback/guarded-log.ts'
 
 export type MarkStores = { hot: MarkStore; cache: CountCache; log: Log; records: MarkRecords; events: MarkEvents }
 
 export type GuardedMarkStores = Omit<MarkStores, 'events'> & {
-  breakers: { hotStore: PartBreaker; countCache: Breaker; log: Breaker; recordStore: Breaker }
+  breakers: StoreBreakers & { countCache: Breaker }
   /** Does the hot store, which answers, also take marks? */
   writes: WriteWatch
   /** The record store to whoever brings a viewer's marks into the hot store. */
@@ -41,13 +41,11 @@ export function guardMarkStores(
   options: GuardOptions,
   onError: (error: unknown) => void,
 ): GuardedMarkStores {
-  const { checkEveryMs = 1_000, recordPatienceMs = 3_000, logPatienceMs = 5_000 } = options
   const { hot, cache, log, records } = stores
+  const { checkEveryMs = 1_000 } = options
   const breakers = {
-    hotStore: makePartBreaker(clock, hot, { checkEveryMs }, onError),
+    ...makeStoreBreakers(clock, stores, options, onError),
     countCache: makeBreaker(clock, 'hotStore', () => cache.check(), { checkEveryMs }, onError),
-    log: makeBreaker(clock, 'log', () => log.check(), { checkEveryMs, patienceMs: logPatienceMs }, onError),
-    recordStore: makeBreaker(clock, 'recordStore', () => records.check(), { checkEveryMs, patienceMs: recordPatienceMs }, onError),
   }
   const writes = makeWriteWatch(clock, hot, { checkEveryMs }, onError)
   const reads = makeRecordReads(clock, breakers.recordStore, records, options, breakers.hotStore.isOpen)
@@ -76,7 +74,13 @@ export function guardMarkStores(
 
 function guardHot(hot: MarkStore, { run }: PartBreaker, watch: WriteWatch): MarkStore {
   return {
-    ...hot,
+    ...guardMethods(hot, run, {
+      getMarkMany: viewersOf,
+      listLikes: (viewer) => [viewer],
+      beginFill: (viewer) => [viewer],
+      fillMarks: (viewer) => [viewer],
+      readDirtyMarks: viewersOf,
+    }),
     async putMarks(writes, options) {
       try {
         return await run(viewersOf(writes), () => hot.putMarks(writes, options))
@@ -85,20 +89,7 @@ function guardHot(hot: MarkStore, { run }: PartBreaker, watch: WriteWatch): Mark
         throw error
       }
     },
-    getMarkMany: (keys) => run(viewersOf(keys), () => hot.getMarkMany(keys)),
-    listLikes: (viewer, business, before, limit) => run([viewer], () => hot.listLikes(viewer, business, before, limit)),
-    beginFill: (viewer, business) => run([viewer], () => hot.beginFill(viewer, business)),
-    fillMarks: (viewer, business, rows, options) => run([viewer], () => hot.fillMarks(viewer, business, rows, options)),
-    readDirtyMarks: (keys) =>
-      run(
-        keys.map((key) => key.viewer),
-        () => hot.readDirtyMarks(keys),
-      ),
   }
-}
-
-function viewersOf(items: readonly { viewer: ViewerId }[]): ViewerId[] {
-  return items.map((item) => item.viewer)
 }
 
 function guardCache(cache: CountCache, { run, isOpen }: Breaker): CountCache {
@@ -136,26 +127,20 @@ function guardRecords(records: MarkRecords, breaker: Breaker, { run }: RecordRea
     of: [{ business }],
     isPage: true,
   })
-  const guarded: MarkRecords = {
-    ...records,
-    getMarkMany: (keys) => run(of('getMarkMany', keys), () => records.getMarkMany(keys)),
-    listMarks: (viewer, business, marks, before, limit) =>
-      run(page('listMarks', business, limit), () => records.listMarks(viewer, business, marks, before, limit)),
-    listLikers: (subject, before, limit) =>
-      run(page('listLikers', subject.business, limit), () => records.listLikers(subject, before, limit)),
-    getCountsMany: (subjects) => run(of('getCountsMany', subjects), () => records.getCountsMany(subjects)),
-    getOwnerSums: (owners) => run(of('getOwnerSums', owners), () => records.getOwnerSums(owners)),
-    listSubjects: (business, after, limit) =>
-      run(page('listSubjects', business, limit), () => records.listSubjects(business, after, limit)),
-    listMarkedSubjects: (business, after, limit) =>
-      run(page('listMarkedSubjects', business, limit), () => records.listMarkedSubjects(business, after, limit)),
-    recount: (subjects) => run({ ...of('recount', subjects), isPage: true }, () => records.recount(subjects)),
-    recountOwners: (owners) => run({ ...of('recountOwners', owners), isPage: true }, () => records.recountOwners(owners)),
-    getOwners: (subjects) => run(of('getOwners', subjects), () => records.getOwners(subjects)),
-    registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)),
-  }
+  const guarded = guardMethods(records, run, {
+    getMarkMany: (keys) => of('getMarkMany', keys),
+    listMarks: (_, business, _marks, _before, limit) => page('listMarks', business, limit),
+    listLikers: ({ business }, _, limit) => page('listLikers', business, limit),
+    getCountsMany: (subjects) => of('getCountsMany', subjects),
+    getOwnerSums: (owners) => of('getOwnerSums', owners),
+    listSubjects: (business, _, limit) => page('listSubjects', business, limit),
+    listMarkedSubjects: (business, _, limit) => page('listMarkedSubjects', business, limit),
+    recount: (subjects) => ({ ...of('recount', subjects), isPage: true }),
+    recountOwners: (owners) => ({ ...of('recountOwners', owners), isPage: true }),
+    getOwners: (subjects) => of('getOwners', subjects),
+  })
   return {
-    records: guarded,
+    records: { ...guarded, registerSubjects: (registrations) => breaker.run(() => records.registerSubjects(registrations)) },
     fillRecords: {
       listMarks: (viewer, business, marks, before, limit) =>
         run({ ...page('fill', business, limit), isPage: false }, () => records.listMarks(viewer, business, marks, before, limit)),
