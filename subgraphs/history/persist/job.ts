@@ -4,13 +4,12 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import type { FlushedKey } from '../../../core/domain.ts'
-import { makeSweeper } from '../../../writeback/sweeper.ts'
+import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
 import { startWorker, type Worker } from '../../../core/worker.ts'
 import type { PersistReport } from './persist.ts'
 import type { HotStore } from '../stores/hot-store.ts'
-import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
+import type { ConsumerHooks, Log } from '../../../writeback/log.ts'
 import type { RecordStore } from '../stores/record-store.ts'
-import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type HistoryJobOptions = {
   sweepAfterMs: number
@@ -22,14 +21,11 @@ export type HistoryJobOptions = {
   purgeEveryMs: number
 }
 
-export type HistoryJobFigures = {
-  messages: number
+export type HistoryJobFigures = PersistLoopFigures & {
   steps: number
   rows: number
   missing: number
-  swept: number
   expired: number
-  parked: number
 }
 
 export type HistoryJob = {
@@ -39,8 +35,6 @@ export type HistoryJob = {
 }
 
 const PURGE_ROWS_MAX = 1_000
-/** Whichever job owns this region purges, for all: retention is a walk over both stores, and two would get in each other's way. */
-const PURGING_REGION = 0
 
 export async function startHistoryJob(
   clock: Clock,
@@ -50,11 +44,11 @@ export async function startHistoryJob(
   persist: (keys: readonly FlushedKey[]) => Promise<PersistReport>,
   options: HistoryJobOptions,
   onError: (error: unknown) => void,
-  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
+  onParked?: ConsumerHooks['parked'],
 ): Promise<HistoryJob> {
-  const figures: HistoryJobFigures = { messages: 0, steps: 0, rows: 0, missing: 0, swept: 0, expired: 0, parked: 0 }
+  const figures = { steps: 0, rows: 0, missing: 0, expired: 0 }
 
-  async function persistCounted(keys: readonly FlushedKey[]): Promise<void> {
+  async function persistKeys(keys: readonly FlushedKey[]): Promise<void> {
     for (let start = 0; start < keys.length; start += options.persistKeysMax) {
       const report = await persist(keys.slice(start, start + options.persistKeysMax))
       figures.steps++
@@ -63,38 +57,25 @@ export async function startHistoryJob(
     }
   }
 
-  async function persistBatch(batch: LogBatch): Promise<void> {
-    await persistCounted(batch.messages.flatMap((message) => message.keys))
-    figures.messages += batch.messages.length
-  }
-
-  const consumer: LogConsumer = await log.consumeFlushes({
-    persist: persistBatch,
-    parked(reason, where) {
-      figures.parked++
-      onParked(reason, where)
-    },
-  })
-
-  const sweeper = makeSweeper(clock, hot, log, () => consumer.ownedRegions(), persistCounted, {
-    afterMs: options.sweepAfterMs,
-    everyMs: options.sweepEveryMs,
-    keysMax: options.persistKeysMax,
-  })
-  sweeper.start((report) => {
-    figures.swept += report.keys
-  }, onError)
-
-  const isPurger = (): boolean => consumer.ownedRegions().includes(PURGING_REGION)
-  const purger = startPurger(clock, hot, records, isPurger, options, onError, (removed) => {
+  const loop = await startPersistLoop(
+    clock,
+    log,
+    hot,
+    { persistBatch: (batch) => persistKeys(batch.messages.flatMap((message) => message.keys)), persistKeys },
+    { afterMs: options.sweepAfterMs, everyMs: options.sweepEveryMs, keysMax: options.persistKeysMax },
+    onError,
+    onParked,
+  )
+  // One job purges for all: retention walks over both stores, and two jobs would get in each other's way.
+  const purger = startPurger(clock, hot, records, loop.isLeader, options, onError, (removed) => {
     figures.expired += removed
   })
 
   return {
-    figures: () => ({ ...figures }),
+    figures: () => ({ ...figures, ...loop.figures() }),
     async stop() {
-      await Promise.all([purger?.stop(), sweeper.stop()])
-      await consumer.stop()
+      await Promise.all([purger?.stop(), loop.stopSweeping()])
+      await loop.leave()
     },
   }
 }

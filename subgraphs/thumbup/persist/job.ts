@@ -7,7 +7,7 @@
 import type { Clock } from '../../../core/clock.ts'
 import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import type { MarkPersistReport, MarkPersistStores } from './persist.ts'
-import { makeSweeper } from '../../../writeback/sweeper.ts'
+import { startPersistLoop, type PersistLoopFigures } from '../../../writeback/persist-loop.ts'
 import { makeWindows } from '../../../writeback/window.ts'
 import type { ConsumerHooks, Log, LogBatch } from '../../../writeback/log.ts'
 import type { StreamOffset } from '../stores/record-store.ts'
@@ -15,7 +15,6 @@ import type { DirtyWalk, MarkStore } from '../stores/hot-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
 import { startWorker } from '../../../core/worker.ts'
 import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
-import type { LogConsumer } from '../../../core/log-consumer.ts'
 
 export type ThumbupJobOptions = {
   /** What the offsets are kept under in the record store, which others' may share. */
@@ -42,7 +41,6 @@ export type ThumbupJobOptions = {
 }
 
 export type ThumbupJobFigures = {
-  messages: number
   /** Keys that flushes carried, each once per message. */
   marks: number
   steps: number
@@ -51,11 +49,10 @@ export type ThumbupJobFigures = {
   transitions: number
   /** Updates of subjects' counts: `marks` : `countUpdates` is what windows save. */
   countUpdates: number
-  swept: number
-  parked: number
   /** Changes whose events came from the outbox, because the step could not tell them. */
   published: number
-} & UpkeepFigures &
+} & PersistLoopFigures &
+  UpkeepFigures &
   ReconcilerFigures
 
 export type ThumbupJob = {
@@ -64,9 +61,6 @@ export type ThumbupJob = {
   stop(): Promise<void>
 }
 
-/** Whichever job owns this region does what needs to be done once. */
-const WHOLE_REGION = 0
-
 export async function startThumbupJob(
   clock: Clock,
   stores: MarkPersistStores,
@@ -74,10 +68,10 @@ export async function startThumbupJob(
   persist: (keys: readonly MarkKey[], offsets: readonly StreamOffset[]) => Promise<MarkPersistReport>,
   options: ThumbupJobOptions,
   onError: (error: unknown) => void,
-  onParked: NonNullable<ConsumerHooks['parked']> = (reason) => onError(new Error(reason)),
+  onParked?: ConsumerHooks['parked'],
 ): Promise<ThumbupJob> {
   const figures = {
-    ...{ messages: 0, marks: 0, steps: 0, rows: 0, missing: 0, transitions: 0, countUpdates: 0, swept: 0, parked: 0, published: 0 },
+    ...{ marks: 0, steps: 0, rows: 0, missing: 0, transitions: 0, countUpdates: 0, published: 0 },
   }
 
   async function persistCounted(keys: readonly MarkKey[], offsets: readonly StreamOffset[] = []): Promise<void> {
@@ -102,49 +96,40 @@ export async function startThumbupJob(
   async function persistBatch({ partition, messages, nextOffset }: LogBatch): Promise<void> {
     const keys = messages.flatMap((message) => message.keys)
     await windows.add({ partition, offset: nextOffset, keys })
-    figures.messages += messages.length
     figures.marks += keys.length
   }
 
-  const consumer: LogConsumer = await log.consumeFlushes({
-    persist: persistBatch,
-    parked(reason, where) {
-      figures.parked++
-      onParked(reason, where)
-    },
-  })
-  const ownedRegions = (): readonly number[] => consumer.ownedRegions()
-  const ownsWhole = (): boolean => ownedRegions().includes(WHOLE_REGION)
-
-  // What is left of a deleted business waits to be forgotten, not to be persisted.
+  // Dirty marks of a deleted business wait to be forgotten, not to be persisted.
   const isSwept = (business: BusinessNumber): boolean => options.isOurs(business) && !options.deleted.includes(business)
-  const sweeper = makeSweeper(clock, { walkDirty: walkOurs(stores.hot, isSwept) }, log, ownedRegions, (keys) => persistCounted(keys), {
-    afterMs: options.sweepAfterMs,
-    everyMs: options.sweepEveryMs,
-    keysMax: options.persistKeysMax,
-  })
-  sweeper.start((report) => {
-    figures.swept += report.keys
-  }, onError)
+  const loop = await startPersistLoop(
+    clock,
+    log,
+    { walkDirty: walkOurs(stores.hot, isSwept) },
+    { persistBatch, persistKeys: (keys) => persistCounted(keys) },
+    { afterMs: options.sweepAfterMs, everyMs: options.sweepEveryMs, keysMax: options.persistKeysMax },
+    onError,
+    onParked,
+  )
+  const { ownedRegions, isLeader } = loop
 
   const publish = makePublisher(stores, options.isOurs, options.isTenant)
   const publisher = startWorker(
     clock,
     options.publishEveryMs,
     async (mayGoOn) => {
-      if (ownsWhole()) figures.published += await publish(mayGoOn)
+      if (isLeader()) figures.published += await publish(mayGoOn)
     },
     onError,
   )
-  const upkeep = makeUpkeep(clock, stores, ownedRegions, ownsWhole, options, onError)
+  const upkeep = makeUpkeep(clock, stores, ownedRegions, isLeader, options, onError)
   const keeper = startWorker(clock, options.purgeEveryMs, upkeep.round, onError)
-  const reconciler = startReconciler(clock, stores, ownsWhole, options, onError)
+  const reconciler = startReconciler(clock, stores, isLeader, options, onError)
 
   return {
-    figures: () => ({ ...figures, ...upkeep.figures(), ...reconciler.figures() }),
+    figures: () => ({ ...figures, ...loop.figures(), ...upkeep.figures(), ...reconciler.figures() }),
     async stop() {
-      await Promise.all([publisher.stop(), keeper.stop(), reconciler.stop(), sweeper.stop(), windows.stop()])
-      await consumer.stop()
+      await Promise.all([publisher.stop(), keeper.stop(), reconciler.stop(), loop.stopSweeping(), windows.stop()])
+      await loop.leave()
     },
   }
 }
