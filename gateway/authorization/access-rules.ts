@@ -72,7 +72,7 @@ function directiveConditions(directives: readonly ConstDirectiveNode[], names: N
       case names.requiresScopes: {
         const { scopes } = argumentsOf(directive)
         if (!isScopes(scopes))
-          throw new TidemarkError('CONFIG_INVALID', `@requiresScopes of ${place} has no lists of scopes: compose again`)
+          throw new TidemarkError('CONFIG_INVALID', `@requiresScopes of ${place} has no lists of scopes: compose the supergraph again`)
         return [{ key: JSON.stringify(scopes), scopes }]
       }
       case names.policy:

@@ -95,7 +95,7 @@ function compileNode(node: PlanNode, around: Surroundings): Step {
     case 'Subscription':
       throw new Error('a subscription can only be the first node of a plan')
     default:
-      throw new Error(`the planner gave a node of a kind that the executor does not know: ${JSON.stringify(node satisfies never)}`)
+      throw new Error(`the planner returned an unknown kind of node: ${JSON.stringify(node satisfies never)}`)
   }
 }
 
@@ -139,7 +139,7 @@ type Fetch = {
 
 function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }: Surroundings): Fetch {
   const transport = transports.get(node.serviceName)
-  if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", for which the gateway has no transport`)
+  if (transport === undefined) throw new Error(`the plan asks the subgraph "${node.serviceName}", but the gateway has no transport for it`)
   // No code reads source locations in a fetch, and tokens are two thirds of a document.
   const document = parse(node.operation, { noLocation: true })
   const compiled = transport.compile({
@@ -248,7 +248,7 @@ function rootKeys(document: DocumentNode): string[] {
 
 function compileFlattened(node: FlattenNode, around: Surroundings): Step {
   const { node: inner, path } = node
-  if (inner.kind !== 'Fetch') throw new Error(`the plan flattens a ${inner.kind}, and the executor knows how to flatten a Fetch`)
+  if (inner.kind !== 'Fetch') throw new Error(`the plan flattens a ${inner.kind}: the executor can only flatten a Fetch`)
   const { requires, inputRewrites, outputRewrites, ...fetch } = inner
   if (requires === null || requires === undefined || requires.length === 0) return compileNestedRoot(node, inner, around)
   const rewrites = { ...(inputRewrites == null ? {} : { inputRewrites }), ...(outputRewrites == null ? {} : { outputRewrites }) }

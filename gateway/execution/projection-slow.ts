@@ -13,7 +13,7 @@ import type { FieldShape, ObjectShape, Shape } from './shape.ts'
 import { clientError } from './subgraph-errors.ts'
 
 /** The result of completing a value that is null in a non-null place. */
-const BROKEN = Symbol('null where none may be')
+const BROKEN = Symbol('null in a non-null place')
 
 type Completing = {
   readonly path: (string | number)[]
@@ -60,7 +60,7 @@ function completeField(
   completing: Completing,
 ): unknown {
   if (shape.kind === 'typename')
-    return parent.typename ?? fail(`The subgraph did not say of which type the object of ${owner} is.`, completing, BROKEN)
+    return parent.typename ?? fail(`The subgraph gave no type name for the object of ${owner}.`, completing, BROKEN)
   const value = Object.hasOwn(object, from) ? object[from] : undefined
   const isLost = completing.lost?.has(object) === true
   return complete(shape, value, owner, completing, isLost)
@@ -89,7 +89,7 @@ function completeValue(shape: Shape, value: unknown, owner: string, completing: 
         return serializeLeaf(shape.type, value) ?? fail(`Expected a value for ${owner}.`, completing, BROKEN)
       } catch {
         // The message does not show the value, which may belong to another viewer.
-        return fail(`Expected a ${shape.type.name} for field ${owner}, and the subgraph gave none.`, completing, BROKEN)
+        return fail(`Expected a ${shape.type.name} for field ${owner}, but the subgraph gave another value.`, completing, BROKEN)
       }
     case 'list':
       return Array.isArray(value)

@@ -28,7 +28,7 @@ export function isTooDeep(thrown: unknown): boolean {
 export function tooDeep(subgraph: string, cause: unknown): TidemarkError {
   return new TidemarkError(
     'SUBGRAPH_UNAVAILABLE',
-    `the data for the subgraph "${subgraph}", or from it, is nested too deeply: see what it answers`,
+    `the data for the subgraph "${subgraph}", or from it, is nested too deeply: check its answers`,
     {
       cause,
     },

@@ -118,7 +118,10 @@ function transportsOf(planner: Planner, subgraphs: readonly Subgraph[]): Map<str
   const transports = new Map(subgraphs.map(({ name, transport }) => [name, transport]))
   for (const name of planner.subgraphs) {
     if (!transports.has(name))
-      throw new TidemarkError('CONFIG_INVALID', `the supergraph has a subgraph "${name}": configure how to reach it, or compose without it`)
+      throw new TidemarkError(
+        'CONFIG_INVALID',
+        `the subgraph "${name}" of the supergraph has no address: configure one, or compose without it`,
+      )
   }
   return transports
 }

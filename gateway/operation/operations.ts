@@ -45,7 +45,8 @@ export function* readOperation(
     document = parse(text, { maxTokens: options.tokensMax })
   } catch (error) {
     // The parser throws a RangeError, not a GraphQLError, when it runs out of stack.
-    if (error instanceof RangeError) return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply.')] }
+    if (error instanceof RangeError)
+      return { errors: [codedError('OPERATION_TOO_LARGE', 'The document is nested too deeply: use fewer levels.')] }
     if (isTokenLimit(error)) return { errors: [tooManyTokens(error, options.tokensMax)] }
     return { errors: [withCode(error as GraphQLError, 'GRAPHQL_PARSE_FAILED')] }
   }
@@ -64,7 +65,7 @@ export function* readOperation(
   // No validation rule checks this: graphql-js notices it at execution.
   if (schema.getRootType(operation.operation) == null)
     return {
-      errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: nothing of that kind can be run.`)],
+      errors: [codedError('GRAPHQL_VALIDATION_FAILED', `This graph has no ${operation.operation} type: it serves no such operations.`)],
     }
   const exact = withExactLiterals(schema, document, text)
   if (exact instanceof GraphQLError) return { errors: [exact] }
@@ -79,9 +80,7 @@ const CLOSED_RULES: readonly ValidationRule[] = [
   (context) => ({
     Field(node) {
       if (node.name.value !== '__schema' && node.name.value !== '__type') return
-      context.reportError(
-        new GraphQLError(`${node.name.value} is not answered: introspection is switched off on this server`, { nodes: [node] }),
-      )
+      context.reportError(new GraphQLError(`${node.name.value} is not available: introspection is off on this server`, { nodes: [node] }))
     },
   }),
   ...specifiedRules,
@@ -98,8 +97,8 @@ function pickOperation(document: DocumentNode, operationName: string | undefined
 function resolutionMistake(operations: readonly OperationDefinitionNode[], operationName: string | undefined): string {
   if (operations.length === 0) return 'The document has no operation: send a query, a mutation or a subscription.'
   const names = operations.map(({ name }) => name?.value ?? '(unnamed)').join(', ')
-  if (operationName === undefined) return `The document has several operations: say by operationName which one to run: ${names}.`
-  return `The document has no operation named "${operationName}": it has ${names}.`
+  if (operationName === undefined) return `The document has several operations: set operationName to one of them: ${names}.`
+  return `The document has no operation named "${operationName}": name one of ${names}.`
 }
 
 export function codedError(code: ErrorCode, message: string): GraphQLError {
@@ -128,7 +127,7 @@ export function withCode(error: GraphQLError, code: ErrorCode): GraphQLError {
 
 /** graphql-js reports only that it stopped. */
 function tooManyTokens({ source, positions }: GraphQLError, tokensMax: number): GraphQLError {
-  const sentence = `The document has more than ${tokensMax} tokens: send ids, inputs and other values as variables, and what is left in several requests.`
+  const sentence = `The document has more than ${tokensMax} tokens: send ids, inputs and other values as variables, or split it into several requests.`
   return new GraphQLError(sentence, {
     source: source ?? null,
     positions: positions ?? null,

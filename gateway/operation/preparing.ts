@@ -80,7 +80,7 @@ export function runNow<Result>(work: Work<Result>): Result {
 }
 
 function busy(): GraphQLError {
-  return new GraphQLError(`more than ${WAITING_MAX} operations wait to be prepared; ask again in 1 s, and not before`, {
+  return new GraphQLError(`more than ${WAITING_MAX} operations wait to be prepared: try again in 1 s`, {
     extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs: 1_000 },
   })
 }

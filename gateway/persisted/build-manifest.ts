@@ -38,7 +38,7 @@ export function buildManifest(files: readonly SourceFile[], schema: GraphQLSchem
       for (const definition of parse(new Source(text, name)).definitions) {
         if (definition.kind === Kind.FRAGMENT_DEFINITION) addNamed(fragments, definition, 'fragment', mistakes)
         else if (definition.kind === Kind.OPERATION_DEFINITION) addNamed(operations, definition, 'operation', mistakes)
-        else mistakes.push(`${placeOf(definition)} is part of a schema: only operations and fragments belong here`)
+        else mistakes.push(`${placeOf(definition)} is a schema definition: only operations and fragments are allowed`)
       }
     } catch (error) {
       if (!(error instanceof GraphQLError)) throw error
@@ -74,7 +74,7 @@ function addNamed<Node extends OperationDefinitionNode | FragmentDefinitionNode>
 ): void {
   const name = node.name?.value
   if (name === undefined)
-    return void mistakes.push(`${placeOf(node)}: the operation has no name: give it one, metrics and clients go by it`)
+    return void mistakes.push(`${placeOf(node)}: the operation has no name: give it one, because metrics and clients use it`)
   const twin = known.get(name)
   if (twin === undefined) known.set(name, node)
   else mistakes.push(`${placeOf(node)}: the ${kind} ${name} is also in ${placeOf(twin)}: give one of them another name`)

@@ -74,7 +74,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
 
   function reload(): Promise<boolean> {
     reloading = reloading.then(takeOver).catch((error: unknown) => {
-      log.error({ err: error }, 'manifests could not be reloaded, and the old ones are kept')
+      log.error({ err: error }, 'the manifests could not be reloaded: the old ones are kept')
       return false
     })
     return reloading
@@ -86,7 +86,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
     const next = withOld(files, manifests)
     const { operations, mistakes } = mergeOperations(next.values())
     const sentences = [...manifestMistakes(files), ...mistakes]
-    for (const sentence of sentences) log.warn({}, `${sentence} (what was there before is kept)`)
+    for (const sentence of sentences) log.warn({}, `${sentence} (the previous state is kept)`)
     broken = files.missing.length + [...files.manifests.values()].filter((manifest) => manifest.mistakes.length > 0).length
     if (mistakes.length > 0) {
       broken++
@@ -113,7 +113,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
     pinned = prepared
     set = makePinnedSet(operations, prepared)
     const failures = failuresAmong(operations, prepared)
-    for (const failure of failures) log.warn({}, `${failureSentence(failure)} (it is answered with this error)`)
+    for (const failure of failures) log.warn({}, `${failureSentence(failure)} (callers get this error)`)
     metrics.set({ operations: operations.length, failing: failures.length, broken })
   }
 

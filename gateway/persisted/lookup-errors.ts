@@ -13,16 +13,19 @@ export function notSupported({ automatic }: RequestId): TidemarkError {
 }
 
 export function notInList(subject: string): TidemarkError {
-  return new TidemarkError('PERSISTED_QUERY_NOT_IN_LIST', `${subject}: this client may run only operations of a manifest; add it to one`)
+  return new TidemarkError(
+    'PERSISTED_QUERY_NOT_IN_LIST',
+    `${subject}: this client may run only operations of a manifest: add the operation to one`,
+  )
 }
 
 export function hashMismatch({ id }: RequestId): TidemarkError {
   return new TidemarkError(
     'PERSISTED_QUERY_HASH_MISMATCH',
-    `the text is not that of the id ${id}: send the id of this text, or leave one out`,
+    `the text does not match the id ${id}: send the id of this text, or only one of the two`,
   )
 }
 
 export function notRegistrable({ id }: RequestId): TidemarkError {
-  return new TidemarkError('BAD_REQUEST', `the id ${id} is no SHA-256, so it cannot be registered: send the text without an id`)
+  return new TidemarkError('BAD_REQUEST', `the id ${id} is not a SHA-256 and cannot be registered: send the text without an id`)
 }

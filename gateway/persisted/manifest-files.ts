@@ -30,7 +30,7 @@ export function manifestMistakes({ manifests, missing }: ManifestFiles): string[
 }
 
 export function manifestMissing(path: string): string {
-  return `persisted.manifests: ${path} cannot be read: name a file or a folder that is there`
+  return `persisted.manifests: ${path} cannot be read: name an existing file or folder`
 }
 
 /** Changes when any manifest changes. */
@@ -60,8 +60,7 @@ function stampOf(file: string): string {
 function readFile(file: string, tokensMax: number): Manifest {
   try {
     const { size } = statSync(file)
-    if (size > FILE_BYTES_MAX)
-      return { operations: [], mistakes: [`${file} has ${size} bytes: split it, ${FILE_BYTES_MAX} are read at most`] }
+    if (size > FILE_BYTES_MAX) return { operations: [], mistakes: [`${file} has ${size} bytes, more than ${FILE_BYTES_MAX}: split it`] }
     return readManifest(readFileSync(file, 'utf8'), file, tokensMax)
   } catch (error) {
     return { operations: [], mistakes: [`${file} cannot be read: ${(error as Error).message}`] }

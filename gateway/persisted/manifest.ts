@@ -49,7 +49,7 @@ export function readManifest(text: string, file: string, tokensMax: number): Man
     operations.push(operation)
   }
   if (mistakes.length > MISTAKES_MAX)
-    mistakes.splice(MISTAKES_MAX, Infinity, `${file}: and ${mistakes.length - MISTAKES_MAX} mistakes more`)
+    mistakes.splice(MISTAKES_MAX, Infinity, `${file}: and ${mistakes.length - MISTAKES_MAX} more mistakes`)
   return { operations, mistakes }
 }
 
@@ -59,8 +59,8 @@ export function scopedKey(id: string, client: string | undefined): string {
 }
 
 export function conflictOf({ id, client }: Pick<ManifestOperation, 'id' | 'client'>): string {
-  const whose = client === undefined ? '' : ` of the client ${client}`
-  return `the id ${id}${whose} occurs twice with different texts: give each text an id of its own, or name the clients by clientName`
+  const owner = client === undefined ? '' : ` of the client ${client}`
+  return `the id ${id}${owner} occurs twice with different texts: give each text its own id, or set clientName`
 }
 
 export function sha256(text: string): string {
@@ -95,7 +95,7 @@ type Entry = {
 
 function entriesOf(data: unknown, file: string, mistakes: string[]): Entry[] {
   if (!isMap(data)) {
-    mistakes.push(`${file} is not a JSON object: write Apollo's form ({"format": "${APOLLO_FORMAT}", …}) or Relay's ({"id": "text"})`)
+    mistakes.push(`${file} is not a JSON object: use Apollo's format ({"format": "${APOLLO_FORMAT}", …}) or Relay's ({"id": "text"})`)
     return []
   }
   if (!('format' in data) && !('operations' in data)) {
@@ -104,7 +104,7 @@ function entriesOf(data: unknown, file: string, mistakes: string[]): Entry[] {
   const { format, version, operations } = data
   if (format !== APOLLO_FORMAT || version !== 1) {
     mistakes.push(
-      `${file} has format ${JSON.stringify(format)} and version ${JSON.stringify(version)}: only "${APOLLO_FORMAT}", 1 is known`,
+      `${file} has format ${JSON.stringify(format)} and version ${JSON.stringify(version)}: only format "${APOLLO_FORMAT}" with version 1 is supported`,
     )
     return []
   }
@@ -125,11 +125,12 @@ function readEntry(entry: Entry, file: string, tokensMax: number, mistakes: stri
   const wrong = (sentence: string): undefined => void mistakes.push(`${place} ${sentence}`)
   if (typeof id !== 'string' || !isId(id)) return wrong(`has no id of 1 to ${ID_LENGTH_MAX} printable ASCII characters without a space`)
   if (typeof body !== 'string') return wrong('has no text: give the operation as a string')
-  if (clientName !== undefined && clientName !== null && typeof clientName !== 'string') return wrong('has a clientName that is no string')
+  if (clientName !== undefined && clientName !== null && typeof clientName !== 'string')
+    return wrong('has a clientName that is not a string')
   const plain = plainId(id)
-  if (plain.startsWith(PREFIX)) return wrong(`has the id ${id}: after "sha256:" belong 64 hexadecimal digits`)
+  if (plain.startsWith(PREFIX)) return wrong(`has the id ${id}: "sha256:" must be followed by 64 hexadecimal digits`)
   if (isSha256(plain) && sha256(body) !== plain) {
-    return wrong(`has an id that looks like a SHA-256 and is not that of its text, which is ${sha256(body)}: release the manifest again`)
+    return wrong(`has an id that looks like a SHA-256, but the SHA-256 of its text is ${sha256(body)}: generate the manifest again`)
   }
   let found: OperationDefinitionNode[]
   try {
@@ -142,8 +143,8 @@ function readEntry(entry: Entry, file: string, tokensMax: number, mistakes: stri
   const names = found.map((operation) => operation.name?.value)
   const named = typeof name === 'string' && name !== '' ? found.find((operation) => operation.name?.value === name) : found[0]
   if (named === undefined)
-    return wrong(`(id ${id}) is called ${String(name)}, and its text has ${names.join(', ')}: correct one of the two`)
-  if (typeof type === 'string' && type !== named.operation) return wrong(`(id ${id}) is called a ${type}, and is a ${named.operation}`)
+    return wrong(`(id ${id}) has the name ${String(name)}, but its text has ${names.join(', ')}: correct one of them`)
+  if (typeof type === 'string' && type !== named.operation) return wrong(`(id ${id}) has the type ${type}, but is a ${named.operation}`)
   return { id: plain, body, names, client: typeof clientName === 'string' ? clientName : undefined, file }
 }
 

@@ -25,13 +25,13 @@ export function makePersistedMetrics(registry: Registry): PersistedMetrics {
   const registers = [registry]
   const lookups = new Counter({
     name: 'tidemark_persisted_lookups_total',
-    help: 'Operations looked up, by what was found.',
+    help: 'Lookups of operations, by result.',
     labelNames: ['result'],
     registers,
   })
   const reloads = new Counter({
     name: 'tidemark_persisted_reloads_total',
-    help: 'Changes of manifests that were seen; broken: the old ones were kept.',
+    help: 'Reloads of changed manifests, by result; broken: a previous state was kept.',
     labelNames: ['result'],
     registers,
   })
@@ -43,7 +43,7 @@ export function makePersistedMetrics(registry: Registry): PersistedMetrics {
   })
   const broken = new Gauge({
     name: 'tidemark_persisted_broken_manifests',
-    help: 'Manifests with mistakes, of which an older state is served or none.',
+    help: 'Manifests with mistakes; their previous state is served, if any.',
     registers,
   })
   const recorded = new Gauge({
@@ -53,7 +53,7 @@ export function makePersistedMetrics(registry: Registry): PersistedMetrics {
   })
   const dropped = new Gauge({
     name: 'tidemark_persisted_unknown_dropped',
-    help: 'Unknown operations that were not recorded because persisted.reportMax was reached.',
+    help: 'Unknown operations that were not recorded or were evicted, because of persisted.reportMax or the memory of clients.',
     registers,
   })
   const byResult = new Map(LOOKUPS.map((result) => [result, lookups.labels({ result })]))

@@ -74,7 +74,7 @@ async function readLines(file: string): Promise<Line[]> {
     throw error
   }
   const data = JSON.parse(text) as { format?: unknown; operations?: unknown }
-  if (data.format !== APOLLO_FORMAT || !Array.isArray(data.operations)) throw new Error('it is there, and is no manifest')
+  if (data.format !== APOLLO_FORMAT || !Array.isArray(data.operations)) throw new Error('the file exists and is not a report')
   return data.operations as Line[]
 }
 

@@ -65,7 +65,7 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
         )
       })
     } catch (error) {
-      log.warn({ err: error }, `persisted.report: ${file} cannot be written, and unknown operations are kept in memory meanwhile`)
+      log.warn({ err: error }, `persisted.report: ${file} cannot be written: unknown operations stay in memory until the next attempt`)
       for (const [key, { count, lastSeen, ...unknown }] of taken) if (!unwritten.has(key)) add(key, unknown, count, lastSeen)
     }
     // Another process has the lock, or the write failed.

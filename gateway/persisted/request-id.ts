@@ -17,16 +17,16 @@ export function requestIdOf({ documentId, extensions }: Pick<OperationRequest, '
   const persistedQuery = extensions?.['persistedQuery']
   const hash = persistedQuery === undefined || persistedQuery === null ? undefined : hashOf(persistedQuery)
   if (documentId === undefined) return hash === undefined ? undefined : { id: hash, automatic: true }
-  if (!isId(documentId)) throw bad(`documentId is no id: send 1 to 200 printable characters without a space`)
+  if (!isId(documentId)) throw bad(`documentId is not an id: send 1 to 200 printable characters without a space`)
   const id = plainId(documentId)
-  if (id.startsWith('sha256:')) throw bad(`documentId is ${documentId}: after "sha256:" belong 64 hexadecimal digits`)
+  if (id.startsWith('sha256:')) throw bad(`documentId is ${documentId}: "sha256:" must be followed by 64 hexadecimal digits`)
   if (hash !== undefined && hash !== id) throw bad('documentId and extensions.persistedQuery name different operations: send one of them')
   return { id, automatic: false }
 }
 
 function hashOf(persistedQuery: unknown): string {
   const { version, sha256Hash } = Object(persistedQuery) as { version?: unknown; sha256Hash?: unknown }
-  if (version !== 1) throw bad(`extensions.persistedQuery has version ${JSON.stringify(version)}: only version 1 is known`)
+  if (version !== 1) throw bad(`extensions.persistedQuery has version ${JSON.stringify(version)}: only version 1 is supported`)
   const id = typeof sha256Hash === 'string' ? plainId(sha256Hash) : ''
   if (!isSha256(id)) throw bad('extensions.persistedQuery.sha256Hash is not 64 hexadecimal digits: send the SHA-256 of the text')
   return id

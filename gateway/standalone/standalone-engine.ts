@@ -106,4 +106,4 @@ export function makeStandaloneEngine(schema: GraphQLSchema, execute: Execute, op
 
 /** A gateway passes this sentence on to its clients. */
 const NO_SUBSCRIPTIONS =
-  'the subgraph of this subscription runs alone and serves none: repeat a query instead, or let the gateway run the subgraph in its own process'
+  "this subgraph runs alone and serves no subscriptions: repeat a query instead, or run the subgraph in the gateway's process"

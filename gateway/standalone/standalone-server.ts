@@ -83,7 +83,7 @@ const ADMISSION = { pointsMax: 20_000, waitingMax: 100_000, smallMax: 500 }
 const RETRY_AFTER_MS = 1_000
 
 function tooMuchWaits(): GraphQLError {
-  return new GraphQLError('too many large operations wait at this subgraph: ask again in a second, or for less at once', {
+  return new GraphQLError('too many large operations wait at this subgraph: try again in 1 s, or ask for less at once', {
     extensions: { code: 'RATE_LIMITED' satisfies ErrorCode, retryAfterMs: RETRY_AFTER_MS },
   })
 }

@@ -96,7 +96,7 @@ function checkOperation(planner: Planner, costRules: CostRules, { name, text, fi
 }
 
 function tooCostly(points: number, costMax: number): string {
-  return `It costs ${points} points without variables, at most ${costMax} are answered: ask for shorter lists, split it, or raise server.operationCostMax.`
+  return `It costs ${points} points without variables, more than ${costMax}: ask for shorter lists, split it, or raise server.operationCostMax.`
 }
 
 /** An operation that is not GraphQL uses nothing. Its report has the error. */

@@ -45,7 +45,7 @@ function attempt(services: readonly Service[]): Attempt {
     return { sdl: repairSupergraph(result.supergraphSdl, services) }
   } catch (cause) {
     const conflicts = kindConflicts(services)
-    return { reasons: conflicts.length > 0 ? conflicts : [`the composer fails: ${(cause as Error).message}`], cause }
+    return { reasons: conflicts.length > 0 ? conflicts : [`the composer failed: ${(cause as Error).message}`], cause }
   }
 }
 
@@ -89,7 +89,7 @@ function blame(services: readonly Service[]): string[] {
   const isJoined = ({ url }: Service): boolean => url !== undefined
   const suspects = services.some(isJoined) ? culprits.filter(isJoined) : culprits
   return suspects.flatMap((suspect) => [
-    `without "${suspect.name}" the others compose: repair its schema, or leave it out`,
+    `without "${suspect.name}" the others compose: correct its schema, or leave it out`,
     ...redefinitions(suspect, services),
   ])
 }
@@ -104,7 +104,7 @@ function redefinitions(suspect: Service, services: readonly Service[]): string[]
         .filter((type) => own.has(type))
         .map(
           (type) =>
-            `"${suspect.name}" defines the type ${type} again, which is one of "${other.name}": give its own another name, ` +
+            `"${suspect.name}" defines the type ${type}, which "${other.name}" also defines: rename it in "${suspect.name}", ` +
             'or make the fields @shareable in both',
         ),
     )

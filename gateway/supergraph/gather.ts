@@ -61,7 +61,7 @@ async function resolveListed(
   if (routingUrl === undefined) {
     throw configError(
       own === undefined
-        ? `${path}: subgraphs.${name} has no routing_url: say where its requests go`
+        ? `${path}: subgraphs.${name} has no routing_url: give the address for its requests`
         : `${path}: subgraphs.${name} is one of ours and runs in this process: leave it out, or give a routing_url to run it elsewhere`,
     )
   }
@@ -97,8 +97,8 @@ function refuseStranger(path: string, name: string, ours: string, theirs: string
   const missing = [...fieldsOfRoots(name, ours)].filter((field) => !given.has(field))
   if (missing.length === 0) return
   throw configError(
-    `${path}: "${name}" is the name of a subgraph of ours, but its schema lacks ${missing[0]}: ` +
-      'give the partner another name, or leave out schema to run ours elsewhere',
+    `${path}: "${name}" is the name of one of our subgraphs, but its schema lacks ${missing[0]}: ` +
+      'give the partner another name, or leave out schema to run our subgraph elsewhere',
   )
 }
 

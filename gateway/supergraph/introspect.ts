@@ -34,7 +34,10 @@ export async function fetchApiSchema(url: string, options: IntrospectOptions): P
   try {
     return buildClientSchema(data as IntrospectionQuery)
   } catch (cause) {
-    throw configError(`${subject} does not answer introspection (${firstMessage(errors) ?? (cause as Error).message}): name a file`, cause)
+    throw configError(
+      `${subject} does not answer introspection (${firstMessage(errors) ?? (cause as Error).message}): name a schema file instead`,
+      cause,
+    )
   }
 }
 
@@ -44,10 +47,12 @@ async function ask(subject: string, url: string, query: string, options: Introsp
   try {
     body = JSON.parse(text)
   } catch (cause) {
-    throw configError(`${subject} answers with HTTP ${status} and no JSON: is this the address of a GraphQL API?`, cause)
+    throw configError(`${subject} answers with HTTP ${status} but without JSON: check that this is the address of a GraphQL API`, cause)
   }
   if (typeof body === 'object' && body !== null && ('data' in body || 'errors' in body)) return body
-  throw configError(`${subject} answers with HTTP ${status} and JSON that is no GraphQL result: is this the address of a GraphQL API?`)
+  throw configError(
+    `${subject} answers with HTTP ${status} and JSON that is not a GraphQL result: check that this is the address of a GraphQL API`,
+  )
 }
 
 async function send(subject: string, url: string, query: string, options: IntrospectOptions): Promise<{ text: string; status: number }> {

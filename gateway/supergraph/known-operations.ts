@@ -82,7 +82,7 @@ function readManifest(file: string): KnownOperation[] {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
     return Object.entries(value).map(([id, text]) => fromRelay(file, id, text))
   }
-  throw configError(`${file} is no manifest: use Apollo's {"operations": […]} or Relay's {id: text}`)
+  throw configError(`${file} is not a manifest: use Apollo's {"operations": […]} or Relay's {id: text}`)
 }
 
 function fromApollo(file: string, operation: unknown, index: number): KnownOperation {

@@ -44,8 +44,8 @@ const RULES: readonly Rule[] = [
               at(
                 view,
                 field,
-                `${type}.${field.name} is non-null: when "${view.subgraph}" does not answer, the null goes up and takes what ` +
-                  `${others(views, view)} said of the ${type} with it; make it nullable`,
+                `${type}.${field.name} is non-null: if "${view.subgraph}" does not answer, the null propagates and removes ` +
+                  `the fields of the ${type} from ${others(views, view)} as well; make it nullable`,
               ),
             ]
           : [],
@@ -62,8 +62,8 @@ const RULES: readonly Rule[] = [
               at(
                 view,
                 field,
-                `Query.${field.name} is non-null: when "${view.subgraph}" does not answer, an operation that asks ` +
-                  `${others(views, view)} as well gets no data at all; make it nullable`,
+                `Query.${field.name} is non-null: if "${view.subgraph}" does not answer, an operation that also asks ` +
+                  `${others(views, view)} gets no data; make it nullable`,
               ),
             ]
           : [],
@@ -117,7 +117,7 @@ const RULES: readonly Rule[] = [
               at(
                 view,
                 field,
-                `${type}.${field.name} returns a list of ${field.namedType} of any length: page it (first, after), or say its size by @listSize`,
+                `${type}.${field.name} returns a list of ${field.namedType} of any length: page it (first, after), or declare its size with @listSize`,
               ),
             ]
           : [],
@@ -135,7 +135,7 @@ const RULES: readonly Rule[] = [
                 view,
                 field,
                 `${type}.${field.name} is ${field.type} in "${view.subgraph}" and ${known.type} in "${first.subgraph}": clients get ` +
-                  'the weaker of the two; agree on one',
+                  'the weaker type; use one type',
               ),
             ],
       )
@@ -163,7 +163,7 @@ const RULES: readonly Rule[] = [
       if (!ROOTS.has(type)) return []
       return fieldsOf(views).flatMap(({ view, field }) =>
         field.description === undefined
-          ? [at(view, field, `${type}.${field.name} has no description: say what it is, its limits and its errors`)]
+          ? [at(view, field, `${type}.${field.name} has no description: describe its purpose, its limits and its errors`)]
           : [],
       )
     },
@@ -178,8 +178,8 @@ const RULES: readonly Rule[] = [
               at(
                 view,
                 field,
-                `"${view.subgraph}" takes ${type}.${field.name} over from "${field.override}": meant for a move; when it is done, ` +
-                  'remove the field there',
+                `"${view.subgraph}" overrides ${type}.${field.name} of "${field.override}": an override is for a migration; ` +
+                  `when it is complete, remove the field from "${field.override}"`,
               ),
             ],
       )
@@ -228,9 +228,9 @@ function others(views: readonly TypeView[], view: TypeView): string {
 }
 
 function sentenceOfShareable(place: string, { subgraph }: TypeView): string {
-  return `${place} is @shareable in "${subgraph}", and no other subgraph has it: without the directive a second one would be noticed`
+  return `${place} is @shareable in "${subgraph}", but no other subgraph has it: remove the directive, so that composition reports a second definition`
 }
 
 function sentenceOfDescriptions(place: string, view: TypeView, first: TypeView): string {
-  return `${place} is described differently in "${view.subgraph}" and "${first.subgraph}": clients read one of them; agree on it`
+  return `${place} is described differently in "${view.subgraph}" and "${first.subgraph}": clients see only one; use the same text`
 }

@@ -12,7 +12,7 @@ export function makeSupergraphMetrics(registry: Registry, engines: () => number)
   const registers = [registry]
   const reloads = new Counter({
     name: 'tidemark_supergraph_reloads_total',
-    help: 'Looks at the supergraph after the first: swapped (a new one serves), unchanged, failed (the old one goes on).',
+    help: 'Reloads of the supergraph, by result: swapped (a new one serves), unchanged, failed (the old one still serves).',
     labelNames: ['result'],
     registers,
   })
@@ -24,7 +24,7 @@ export function makeSupergraphMetrics(registry: Registry, engines: () => number)
   })
   const alive = new Gauge({
     name: 'tidemark_supergraph_engines',
-    help: 'Engines in memory: the one that serves, and replaced ones on which something still runs.',
+    help: 'Engines in memory: the current one, and replaced ones with running operations.',
     registers,
     collect() {
       alive.set(engines())

@@ -116,7 +116,7 @@ export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock
       verdicts = await Promise.all([...parts.checks].map(async (check) => check(candidate.engine)))
       const refusals = verdicts.flatMap((verdict) => verdict.refusals)
       if (refusals.length > 0) throw new Error(refusals.join('\n'))
-      if (closed) throw new Error('the process ends')
+      if (closed) throw new Error('the process is ending')
     } catch (error) {
       candidate.release()
       throw error
@@ -131,7 +131,7 @@ export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock
     metrics.countReload('failed')
     const sentence = error instanceof Error ? error.message : String(error)
     // A poll would log the same error every few seconds until it is corrected.
-    if (sentence !== lastFailure) log.error({ reason }, `the supergraph was not reloaded, the old one goes on: ${sentence}`)
+    if (sentence !== lastFailure) log.error({ reason }, `the supergraph was not reloaded, and the old one still serves: ${sentence}`)
     lastFailure = sentence
     return 'failed'
   }

@@ -55,7 +55,7 @@ export function readSource(path: string, environment: EnvironmentVariables = {})
   const text = readText(path)
   if (isComposed(text)) return { kind: 'composed', sdl: text }
   if (/\.(?:graphqls?|gql)$/.test(path)) {
-    throw configError(`${path} is a schema, but no supergraph: compose it (tidemark compose), or list it in a supergraph.yaml`)
+    throw configError(`${path} is a schema, not a supergraph: compose it (tidemark compose), or list it in a supergraph.yaml`)
   }
   const parsed = listSchema.safeParse(expand(parseYaml(path, text), environment, path))
   if (!parsed.success) throw configError(parsed.error.issues.flatMap((issue) => describe(path, issue)).join('\n'))
@@ -110,7 +110,7 @@ function expand(value: unknown, environment: EnvironmentVariables, path: string)
   if (typeof value === 'string') {
     return value.replace(/\$\{env\.(\w+)\}/g, (_, name: string) => {
       const given = Object.hasOwn(environment, name) ? environment[name] : undefined
-      if (given === undefined) throw configError(`${path} asks for the environment variable ${name}, which is not set: set it`)
+      if (given === undefined) throw configError(`${path} needs the environment variable ${name}: set it`)
       return given
     })
   }
@@ -124,7 +124,7 @@ function describe(path: string, issue: z.ZodIssue): string[] {
     return issue.keys.map((key) => {
       const place = [...issue.path, key].join('.')
       return key === 'graphref' || key === 'subgraph'
-        ? `${path}: ${place} fetches a schema from a registry, which Tidemark does not: use file, subgraph_url or sdl`
+        ? `${path}: ${place} names a schema registry, which Tidemark does not support: use file, subgraph_url or sdl`
         : `${path}: ${place} is not a key of supergraph.yaml: remove it, or see docs/gateway/partners.md for the names`
     })
   }
@@ -133,7 +133,7 @@ function describe(path: string, issue: z.ZodIssue): string[] {
 
 function checkVersion(path: string, version: string | number | undefined): void {
   if (version === undefined || /^=?2(?:\.\d+){0,2}$/.test(String(version))) return
-  throw configError(`${path}: federation_version is "${version}": write 2, or a version such as =2.9.0; federation 1 is not composed`)
+  throw configError(`${path}: federation_version is "${version}": write 2, or a version such as =2.9.0; federation 1 is not supported`)
 }
 
 function checkName(path: string, name: string): string {
@@ -147,7 +147,8 @@ function refuseTwins(path: string, subgraphs: readonly ListedSubgraph[]): void {
   for (const { name } of subgraphs) {
     const key = name.toUpperCase().replaceAll('-', '_')
     const twin = seen.get(key)
-    if (twin !== undefined) throw configError(`${path}: the subgraphs "${twin}" and "${name}" have nearly the same name: rename one`)
+    if (twin !== undefined)
+      throw configError(`${path}: the subgraphs "${twin}" and "${name}" have names that differ only in case or punctuation: rename one`)
     seen.set(key, name)
   }
 }

@@ -33,7 +33,7 @@ export function kindConflicts(subgraphs: readonly NamedDocument[]): string[] {
         `the type ${type} has @interfaceObject in ${quoted(objects)}, and no subgraph has the interface: add it, or remove @interfaceObject`,
       ]
     const places = [...kinds].map(([kind, names]) => `${kind} in ${quoted(names)}`)
-    return [`the type ${type} is ${places.join(' and ')}: make it the same kind everywhere, or give it another name in one of them`]
+    return [`the type ${type} is ${places.join(' and ')}: use one kind everywhere, or rename it in one of them`]
   })
 }
 

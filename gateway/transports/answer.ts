@@ -22,7 +22,7 @@ export function readAnswer(subgraph: string, { status, contentType, body }: Http
   const type = /^[\w.+/-]{1,64}/.exec(contentType)?.[0] ?? 'no media type'
   throw new TidemarkError(
     'SUBGRAPH_UNAVAILABLE',
-    `the subgraph "${subgraph}" answered with HTTP ${status} and ${type}, which is no GraphQL result: try again, and see its log if it stays so`,
+    `the subgraph "${subgraph}" answered with HTTP ${status} and ${type}, which is not a GraphQL result: try again, and check its log if the error persists`,
   )
 }
 

@@ -38,15 +38,15 @@ export function failureError(thrown: unknown, limits: CallLimits): TidemarkError
 function sentence({ reason }: CallFailure, { timeoutMs, bodyBytesMax, checkEveryMs }: CallLimits): string {
   switch (reason) {
     case 'down':
-      return `is down and is asked every ${checkEveryMs} ms whether it is back: try again`
+      return `is down and is checked every ${checkEveryMs} ms: try again`
     case 'late':
       return `did not answer within ${timeoutMs} ms: try again, or ask for less`
     case 'too large':
       return `sent more than ${bodyBytesMax} bytes: ask for less`
     case 'refused':
-      return 'was not asked, since the headers for it cannot be sent: correct them'
+      return 'was not asked, because its request headers are not valid: correct them'
     case 'unreachable':
-      return 'cannot be reached, or broke the connection off: try again'
+      return 'cannot be reached, or closed the connection: try again'
     default:
       return reason satisfies never
   }

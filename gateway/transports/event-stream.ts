@@ -105,7 +105,7 @@ function makeEvents(subgraph: string, controller: Dispatcher.DispatchController,
     if (event === 'complete') return end(undefined)
     if (event !== 'next') return
     const result = resultOf(subgraph, data)
-    if (result === undefined) return end(new CallFailure('unreachable', { cause: new Error('an event was no GraphQL result') }))
+    if (result === undefined) return end(new CallFailure('unreachable', { cause: new Error('an event was not a GraphQL result') }))
     if (asking !== undefined) {
       asking.resolve({ done: false, value: result })
       asking = undefined

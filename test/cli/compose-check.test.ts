@@ -77,7 +77,7 @@ test('one type of three kinds, on which the composer throws, ends start, compose
     expect([status, error]).toEqual([
       1,
       expect.stringContaining(
-        'the type User is an object type in "thumbup" and an object type with @interfaceObject in "ages" and an interface in "people": make it the same kind',
+        'the type User is an object type in "thumbup" and an object type with @interfaceObject in "ages" and an interface in "people": use one kind',
       ),
     ])
     expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, ages, people do not compose:')
@@ -154,7 +154,7 @@ test('check says which known operations the server would refuse for their cost, 
   ]) {
     const { status, out } = await check(...flags)
     expect(status).toBe(1)
-    expect(out).toContain('BREAKS  Feed (feed.json): It costs 101 points without variables, at most 100 are answered')
+    expect(out).toContain('BREAKS  Feed (feed.json): It costs 101 points without variables, more than 100')
     expect(out).toContain('Operations: 1 of 2 can be served.')
   }
 })
@@ -172,7 +172,7 @@ test('check --lint says the warnings only, as JSON too', async () => {
   const { status, out } = await run('check', '--config', 'supergraph.yaml', '--lint')
   expect(status).toBe(0)
   expect(out).toMatch(/^Warnings:\n/)
-  expect(out).toContain('non-null-across-subgraphs  Video.title is non-null: when "videos" does not answer')
+  expect(out).toContain('non-null-across-subgraphs  Video.title is non-null: if "videos" does not answer')
   const json = JSON.parse((await run('check', '--config', 'supergraph.yaml', '--lint', '--json')).out) as { warnings: { rule: string }[] }
   expect(json.warnings.map(({ rule }) => rule)).toContain('non-null-across-subgraphs')
 })

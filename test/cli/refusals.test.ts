@@ -53,7 +53,7 @@ test('a missing supergraph and missing manifests are told together with values t
   expect(error.trim().split('\n')).toEqual([
     expect.stringContaining('server.port: -1'),
     `the supergraph ${join(folder, 'none.yaml')} does not exist: correct server.supergraph or --supergraph`,
-    `persisted.manifests: ${join(folder, 'none.json')} cannot be read: name a file or a folder that is there`,
+    `persisted.manifests: ${join(folder, 'none.json')} cannot be read: name an existing file or folder`,
   ])
   // A command that serves no graph has no need of them.
   settings({ ...files, server: { supergraph: 'none.yaml' } })

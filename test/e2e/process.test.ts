@@ -404,12 +404,12 @@ describe('the subgraph alone', () => {
       headers: { 'content-type': 'application/json', 'x-viewer-id': '1', accept },
       body: JSON.stringify({ query: CHANGES }),
     })
-    expect(await streamed.text()).toMatch(/"message":"the subgraph of this subscription runs alone .*"code":"SUBSCRIPTIONS_NOT_SERVED"/)
+    expect(await streamed.text()).toMatch(/"message":"this subgraph runs alone .*"code":"SUBSCRIPTIONS_NOT_SERVED"/)
     const { errors } = await ask(alone.url, '1', CHANGES)
     expect(errors).toMatchObject([
       {
         message:
-          'the subgraph of this subscription runs alone and serves none: repeat a query instead, or let the gateway run the subgraph in its own process',
+          "this subgraph runs alone and serves no subscriptions: repeat a query instead, or run the subgraph in the gateway's process",
         extensions: { code: 'SUBSCRIPTIONS_NOT_SERVED' },
       },
     ])

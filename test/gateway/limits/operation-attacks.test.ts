@@ -248,7 +248,7 @@ it('with introspection switched off nothing tells the schema: neither introspect
     const { data, errors } = await ask(query)
     expect(data).toBeUndefined()
     expect(errors?.[0]).toMatchObject({
-      message: expect.stringContaining('introspection is switched off'),
+      message: expect.stringContaining('introspection is off'),
       extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
     })
   }

@@ -161,7 +161,7 @@ describe('an id of one operation with the text of another', () => {
     const { prepared } = server.engine.calls
     for (const query of ['{ viewer }', `${HELLO} `, REPORT]) {
       const error = {
-        message: expect.stringContaining('the text is not that of the id'),
+        message: expect.stringContaining('the text does not match the id'),
         extensions: { code: 'PERSISTED_QUERY_HASH_MISMATCH' },
       }
       const sent = { ...form, query, variables: { oid: '7' } }
@@ -179,8 +179,8 @@ describe('an id that cannot be', () => {
     ['a doc_id that is an object', { doc_id: {} }, /"documentId" is not a string/],
     ['two that differ', { documentId: '17', doc_id: '18' }, /differ/],
     ['two places that differ', { documentId: '17', extensions: apq(HELLO) }, /different operations/],
-    ['too long', { documentId: 'x'.repeat(201) }, /is no id/],
-    ['with a line break', { documentId: 'ios\n1' }, /is no id/],
+    ['too long', { documentId: 'x'.repeat(201) }, /is not an id/],
+    ['with a line break', { documentId: 'ios\n1' }, /is not an id/],
     ['half a hash', { documentId: 'sha256:abc' }, /64 hexadecimal/],
     ['another version', { extensions: { persistedQuery: { version: 2, sha256Hash: sha(HELLO) } } }, /version 2/],
     ['no hash', { extensions: { persistedQuery: { version: 1, sha256Hash: 'x' } } }, /not 64 hexadecimal/],

@@ -49,12 +49,12 @@ describe('a manifest', () => {
     [
       'has an id that is the SHA-256 of another text',
       apollo({ id: sha('x'), body: HELLO }),
-      /looks like a SHA-256 and is not that of its text/,
+      /looks like a SHA-256, but the SHA-256 of its text is/,
     ],
     ['has an id that only says it is one', apollo({ id: 'sha256:abc', body: HELLO }), /64 hexadecimal digits/],
     ['gives one id to two texts', apollo({ id: '1', body: HELLO }, { id: '1', body: '{ viewer }' }), /id 1 occurs twice/],
-    ['names an operation wrongly', apollo({ name: 'Bye', body: HELLO }), /is called Bye, and its text has Hello/],
-    ['calls a query a mutation', apollo({ type: 'mutation', body: HELLO }), /is called a mutation, and is a query/],
+    ['names an operation wrongly', apollo({ name: 'Bye', body: HELLO }), /has the name Bye, but its text has Hello/],
+    ['calls a query a mutation', apollo({ type: 'mutation', body: HELLO }), /has the type mutation, but is a query/],
   ]
   it.each(BROKEN)('that %s is refused with a sentence', (_name, text, sentence) => {
     const { mistakes } = read(text)

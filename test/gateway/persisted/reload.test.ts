@@ -59,7 +59,7 @@ describe('at start', () => {
   })
 
   it('a path of nothing is refused, an empty folder is not', async () => {
-    await expect(start([files.path('none')])).rejects.toThrow(/none cannot be read: name a file or a folder/)
+    await expect(start([files.path('none')])).rejects.toThrow(/none cannot be read: name an existing file or folder/)
     expect(await runs(await start(), A)).toBe(false)
   })
 })

@@ -114,25 +114,25 @@ describe('mistakes', () => {
     ],
     ['bad YAML, with its line', () => write('bad.yaml', 'subgraphs:\n  videos:\n    a: [1\n  b: 2\n'), /bad\.yaml:[345] is not YAML: /],
     ['a file that is something else', () => write('list.yaml', '- 1\n'), /list\.yaml is neither a supergraph\.yaml/],
-    ['a schema that is no supergraph', () => write('a.graphql', VIDEOS), /a\.graphql is a schema, but no supergraph: compose it/],
+    ['a schema that is no supergraph', () => write('a.graphql', VIDEOS), /a\.graphql is a schema, not a supergraph: compose it/],
     ['no subgraphs', () => write('none.yaml', 'federation_version: 2\n'), /none\.yaml: subgraphs: this key is missing/],
     ['an unknown key', () => yaml({ videos: { rooting_url: 'http://v/' } }), /subgraphs\.videos\.rooting_url is not a key/],
-    ['a registry', () => yaml(videos({ graphref: 'a@b' })), /schema\.graphref fetches a schema from a registry/],
+    ['a registry', () => yaml(videos({ graphref: 'a@b' })), /schema\.graphref names a schema registry/],
     ['an address that is none', () => yaml({ videos: { routing_url: 'videos:4001' } }), /routing_url: write http:\/\/host:port/],
     ['federation 1', () => yaml({}, { federation_version: 1 }), /federation_version is "1": write 2/],
     ['two sources of one schema', () => yaml(videos({ file: 'a', sdl: 'b' })), /exactly one of file, subgraph_url and sdl/],
     ['no schema', () => yaml({ videos: { routing_url: 'http://v/' } }), /subgraphs\.videos has no schema: give it a file/],
     ['no address', () => yaml({ videos: { schema: { sdl: VIDEOS } } }), /subgraphs\.videos has no routing_url/],
-    ['nearly equal names', () => yaml({ 'a-b': {}, a_b: {} }), /"a-b" and "a_b" have nearly the same name/],
+    ['nearly equal names', () => yaml({ 'a-b': {}, a_b: {} }), /"a-b" and "a_b" have names that differ only in case or punctuation/],
     ['a schema file that is missing', () => yaml(videos({ file: 'gone.graphql' })), /gone\.graphql, cannot be read/],
     ['a schema that is not GraphQL', () => yaml(videos({ sdl: 'type Query {\n  a\n}' })), /"videos" is not GraphQL, line 3: /],
     ['ours without an address', () => yaml({ history: {} }), /history is one of ours and runs in this process: leave it out/],
     [
       'a name of ours',
       () => yaml({ history: { routing_url: 'http://v/', schema: { sdl: VIDEOS } } }),
-      /name of a subgraph of ours, but its schema lacks Query\.viewerHistory/,
+      /name of one of our subgraphs, but its schema lacks Query\.viewerHistory/,
     ],
-    ['a variable that is not set', () => yaml(videos({ sdl: '${env.NOT_SET}' })), /environment variable NOT_SET, which is not set/],
+    ['a variable that is not set', () => yaml(videos({ sdl: '${env.NOT_SET}' })), /needs the environment variable NOT_SET/],
   ])('%s is told in one sentence', async (_, path, sentence) => {
     const told = await sentenceOf(path())
     expect(told).toMatch(/^CONFIG_INVALID: /)
@@ -153,8 +153,8 @@ describe('mistakes', () => {
 
   test.each([
     ['never answers', () => {}, /cannot be reached \(no answer in 300 ms\)/],
-    ['answers HTML', (_: unknown, response: any) => response.writeHead(502).end('<html>'), /answers with HTTP 502 and no JSON/],
-    ['answers JSON that is no result', (_: unknown, response: any) => response.end('[1]'), /JSON that is no GraphQL result/],
+    ['answers HTML', (_: unknown, response: any) => response.writeHead(502).end('<html>'), /answers with HTTP 502 but without JSON/],
+    ['answers JSON that is no result', (_: unknown, response: any) => response.end('[1]'), /JSON that is not a GraphQL result/],
     [
       'knows no _service',
       (_: unknown, response: any) => response.end('{"errors":[{"message":"Cannot query field \\"_service\\""}]}'),
@@ -188,7 +188,7 @@ describe('mistakes', () => {
     expect(told).toContain('without "ratings" the others compose')
     expect(told).not.toContain('without "videos"')
     expect(told).not.toContain('without "history"')
-    expect(told).toContain('"ratings" defines the type Progress again, which is one of "history"')
+    expect(told).toContain('"ratings" defines the type Progress, which "history" also defines')
   })
 
   test('a composed supergraph that asks ours for what it has no more', async () => {

@@ -78,6 +78,6 @@ describe('the linter', () => {
 
   test('says what to do', () => {
     const [warning] = lintSubgraphs([{ name: 'a', sdl: 'type Query { videos: Int }' }])
-    expect(warning?.sentence).toBe('Query.videos has no description: say what it is, its limits and its errors')
+    expect(warning?.sentence).toBe('Query.videos has no description: describe its purpose, its limits and its errors')
   })
 })

@@ -58,7 +58,9 @@ describe('a graph that cannot serve', () => {
     expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
     const errors = logged.filter(({ level }) => level >= 50)
     expect(errors).toHaveLength(1)
-    expect(errors[0]?.msg).toMatch(/the supergraph was not reloaded, the old one goes on: the subgraphs history, videos do not compose/)
+    expect(errors[0]?.msg).toMatch(
+      /the supergraph was not reloaded, and the old one still serves: the subgraphs history, videos do not compose/,
+    )
     expect(await countOf(registry, 'failed')).toBe(2)
     expect(await registry.metrics()).toContain(`tidemark_supergraph_info{hash="${hash}"} 1`)
     partner.become(LONGER)
@@ -72,7 +74,7 @@ describe('a graph that cannot serve', () => {
     const { url, supergraph, partner, logged } = await begin('url')
     partner.answer((_, response) => response.writeHead(500).end('<html>'))
     expect(await supergraph.reload('poll')).toBe('failed')
-    expect(logged.at(-1)?.msg).toContain('answers with HTTP 500 and no JSON')
+    expect(logged.at(-1)?.msg).toContain('answers with HTTP 500 but without JSON')
     partner.answer(undefined)
     expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
   })

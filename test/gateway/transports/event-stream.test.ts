@@ -136,7 +136,7 @@ describe('a subscription goes wrong', () => {
       expect((await stream.next()).value).toEqual({ data: { added: 1 } })
       expect(await refusalOf(stream.next())).toMatchObject({
         code: 'SUBGRAPH_UNAVAILABLE',
-        message: 'the subgraph "videos" cannot be reached, or broke the connection off: try again',
+        message: 'the subgraph "videos" cannot be reached, or closed the connection: try again',
       })
       expect((await stream.next()).done).toBe(true)
     }

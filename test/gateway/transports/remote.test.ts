@@ -77,7 +77,7 @@ describe('an answer that is none', () => {
     ['truncated JSON', 200, 'application/json', '{"data":{"numbers":[1,'],
     ['JSON that is no object', 200, 'application/json', '[1,2]'],
     ['JSON null', 200, 'application/json', 'null'],
-    ['JSON that is no GraphQL result', 200, 'application/json', '{"hello":"world"}'],
+    ['JSON that is not a GraphQL result', 200, 'application/json', '{"hello":"world"}'],
     ['data that is a text', 200, 'application/json', '{"data":"numbers"}'],
     ['data that is a text beside errors', 200, 'application/json', '{"data":"numbers","errors":[{"message":"x"}]}'],
     ['data that is a list', 200, 'application/json', '{"data":[1]}'],
@@ -211,7 +211,7 @@ describe('tries', () => {
     const { code, message } = await refusalOf(fetchOf(connectTo(subgraph, { retries: 2 }), QUERY).run({}, {}))
     expect({ code, message }).toEqual({
       code: 'SUBGRAPH_UNAVAILABLE',
-      message: 'the subgraph "videos" cannot be reached, or broke the connection off: try again',
+      message: 'the subgraph "videos" cannot be reached, or closed the connection: try again',
     })
     expect(subgraph.received).toHaveLength(3)
   })
@@ -281,7 +281,7 @@ describe('tries', () => {
     const subgraph = await startSubgraph((_, response) => json(response, data))
     const fetch = fetchOf(connectTo(subgraph, { headers: () => ({ authorization: 'a\nb' }) }), QUERY)
     expect((await refusalOf(fetch.run({}, {}))).message).toBe(
-      'the subgraph "videos" was not asked, since the headers for it cannot be sent: correct them',
+      'the subgraph "videos" was not asked, because its request headers are not valid: correct them',
     )
     expect(subgraph.received).toHaveLength(0)
   })
@@ -297,7 +297,7 @@ describe('a subgraph that is down', () => {
     const { code, message, ms } = await refusalOf(fetch.run({}, {}))
     expect({ code, message }).toEqual({
       code: 'SUBGRAPH_UNAVAILABLE',
-      message: 'the subgraph "videos" is down and is asked every 20 ms whether it is back: try again',
+      message: 'the subgraph "videos" is down and is checked every 20 ms: try again',
     })
     expect(ms).toBeLessThan(2_000)
     subgraph.handle((_, response) => json(response, data))
