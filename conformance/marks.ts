@@ -110,7 +110,7 @@ export async function thumbup(audit: Audit, business = audit.business) {
 
 /**
  * What a viewer reads of subjects that he alone marks, at once. But for the moment in which a mark is in everybody's counts
- * and still waits as his own, his counts may be off by one (ARCHITECTURE.md): that is no finding unless it lasts. `isFirst`:
+ * and still waits as his own, his counts may be off by one (docs/decisions/0024-fills.md): that is no finding unless it lasts. `isFirst`:
  * none of them had a mark before; then no two reads may lack it, one after the other.
  */
 export async function expectOwn(

@@ -2,7 +2,7 @@
  * Two 32-bit hashes of what was seen: a subject, which is a business's number and an id packed as `core/keys.ts` packs it.
  * Filters keep parts of them and nothing else, so that they are the same for ever: another way to hash is another
  * `SEEN_HASH_VERSION`, which every filter names. There is no secret in them: who chooses ids freely can choose two that meet, so
- * that whoever watched the one counts as having seen the other, of somebody else (ARCHITECTURE.md, "Known limits").
+ * that whoever watched the one counts as having seen the other, of somebody else (docs/operating/known-limits.md).
  *
  * A lane has a salt (0x7469646d and 0x61726b31, "tidmark1") and a finalizer: murmur3's fmix32 for the first, C. Wellons'
  * lowbias32 for the second, F below. All sums and products are modulo 2^32; `seed` is salt ^ (business * 0x9e3779b1).
