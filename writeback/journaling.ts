@@ -11,9 +11,10 @@ import type { ViewerId } from '../core/domain.ts'
 import type { Breaker } from '../core/outage/breaker.ts'
 import type { PartBreaker } from '../core/outage/part-breaker.ts'
 import { makeWorker } from '../core/worker.ts'
+import { makeAppends } from './journal-appends.ts'
 import { runOverJournal, type Held, type Replay, type RunHooks } from './journal-run.ts'
 import type { Journal, JournalEntry, Journals } from './journal.ts'
-import { makeWaitingViewers } from './waiting-viewers.ts'
+import { makeWaitingViewers, type WaitingViewers } from './waiting-viewers.ts'
 
 export type JournalingOptions = {
   /** Milliseconds between two looks for entries that were left, here or by dead processes. Minimum 1. Default 10000. */
@@ -71,8 +72,7 @@ export function makeJournaling(
   const figures: JournalFigures = { ...NO_JOURNAL }
   const viewers = makeWaitingViewers(own.leftUntil)
   const held = new Map<ViewerId, Held>()
-  /** Appends of callers that may be gone: each is on disk before `stop` ends. */
-  const appending = new Set<Promise<void>>()
+  const appends = makeAppends(clock, own, viewers, appended)
   let mode: 'open' | 'ending' | 'ended' = 'open'
   let lookTimer: Timer | undefined
   const worker = makeWorker(clock, runOverAll, retryMs, onError)
@@ -80,23 +80,7 @@ export function makeJournaling(
   let adopts = false
   let stopping: Promise<void> | undefined
 
-  function append(entries: readonly JournalEntry[]): Promise<void> {
-    const appended = appendNow(entries).finally(() => appending.delete(appended))
-    appending.add(appended)
-    return appended
-  }
-
-  async function appendNow(given: readonly JournalEntry[]): Promise<void> {
-    // A background entry counts from now: the put that it belongs to begins when this resolves.
-    const entries = given.map((entry) => (entry.isBackground === true ? { ...entry, now: clock.now() } : entry))
-    // Counted before it is durable, so that the viewer's next write cannot overtake it.
-    entries.forEach(viewers.add)
-    try {
-      await own.append(entries)
-    } catch (error) {
-      entries.forEach(viewers.remove)
-      throw error
-    }
+  function appended(entries: readonly JournalEntry[]): void {
     figures.journaled += entries.length
     // Background entries wait for the record store, whose breaker reports its return. The hot store's breaker does so for viewers out of
     // reach, and held viewers have a time of their own.
@@ -118,16 +102,7 @@ export function makeJournaling(
 
   const hooks: RunHooks = {
     mayGoOn: (journal) => !hotStore.isOpenForAll() && (mode !== 'ending' || journal === own),
-    applied(journal, each, fate) {
-      if (fate === 'applied') figures.replayed++
-      if (typeof fate === 'object') figures.parked++
-      if (journal !== own) return
-      viewers.note(each, fate)
-      viewers.readUntil(each.number)
-    },
-    readAll(journal) {
-      if (journal === own) viewers.readUntil(Infinity)
-    },
+    ...noteResults(own, viewers, figures),
     onError,
   }
 
@@ -140,18 +115,11 @@ export function makeJournaling(
     await runOver(own, held)
     if (!adopts) return
     adopts = false
-    const kept: Journal[] = []
-    try {
-      while (mode === 'open' && !hotStore.isOpenForAll()) {
-        const left = await journals.adopt()
-        if (left === undefined) return
-        kept.push(left)
-        // A journal that is not emptied is kept until the end, so that the next one is found behind it.
-        if (await runOver(left, new Map())) await kept.pop()?.close()
-      }
-    } finally {
-      for (const journal of kept) await journal.close()
-    }
+    await runOverAdopted(
+      journals,
+      (journal) => runOver(journal, new Map()),
+      () => mode === 'open' && !hotStore.isOpenForAll(),
+    )
   }
 
   function look(): void {
@@ -171,7 +139,7 @@ export function makeJournaling(
     lookTimer?.cancel()
     held.clear()
     wake()
-    while (worker.isBusy() || appending.size > 0) await Promise.allSettled([worker.rest(), ...appending])
+    while (worker.isBusy() || appends.areUnderWay()) await Promise.all([worker.rest(), appends.settled()])
     mode = 'ended'
     await worker.stop()
   }
@@ -182,9 +150,40 @@ export function makeJournaling(
     mustJournal: (viewer) => hotStore.isOpenFor(viewer) || viewers.isWaiting(viewer),
     isWaiting: viewers.isWaiting,
     mayLack: viewers.mayLack,
-    append,
+    append: appends.append,
     start: look,
     stop: () => (stopping ??= stop()),
     figures: () => ({ ...figures }),
+  }
+}
+
+/** Applies the journals of dead processes. */
+async function runOverAdopted(journals: Journals, run: (journal: Journal) => Promise<boolean>, mayGoOn: () => boolean): Promise<void> {
+  const kept: Journal[] = []
+  try {
+    while (mayGoOn()) {
+      const left = await journals.adopt()
+      if (left === undefined) return
+      kept.push(left)
+      // A journal that is not emptied is kept until the end, so that the next one is found behind it.
+      if (await run(left)) await kept.pop()?.close()
+    }
+  } finally {
+    for (const journal of kept) await journal.close()
+  }
+}
+
+function noteResults(own: Journal, viewers: WaitingViewers, figures: JournalFigures): Pick<RunHooks, 'applied' | 'readAll'> {
+  return {
+    applied(journal, each, fate) {
+      if (fate === 'applied') figures.replayed++
+      if (typeof fate === 'object') figures.parked++
+      if (journal !== own) return
+      viewers.note(each, fate)
+      viewers.readUntil(each.number)
+    },
+    readAll(journal) {
+      if (journal === own) viewers.readUntil(Infinity)
+    },
   }
 }

@@ -1,18 +1,17 @@
 /** Arguments in, loaders and service out; no logic, no store. */
 import type { Businesses, HistoryBusiness } from '../../config/businesses.ts'
 import type { Degraded } from '../../core/outage/degraded.ts'
-import type { Place, ProgressChange, ProgressKey, ProgressRecord, TimelineEntry, ViewerId } from '../../core/domain.ts'
+import type { Place, ProgressChange, ProgressKey, ViewerId } from '../../core/domain.ts'
 import { idFrom } from '../../core/keys.ts'
-import { decodeCursor, encodeCursor } from './model/places.ts'
+import { decodeCursor } from './model/places.ts'
 import { requireViewer, type Viewer } from '../../core/viewer.ts'
 import type { Loaders } from '../../loaders/history.ts'
-import { connectionOf } from '../connection.ts'
 import { resolveReference } from '../references.ts'
 import { timestamp } from '../timestamp.ts'
-import { tokenOf } from './read/change-stream.ts'
+import { makeHistoryAnswers, progressOf } from './answers.ts'
 import { checkBusinesses, checkFirst, checkIds, type ProgressInput } from './inputs.ts'
 import type { HistoryService, ReportAnswer } from './write/service.ts'
-import { placeOf, type TimelinePage } from './read/timeline.ts'
+import type { TimelinePage } from './read/timeline.ts'
 
 /** What every request brings along, local or standalone. */
 export type HistoryContext = {
@@ -39,6 +38,7 @@ export type HistoryReads = {
 type Entity = { __typename: string; id: unknown }
 
 export function makeHistoryResolvers(businesses: Businesses, service: HistoryService, reads: HistoryReads) {
+  const { historyOf, payloadOf, changeOf } = makeHistoryAnswers(businesses)
   const query = {
     async viewerHistory(_: unknown, args: { businesses?: string[] | null; first: number; after?: string | null }, context: HistoryContext) {
       const viewer = requireViewer(context.viewer)
@@ -93,39 +93,6 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
     },
   }
 
-  function historyOf(page: TimelinePage, hasPreviousPage: boolean) {
-    const edges = page.entries.map((entry) => ({ cursor: encodeCursor(placeOf(entry)), node: entryOf(entry) }))
-    return connectionOf(edges, page, hasPreviousPage)
-  }
-
-  function entryOf({ business: number, oid, record }: TimelineEntry) {
-    const business = configured(number)
-    return { ...progressOf(business, oid, record), subject: { __typename: business.entity, id: oid } }
-  }
-
-  function payloadOf(answer: ReportAnswer) {
-    if (answer.outcome === 'REJECTED') return { ...answer, firstOfDay: false }
-    if (answer.outcome === 'PAUSED') return { outcome: answer.outcome, firstOfDay: false }
-    const { key, record } = answer
-    const progress = record && progressOf(configured(key.business), key.oid, record)
-    if (answer.outcome === 'STALE') return { outcome: answer.outcome, progress, clearedAt: answer.clearedAt, firstOfDay: false }
-    return { outcome: answer.outcome, progress, dayToken: answer.dayToken, firstOfDay: answer.firstOfDay }
-  }
-
-  function changeOf(change: ProgressChange) {
-    const business = configured(change.business)
-    const token = tokenOf(change)
-    if (change.kind === 'cleared') return { kind: 'CLEARED', business: business.name, token }
-    if (change.kind === 'deleted') return { kind: 'DELETED', business: business.name, oid: change.oid, token }
-    return { kind: 'REPORTED', business: business.name, oid: change.oid, progress: progressOf(business, change.oid, change.record), token }
-  }
-
-  function configured(number: number): HistoryBusiness {
-    const business = businesses.byNumber(number)
-    if (business === undefined) throw new Error(`business ${number} is stored but not asked for`)
-    return business
-  }
-
   function entityResolvers(business: HistoryBusiness) {
     return {
       __resolveReference: resolveReference<Entity>,
@@ -146,17 +113,5 @@ export function makeHistoryResolvers(businesses: Businesses, service: HistorySer
     Mutation: mutation,
     Subscription: subscription,
     ...Object.fromEntries(businesses.all.map((business) => [business.entity, entityResolvers(business)])),
-  }
-}
-
-function progressOf(business: HistoryBusiness, oid: string, record: ProgressRecord) {
-  return {
-    business: business.name,
-    oid,
-    position: record.position,
-    duration: record.duration,
-    viewedAt: record.viewedAt,
-    device: record.device === '' ? null : record.device,
-    finished: record.finished,
   }
 }

@@ -9,7 +9,7 @@ import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { orderAhead, putOvertaken, type TimesAhead } from '../../../core/clock-differences.ts'
 import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
-import { noteLack, saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import type { Degraded } from '../../../core/outage/degraded.ts'
 import type { FlushedKey, ProgressChange, ProgressKey, ProgressRecord, RewardEvent, ViewerSettings, GapSide } from '../../../core/domain.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../../core/errors.ts'
 import { settingsKey } from '../../../core/progress-key.ts'
@@ -17,12 +17,14 @@ import { regionOf } from '../../../core/regions.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
+import { readSettings } from '../read/settings.ts'
 import { checkIds, checkInputCount, checkReport, type CheckedReport, type ProgressInput } from '../inputs.ts'
 import { BASE_READS_MAX } from './putting.ts'
 import { lookUpStale, overtakenReports } from './stale-reports.ts'
 import { rewardOf } from '../../../core/rewards.ts'
-import { makeDirectWrites, type HistoryWrites, type WriteOutcome } from './writes.ts'
+import { makeDirectWrites, type HistoryWrites } from './writes.ts'
 import { flushedKey } from './written-plays.ts'
+import type { WriteOutcome } from './write-outcome.ts'
 
 export { rewardOf } from '../../../core/rewards.ts'
 
@@ -156,28 +158,10 @@ export function makeHistoryService(
       if (!journaled) aggregate(settingsKey(viewer.id))
       return settings
     },
-    async settings(viewer, degraded) {
-      const pausedBy = writes.pausedBy(viewer.id)
-      noteLack([viewer.id], writes.mayLack, degraded)
-      try {
-        const settings = await hot.getSettings(viewer.id)
-        return { ...settings, paused: pausedBy ?? settings.paused }
-      } catch (error) {
-        if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
-        degraded.add('hotStore')
-        const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer.id]).catch((failure: unknown) => {
-          if (!saysDown(failure, 'recordStore')) throw failure
-          degraded.add('recordStore')
-          return [NO_SETTINGS]
-        })
-        return { ...settings, paused: pausedBy ?? settings.paused }
-      }
-    },
+    settings: (viewer, degraded) => readSettings(hot, records, writes, viewer.id, degraded),
     follow: (viewer, listener, onGap) => hot.followProgress(viewer.id, listener, onGap),
     figures: () => ({ ...figures }),
   }
 }
-
-const NO_SETTINGS: ViewerSettings = { paused: false, clearedAt: {}, version: 0 }
 
 const FIGURE_OF = { ACCEPTED: 'accepted', STALE: 'stale', PAUSED: 'paused', REJECTED: 'rejected' } as const

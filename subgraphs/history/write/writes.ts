@@ -6,19 +6,16 @@
  * process's journal, his next go behind it, even if the hot store is back; other viewers' go straight. Writes of one
  * viewer through several processes have no order but their own times; `replay.ts` says how it minds that.
  */
-import { asRepeated } from '../../../core/clock-differences.ts'
-import type { BusinessNumber, ProgressKey, ProgressRecord, ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import type { BusinessNumber, ProgressKey, ViewerId, ViewerSettings } from '../../../core/domain.ts'
 import { saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
-import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
 import { lookUpInRecords } from '../../../loaders/progress.ts'
-import type { HotStore, ProgressWrite, PutOutcome } from '../stores/hot-store.ts'
+import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
-import { baseEntries, putEntries, type HistoryChange } from './journaled-changes.ts'
+import type { HistoryChange } from './journaled-changes.ts'
+import { makeJournaledPut } from './journaled-put.ts'
 import { putProgress } from './putting.ts'
-
-/** `stagedOn`: as of `FlushedKey`. */
-export type WriteOutcome = (PutOutcome & { stagedOn?: number }) | { status: 'journaled'; record: ProgressRecord }
+import type { WriteOutcome } from './write-outcome.ts'
 
 export type HistoryWrites = {
   /** In the order of `writes`. */
@@ -88,48 +85,6 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
     return pausing.get(viewer)
   }
 
-  async function put(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    const mustWait = new Set(writes.filter((write) => journaling.mustJournal(write.viewer)))
-    if (mustWait.size === 0) return putDirectly(writes, now, degraded)
-    if (mustWait.size === writes.length) return journal(writes, now, degraded)
-    return inTwo(
-      writes,
-      (write) => mustWait.has(write),
-      (waiting) => journal(waiting, now, degraded),
-      (going) => putDirectly(going, now, degraded),
-    )
-  }
-
-  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
-  function putDirectly(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
-  }
-
-  async function putOrJournal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    try {
-      const outcomes: WriteOutcome[] = await putProgress(hot, records, writes, { now, timelineCap }, async (without) => {
-        degraded?.add('recordStore')
-        await journaling.append(baseEntries(without, now))
-      })
-      const undecided = writes.filter((_, index) => outcomes[index]?.status === 'needs-base')
-      if (undecided.length === 0) return outcomes
-      const journaled = await journal(undecided, now, degraded)
-      return outcomes.map((outcome) => (outcome.status === 'needs-base' ? (journaled.shift() as WriteOutcome) : outcome))
-    } catch (error) {
-      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, writes)) throw error
-      // Some regions may have taken theirs. Putting those again changes nothing.
-      return journal(writes, now, degraded)
-    }
-  }
-
-  /** A viewer whose pausing waits is paused: what comes behind it would be dropped when it is applied. */
-  async function journal(writes: readonly ProgressWrite[], now: number, degraded: Degraded | undefined): Promise<WriteOutcome[]> {
-    degraded?.add('hotStore')
-    const counting = writes.filter((write) => pausedBy(write.viewer) !== true)
-    if (counting.length > 0) await journaling.append(putEntries(counting, now))
-    return writes.map((write) => (counting.includes(write) ? { status: 'journaled', record: write.record } : { status: 'paused' }))
-  }
-
   /** What the record store shows. Nobody is kept from deleting because it is down as well. */
   async function existedInRecords(keys: readonly ProgressKey[], degraded: Degraded | undefined): Promise<boolean[]> {
     try {
@@ -142,7 +97,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   }
 
   return {
-    put,
+    put: makeJournaledPut(hot, records, journaling, pausedBy, timelineCap),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
       const done = await tryOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))

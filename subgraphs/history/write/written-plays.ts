@@ -5,8 +5,9 @@
  */
 import type { FlushedKey, ProgressKey } from '../../../core/domain.ts'
 import type { ProgressWrite } from '../stores/hot-store.ts'
-import type { HistoryWrites, WriteOutcome } from './writes.ts'
+import type { HistoryWrites } from './writes.ts'
 import type { StageWritten, WrittenReport } from '../../../core/written-reports.ts'
+import type { WriteOutcome } from './write-outcome.ts'
 
 /** `writes`, with puts whose plays are staged. */
 export function stagingWrites(writes: HistoryWrites, stage: StageWritten | undefined): HistoryWrites {

@@ -3,8 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../../../core/clock.ts'
 import type { KafkaConnection, KafkaLogger } from '../../../stores/kafka/client.ts'
-import { type KafkaLog, type KafkaLogOptions, openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
+import { type KafkaLog, openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { eventTopicNames, migrateKafka, topicNames } from '../../../stores/kafka/topics.ts'
+import type { KafkaLogOptions } from '../../../writeback/stores/kafka/log-options.ts'
 
 export const REGIONS = 100
 

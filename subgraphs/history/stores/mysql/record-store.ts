@@ -13,15 +13,17 @@
  * expired rows by themselves, each in its own key range.
  */
 import { type Clock, sleep, systemClock } from '../../../../core/clock.ts'
-import type { ProgressRecord, TimelineEntry, ViewerId, ProgressRow } from '../../../../core/domain.ts'
+import type { ProgressRecord, TimelineEntry, ViewerId } from '../../../../core/domain.ts'
 import { comparePlaces } from '../../model/places.ts'
 import { type Random, systemRandom } from '../../../../core/random.ts'
 import type { RecordStore } from '../record-store.ts'
 import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mysql/checked-database.ts'
 import type { Database, Row } from '../../../../stores/mysql/database.ts'
-import { isContention, isOverload } from '../../../../stores/mysql/failures.ts'
+import { makeProgressPut } from './put.ts'
+import { chunked } from '../../../../stores/mysql/tuples.ts'
+import { isContention } from '../../../../stores/mysql/failures.ts'
 import { packedHex } from '../../../../stores/mysql/literals.ts'
-import { orderOf, progressLiteral, recordOf, settingsLiterals, settingsOf } from './rows.ts'
+import { recordOf, settingsLiterals, settingsOf } from './rows.ts'
 import {
   COUNT_PROGRESS,
   deleteCleared,
@@ -31,7 +33,6 @@ import {
   selectPage,
   selectProgress,
   selectSettings,
-  upsertProgress,
   upsertSettings,
 } from './statements.ts'
 import { type WriteWindow, type WriteWindowOptions, makeWriteWindow, type MysqlFigures } from '../../../../stores/mysql/write-window.ts'
@@ -71,7 +72,6 @@ export async function openMysqlRecordStore(
 }
 
 function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, random: Random): MysqlRecordStore {
-  let rowsSent = 0
   let retries = 0
 
   /** Sends a change; again, after a moment, if another statement held its rows. */
@@ -87,39 +87,11 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
     }
   }
 
-  async function putProgress(rows: readonly ProgressRow[]): Promise<void> {
-    const sorted = rows.map((row) => ({ order: orderOf(row.key), text: progressLiteral(row) })).sort((a, b) => (a.order < b.order ? -1 : 1))
-    const texts = sorted.map((row) => row.text)
-    const underWay = new Set<Promise<void>>()
-    const failures: unknown[] = []
-    for (let next = 0; next < texts.length && failures.length === 0;) {
-      const turn = await window.enter(texts.length - next)
-      const chunk = texts.slice(next, next + turn.rows)
-      next += chunk.length
-      const sent = putChunk(chunk, turn.end)
-        .catch((error: unknown) => void failures.push(error))
-        .finally(() => underWay.delete(sent))
-      underWay.add(sent)
-    }
-    await Promise.all(underWay)
-    if (failures.length > 0) throw failures[0]
-  }
-
-  async function putChunk(chunk: readonly string[], end: (result: 'done' | 'failed' | 'overloaded') => void): Promise<void> {
-    try {
-      await change(upsertProgress(chunk))
-      rowsSent += chunk.length
-      end('done')
-    } catch (error) {
-      end(isOverload(error) ? 'overloaded' : 'failed')
-      throw error
-    }
-  }
-
+  const put = makeProgressPut(window, change)
   return {
     readsAtOnceMax: database.connectionsMax,
 
-    putProgress,
+    putProgress: put.putProgress,
 
     async putSettings(rows) {
       // A viewer's rows stay in one statement: they are one fact.
@@ -175,7 +147,7 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
     },
 
     close: () => database.close(),
-    figures: () => ({ ...window.figures(), rows: rowsSent, retries }),
+    figures: () => ({ ...window.figures(), rows: put.rows(), retries }),
   }
 }
 
@@ -185,8 +157,4 @@ function entryOf(row: Row): TimelineEntry {
 
 function placeOf({ business, oid, record }: TimelineEntry) {
   return { viewedAt: record.viewedAt, business, oid }
-}
-
-function chunked<T>(items: readonly T[], size: number): T[][] {
-  return Array.from({ length: Math.ceil(items.length / size) }, (_, chunk) => items.slice(chunk * size, (chunk + 1) * size))
 }

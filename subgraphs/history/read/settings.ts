@@ -1,0 +1,45 @@
+/** A viewer's settings, with the newest switch that waits in the journal. */
+import type { ViewerId, ViewerSettings } from '../../../core/domain.ts'
+import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import type { HotStore } from '../stores/hot-store.ts'
+import type { RecordStore } from '../stores/record-store.ts'
+
+const NO_SETTINGS: ViewerSettings = { paused: false, clearedAt: {}, version: 0 }
+
+type Waiting = { mayLack: MayLack; pausedBy(viewer: ViewerId): boolean | undefined }
+
+/** With a collector it answers whatever is down: from the record store, or else with the defaults. */
+export async function readSettings(
+  hot: Pick<HotStore, 'getSettings'>,
+  records: Pick<RecordStore, 'getSettingsMany'>,
+  { mayLack, pausedBy }: Waiting,
+  viewer: ViewerId,
+  degraded: Degraded | undefined,
+): Promise<ViewerSettings> {
+  const paused = pausedBy(viewer)
+  noteLack([viewer], mayLack, degraded)
+  const settings = await storedSettings(hot, records, viewer, degraded)
+  return { ...settings, paused: paused ?? settings.paused }
+}
+
+async function storedSettings(
+  hot: Pick<HotStore, 'getSettings'>,
+  records: Pick<RecordStore, 'getSettingsMany'>,
+  viewer: ViewerId,
+  degraded: Degraded | undefined,
+): Promise<ViewerSettings> {
+  try {
+    return await hot.getSettings(viewer)
+  } catch (error) {
+    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
+    degraded.add('hotStore')
+  }
+  try {
+    const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer])
+    return settings
+  } catch (error) {
+    if (!saysDown(error, 'recordStore')) throw error
+    degraded.add('recordStore')
+    return NO_SETTINGS
+  }
+}
