@@ -3,7 +3,7 @@ import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { HEAD } from './guarded-graph.ts'
 
-describe('a supergraph', () => {
+describe('access rules of a supergraph', () => {
   const compose = (sdl: string) => composeSupergraph([{ name: 'a', sdl }])
   const start = (supergraph: string) =>
     makeEngine(
@@ -22,13 +22,13 @@ describe('a supergraph', () => {
       { tokensMax: 100 },
     )
 
-  it('with @policy does not start: what somebody guarded must not be let through', () => {
+  it('a supergraph with @policy does not start: guarded fields must not be served', () => {
     const sdl = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@policy"])
       type Query { a: Int @policy(policies: [["p"]]) }`
     expect(() => start(compose(sdl))).toThrow('Query.a has @policy')
   })
 
-  it('may call the directives otherwise', async () => {
+  it('a supergraph may rename the directives', async () => {
     const supergraph = compose(`${HEAD} type Query { a: Int @authenticated }`)
       .replace(
         '@link(url: "https://specs.apollo.dev/authenticated/v0.1"',
@@ -41,7 +41,7 @@ describe('a supergraph', () => {
     expect(readAccessRules(supergraph)?.ofField('Query', 'a')).toHaveLength(1)
   })
 
-  it('is not composed if a field requires what it is not guarded by itself', () => {
+  it('a field that requires a guarded field without being guarded itself is not composed', () => {
     expect(() =>
       composeSupergraph([
         { name: 'a', sdl: `${HEAD} type Query { x: T } type T @key(fields: "id") { id: ID! cost: Int @authenticated }` },

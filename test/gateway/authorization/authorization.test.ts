@@ -9,7 +9,7 @@ import { HEAD, LACKING, NOBODY, ask, calls, clearNotes, codes, engine, fetched, 
 beforeEach(clearNotes)
 
 describe('a guarded field', () => {
-  it('is null for nobody, with an error, is not fetched, and the rest is answered', async () => {
+  it('a guarded field is null without a token, with an error, is not fetched, and the rest is answered', async () => {
     const result = await ask('{ open me { name } }')
     expect(result.data).toEqual({ open: 'yes', me: null })
     expect(codes(result)).toEqual([['me', NOBODY]])
@@ -17,7 +17,7 @@ describe('a guarded field', () => {
     expect((await ask('{ open me { name } }', '')).data).toEqual({ open: 'yes', me: { name: 'user 1' } })
   })
 
-  it('with scopes is given to who has all of one of the lists, and says which are missing', async () => {
+  it('a field with scopes is answered to viewers with all scopes of one list, and the error names the missing ones', async () => {
     const query = '{ users { id salary } }'
     for (const scopes of ['hr money', 'boss', 'boss hr'])
       expect((await ask(query, scopes)).data).toEqual({ users: [1, 2].map((id) => ({ id: String(id), salary: 100 })) })
@@ -34,7 +34,7 @@ describe('a guarded field', () => {
     expect(calls).toEqual([])
   })
 
-  it('that cannot be null takes its surroundings along, up to where null may be', async () => {
+  it('a guarded non-null field propagates its null to the nearest nullable parent', async () => {
     const loose = await ask('{ open looseUsers { id phone } }', 'none')
     expect(loose.data).toEqual({ open: 'yes', looseUsers: [null, null, null] })
     expect(codes(loose)).toEqual([
@@ -48,7 +48,7 @@ describe('a guarded field', () => {
     expect(calls).toEqual([])
   })
 
-  it('is guarded under any alias, within any fragment, and by conditions that let it in', async () => {
+  it('a field is guarded under any alias, within any fragment, and under conditions that include it', async () => {
     const query = `query Q($in: Boolean!) { users { ...F ... on User { b: mail } c: mail @include(if: $in) } } fragment F on User { a: mail id }`
     const result = await ask(query, undefined, { in: true })
     expect(result.data).toEqual({ users: [1, 2].map((id) => ({ a: null, id: String(id), b: null, c: null })) })
@@ -58,14 +58,14 @@ describe('a guarded field', () => {
     expect((await ask(query, '', { in: false })).errors).toBeUndefined()
   })
 
-  it('of another subgraph is not fetched from there, and neither is what lies below', async () => {
+  it('a guarded field of another subgraph is not fetched, nor are the fields below', async () => {
     const result = await ask('{ users { id karma reviews { body } } }')
     expect(result.data).toEqual({ users: [1, 2].map((id) => ({ id: String(id), karma: id * 10, reviews: null })) })
     expect(calls).not.toContain('reviews')
     expect(codes(await ask('{ topReview { body author { name } } }'))).toEqual([['topReview.author', NOBODY]])
   })
 
-  it('below a list of lists has all indexes in its path', async () => {
+  it('a guarded field below a list of lists has all indexes in its path', async () => {
     expect(codes(await ask('{ users { friends { mail } } }'))).toEqual([
       ['users.0.friends.0.mail', NOBODY],
       ['users.0.friends.1.mail', NOBODY],
@@ -74,7 +74,7 @@ describe('a guarded field', () => {
 })
 
 describe('an operation whose fields are all guarded', () => {
-  it('is neither planned nor compiled for a caller without a token', async () => {
+  it('an operation with only guarded fields is neither planned nor compiled for a caller without a token', async () => {
     const operation = await engine.prepareFor(() => ({ spent() {} }), 'query Denied { me { name friends { id } } }')
     if ('errors' in operation) throw operation.errors[0]
     const denied = JSON.parse(JSON.stringify(await operation.execute(undefined, { viewer: undefined }))) as Plain
@@ -87,7 +87,7 @@ describe('an operation whose fields are all guarded', () => {
 })
 
 describe('a guarded type', () => {
-  it('guards every field that returns it: objects, enums, scalars', async () => {
+  it('a guarded type guards every field that returns it: objects, enums, scalars', async () => {
     const result = await ask('{ open level stamp report { total } }')
     expect(result.data).toEqual({ open: 'yes', level: null, stamp: null, report: null })
     expect(codes(result)).toEqual([
@@ -99,7 +99,7 @@ describe('a guarded type', () => {
     expect((await ask('{ level stamp report { total } }', 'level')).data).toEqual({ level: 'LOW', stamp: 1, report: { total: 1 } })
   })
 
-  it('in a union leaves the other types alone, and shows its name only', async () => {
+  it('a guarded type in a union shows only its name, and does not affect the other types', async () => {
     const query = '{ any { __typename ... on Page { id note } ... on Vault { code } } }'
     const result = await ask(query)
     expect(result.data).toEqual({
@@ -114,7 +114,7 @@ describe('a guarded type', () => {
 })
 
 describe('an interface', () => {
-  it('asks for what any of its types asks for; a fragment asks for what its own type does', async () => {
+  it('a field of an interface needs the grants of all its types, and one in a fragment needs those of its own type', async () => {
     const open = await ask('{ node(of: "Page") { id note } }')
     expect(open.data).toEqual({ node: { id: 'Page', note: null } })
     expect((await ask('{ node(of: "Page") { id ... on Page { note } } }')).data).toEqual({ node: { id: 'Page', note: 'a page' } })
@@ -124,7 +124,7 @@ describe('an interface', () => {
     expect(calls).toEqual([])
   })
 
-  it('asks for it although its supergraph was composed without saying so', async () => {
+  it('a field of an interface needs these grants even if the composer did not add them to the interface', async () => {
     const sdl = `schema @link(url: "https://specs.apollo.dev/link/v1.0") { query: Query }
       type Query { n: I } interface I { a: Int } type T implements I @authenticated { a: Int } type S implements I { a: Int }`
     const { readAccessRules } = await import('../../../gateway/authorization/access-rules.ts')
@@ -135,7 +135,7 @@ describe('an interface', () => {
 })
 
 describe('a guarded key', () => {
-  it('serves fetches and does not reach the answer', async () => {
+  it('a guarded key serves fetches and is not in the answer', async () => {
     const sdl = {
       a: `${HEAD} type Query { items: [Item!]! } type Item @key(fields: "id") { id: ID @authenticated title: String }`,
       b: `${HEAD} type Query { x: Int } type Item @key(fields: "id") { id: ID @authenticated stock: Int }`,
@@ -169,13 +169,13 @@ describe('a guarded key', () => {
 })
 
 describe('mutations and subscriptions', () => {
-  it('that are denied do not happen; those beside them do', async () => {
+  it('denied mutations do not run, and those beside them do', async () => {
     const result = await ask('mutation { write(n: 1) touch }', 'other')
     expect(result.data).toEqual({ write: null, touch: 1 })
     expect(calls).toEqual(['touch'])
   })
 
-  it('refuse a denied subscription, and null denied fields of events', async () => {
+  it('a denied subscription is refused, and denied fields of events are null', async () => {
     const operation = engine.prepare('subscription { secrets }')
     if ('errors' in operation) throw operation.errors[0]
     expect(await operation.subscribe(undefined, { viewer: undefined })).toMatchObject({ errors: [{ extensions: { code: NOBODY } }] })

@@ -7,18 +7,18 @@ beforeEach(clearNotes)
 describe('forms of an operation', () => {
   const scopesOf = (set: number) => ['s0', 's1', 's2', 's3', 's4', 's5'].filter((_, at) => (set & (1 << at)) !== 0)
 
-  it('take memory for sixteen sets of grants, however many come', async () => {
+  it('at most sixteen forms are kept for any number of sets of grants', async () => {
     const memory = makeClientMemory(67_108_864)
     const operation = open(noting, memory).prepare(`{ ${MARKED} }`)
     if ('errors' in operation) throw operation.errors[0]
     for (let set = 0; set < 64; set += 1)
       expect(await operation.execute(undefined, { viewer: { id: '1', scopes: scopesOf(set) } })).toHaveProperty('data')
     const { form, variant } = memory.figures().kinds
-    // The last set has all grants, which is the operation itself.
+    // The last set has all grants and uses the operation itself.
     expect([form.count, variant.count]).toEqual([16, 17])
   })
 
-  it('free their memory when they are evicted', async () => {
+  it('an evicted form frees its memory', async () => {
     const memory = makeClientMemory(400_000)
     const engine = open(noting, memory)
     for (let round = 0; round < 300; round += 1) {
@@ -33,7 +33,7 @@ describe('forms of an operation', () => {
     expect(memory.figures().bytes).toBe(0)
   })
 
-  it('are compiled once per set of grants, not per viewer', async () => {
+  it('a form is compiled once per set of grants, not per viewer', async () => {
     const query = '{ users { salary mail } open }'
     await ask(query, 'a')
     const { length } = fetched
@@ -45,7 +45,7 @@ describe('forms of an operation', () => {
     expect((await ask(query, 'boss')).errors).toBeUndefined()
   })
 
-  it('differ wherever any grant does, whoever came first', async () => {
+  it('viewers with different grants get different answers, in any order', async () => {
     const query = (alias: string) => `{ ${alias}: users { salary } level }`
     for (const order of [
       ['boss', 'none'],
@@ -59,14 +59,14 @@ describe('forms of an operation', () => {
     }
   })
 
-  it('null what surrounds more than 100 denied places that cannot be null, without further errors', async () => {
+  it('further denied places than 100 null their parents without further errors', async () => {
     const aliases = Array.from({ length: 60 }, (_, index) => `a${index}`)
     const result = await ask(`{ open ${aliases.map((alias) => `${alias}: looseUsers { phone }`).join(' ')} }`, 'none')
     expect(result.data).toEqual({ open: 'yes', ...Object.fromEntries(aliases.map((alias) => [alias, [null, null, null]])) })
     expect(codes(result).map(([, code]) => code)).toEqual(Array.from({ length: 100 }, () => LACKING))
   })
 
-  it('name at most 100 places that were denied', async () => {
+  it('at most 100 denied places have an error', async () => {
     const many = Array.from({ length: 120 }, (_, index) => `f${index}: mail`).join(' ')
     const result = await ask(`{ users { ${many} } }`)
     expect(result.errors).toHaveLength(100)
@@ -74,7 +74,7 @@ describe('forms of an operation', () => {
   })
 })
 
-it('a form that cannot be compiled is tried once, and its cause is not told', async () => {
+it('a form that cannot be compiled is tried once, and clients do not see its cause', async () => {
   let tries = 0
   const engine = open((transport) => ({
     ...transport,

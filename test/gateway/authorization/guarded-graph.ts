@@ -103,9 +103,9 @@ const resolvers = (calls: string[]) => ({
   },
 })
 
-/** Resolvers that ran. */
+/** The resolvers that ran. */
 export const calls: string[] = []
-/** Texts of the fetches that were compiled. */
+/** Texts of the compiled fetches. */
 export const fetched: string[] = []
 
 export function clearNotes(): void {

@@ -1,4 +1,4 @@
-/** What caches are told about answers to GET, from @cacheControl of the subgraphs to the header. */
+/** The cache headers of answers to GET, from @cacheControl of the subgraphs to the response. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { GraphQLError, buildSchema, type GraphQLSchema } from 'graphql'
 import { SignJWT } from 'jose'
@@ -13,7 +13,7 @@ const DIRECTIVE = `
   enum CacheControlScope { PUBLIC PRIVATE }
   directive @cacheControl(maxAge: Int, scope: CacheControlScope, inheritMaxAge: Boolean) on FIELD_DEFINITION | OBJECT | INTERFACE | UNION
 `
-/** A partner's catalogue, public, and what one viewer did with it, on the same types. */
+/** A public catalogue of a partner, and the data of one viewer on the same types. */
 const CATALOGUE = `
   extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@shareable"])
   type Query {
@@ -104,19 +104,19 @@ describe('an answer is public', () => {
     ['{ a: video(id: 1) { ...F } } fragment F on Video { title related { ...G } } fragment G on Video { title }', 'public, max-age=120'],
     ['{ thing { id } }', 'public, max-age=60'],
     ['{ __typename }', 'public, max-age=31536000'],
-  ])('when every field of %s says so', async (query, control) => {
+  ])('an answer is public if every field of %s allows it', async (query, control) => {
     expect(await controlOf(query)).toBe(control)
   })
 })
 
 describe('an answer is not public', () => {
   it.each([
-    ['a field that says nothing', '{ video(id: 1) { title } plain(id: 1) { title } }', 'no-store'],
-    ['a root field that leads to a public type', '{ plain(id: 1) { title } }', 'no-store'],
-    ['a field of a public type that leads on and says nothing', '{ video(id: 1) { next { title } } }', 'no-store'],
+    ['a field without a hint', '{ video(id: 1) { title } plain(id: 1) { title } }', 'no-store'],
+    ['a root field without a hint that returns a public type', '{ plain(id: 1) { title } }', 'no-store'],
+    ['a field without a hint on a public type', '{ video(id: 1) { next { title } } }', 'no-store'],
     ['a field that another subgraph adds to a public type', '{ video(id: 1) { title watched } }', 'no-store'],
     ['a type that another subgraph adds to a public type', '{ video(id: 1) { progress { position } } }', 'no-store'],
-    ['one type of an interface that says nothing', '{ thing { name } }', 'no-store'],
+    ['one type of an interface without a hint', '{ thing { name } }', 'no-store'],
     ['a leaf at the root', '{ title }', 'no-store'],
     ['a field that may not be kept', '{ now }', 'no-store'],
     [
@@ -127,15 +127,15 @@ describe('an answer is not public', () => {
     ['one that a condition excludes', '{ video(id: 1) { title watched @include(if: false) } }', 'no-store'],
     ['introspection', '{ __schema { queryType { name } } }', 'no-store'],
     ['a field that failed', '{ broken }', 'no-store'],
-    ['a document that is wrong', '{ nothing }', 'no-store'],
+    ['an invalid document', '{ nothing }', 'no-store'],
     ['a mutation by GET', 'mutation { touch }', 'no-store'],
-    ['a field that says only how long', '{ mine { title } }', 'private, max-age=30'],
-    ['a field that says private', '{ video(id: 1) { secret title } }', 'private, max-age=60'],
-  ])('with %s', async (_name, query, control) => {
+    ['a field with only a maxAge', '{ mine { title } }', 'private, max-age=30'],
+    ['a private field', '{ video(id: 1) { secret title } }', 'private, max-age=60'],
+  ])('an answer is not public with %s', async (_name, query, control) => {
     expect(await controlOf(query)).toBe(control)
   })
 
-  it('to anybody who says who he is, whatever the schema claims', async () => {
+  it('an answer to an identified caller is private, whatever the schema claims', async () => {
     const token = await new SignJWT({ sub: '7', exp: Math.floor(Date.now() / 1_000) + 60 })
       .setProtectedHeader({ alg: 'HS256' })
       .sign(Buffer.from(SECRET))
@@ -144,7 +144,7 @@ describe('an answer is not public', () => {
     expect(await controlOf('{ video(id: 1) { title } }', { authorization: 'Bearer a.b.c' })).toBe('no-store')
   })
 
-  it('where headers go on to subgraphs, whichever they are', async () => {
+  it('an answer is private if headers are forwarded to subgraphs', async () => {
     const own = await startServer({ engine: makeCachedEngine(), more: { forwardHeaders: ['x-tenant'] } })
     const path = `/graphql?query=${encodeURIComponent('{ video(id: 1) { title } }')}`
     for (const headers of [{}, { 'x-tenant': 'a' }] as Record<string, string>[])
@@ -152,7 +152,7 @@ describe('an answer is not public', () => {
     await own.close()
   })
 
-  it('by POST, which caches leave alone, so it says nothing', async () => {
+  it('an answer to POST has no cache header', async () => {
     const response = await fetch(`${server.url}/graphql`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -161,7 +161,7 @@ describe('an answer is not public', () => {
     expect([await response.json(), response.headers.get('cache-control')]).toEqual([{ data: { video: { title: 't' } } }, null])
   })
 
-  it('when a request is refused before it is looked at', async () => {
+  it('an answer to a request that is refused early is not kept', async () => {
     for (const [path, headers] of [
       ['/graphql', {}],
       ['/graphql?query={x', {}],
@@ -176,11 +176,11 @@ describe('vary', () => {
   const varyOf = async ({ url }: TestServer, path: string) => (await fetch(`${url}${path}`)).headers.get('vary')
   const path = `/graphql?query=${encodeURIComponent('{ video(id: 1) { title } }')}`
 
-  it('names what the answer may depend on, so that a cache keeps viewers and media types apart', async () => {
+  it('vary names the headers that the answer may depend on, so that caches separate viewers and media types', async () => {
     expect(await varyOf(server, path)).toBe('accept, authorization, cookie, x-viewer-id, x-viewer-scopes, x-on-behalf-of')
   })
 
-  it('names the client where ids mean different things to different clients', async () => {
+  it('vary names the client header if ids depend on the client', async () => {
     const files = makeManifestFolder()
     const body = '{ video(id: 1) { title } }'
     const manifests = [
@@ -197,7 +197,7 @@ describe('vary', () => {
 })
 
 describe('@cacheControl', () => {
-  it('needs no definition, and is seen by no client', () => {
+  it('@cacheControl needs no definition, and clients do not see it', () => {
     const supergraph = composeSupergraph([{ name: 'catalogue', sdl: CATALOGUE }])
     expect(composeSupergraph([{ name: 'catalogue', sdl: `${CATALOGUE}${DIRECTIVE}` }])).toBe(supergraph)
     expect(supergraph).toMatch(/views: Int @cacheControl\(maxAge: 5, scope: "PUBLIC"\)/)
@@ -205,11 +205,11 @@ describe('@cacheControl', () => {
     expect([schema.getDirective('cacheControl'), schema.getType('CacheControlScope')]).toEqual([undefined, undefined])
   })
 
-  it('leaves a supergraph alone in which nobody speaks of caches', () => {
+  it('a supergraph without cache hints is unchanged', () => {
     expect(composeSupergraph([{ name: 'history', sdl: HISTORY }])).not.toContain('cacheControl')
   })
 
-  it('of two subgraphs that share a field counts as the stricter says', () => {
+  it('the stricter hint of two subgraphs that share a field counts', () => {
     const sharing = (control: string) => `
       extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@shareable"])
       type Query { shared: String @shareable ${control} }`
@@ -224,7 +224,7 @@ describe('@cacheControl', () => {
     expect(composed('@cacheControl(maxAge: 9, scope: PUBLIC)', '')).toContain('@cacheControl(maxAge: 9, scope: "PUBLIC")')
   })
 
-  it('composed by a subgraph itself means the same', () => {
+  it('a hint that the subgraph composes itself has the same effect', () => {
     const link =
       'extend schema @link(url: "https://example.com/cacheControl/v1.0", import: ["@cacheControl"]) @composeDirective(name: "@cacheControl")\n'
     const sdl = `${link}${CATALOGUE.replace('"@shareable"', '"@shareable", "@composeDirective"')}${DIRECTIVE}`

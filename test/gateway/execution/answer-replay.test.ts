@@ -16,7 +16,7 @@ import { openRemoteGraph, serving, type RemoteGraph } from '../transports/remote
 /** Three waves over three subgraphs: feed; cost; score. */
 const QUERY = '{ feed { id title score viewerProgress { position } owner { likes } } looseFeed { likeCount } }'
 
-/** As the front runs it: `bytes` tells whether the answer was bytes. */
+/** Runs the query as the front does. `bytes` is true if the answer was bytes. */
 async function run(engine: Engine, query = QUERY, variables?: Record<string, unknown>, context: RequestContext = makeContext()) {
   const operation = engine.prepare(query)
   if ('errors' in operation) throw new Error(operation.errors.join())
@@ -28,7 +28,7 @@ async function run(engine: Engine, query = QUERY, variables?: Record<string, unk
 const received = ({ subgraphs }: RemoteGraph) => NAMES.map((name) => subgraphs[name].received.length)
 const added = (after: number[], before: number[]) => after.map((count, index) => count - (before[index] ?? 0))
 
-/** Until its answers are remembered, and one is recorded; resolves to the calls that one request makes. */
+/** Runs the query until its answers are cached and one is recorded. Resolves to the calls that one request makes. */
 async function warmUp(graph: RemoteGraph, query = QUERY, variables?: Record<string, unknown>): Promise<number[]> {
   let before = received(graph)
   for (let time = 0; time < 4; time += 1) {
@@ -38,8 +38,8 @@ async function warmUp(graph: RemoteGraph, query = QUERY, variables?: Record<stri
   return added(received(graph), before)
 }
 
-describe('an answer all parts of which come again', () => {
-  test('is the same, and every request makes all its calls', async () => {
+describe('an answer whose parts do not change', () => {
+  test('a replayed answer is the same, and every request makes all its calls', async () => {
     for (const dedupe of [true, false]) {
       const graph = await openRemoteGraph({}, { dedupe })
       const expected = await ask(openGraph(), QUERY)
@@ -58,7 +58,7 @@ describe('an answer all parts of which come again', () => {
     }
   })
 
-  test('is the very bytes of the one before', async () => {
+  test('a replayed answer is the recorded buffer itself', async () => {
     const { engine } = await openRemoteGraph()
     const operation = engine.prepare('{ feed { cost } }')
     if ('errors' in operation) throw new Error(operation.errors.join())
@@ -68,7 +68,7 @@ describe('an answer all parts of which come again', () => {
     expect(answers[4]).toBe(answers[2])
   })
 
-  test('changes as soon as one part of it does, in whichever wave, and nothing is asked twice', async () => {
+  test('an answer changes as soon as one part of it does, in any wave, and no call is made twice', async () => {
     const changes: Record<string, Act> = {
       'Video.title': ({ id }) => `new ${id}`,
       'Video.cost': ({ id }) => Number(id) * 1_000,
@@ -95,7 +95,7 @@ describe('an answer all parts of which come again', () => {
 })
 
 describe('a recorded answer', () => {
-  test('is not used when a subgraph answers errors or not at all, and is again later', async () => {
+  test('a recording is not used while a subgraph answers errors or not at all, and is used again later', async () => {
     const graph = await openRemoteGraph({}, { dedupe: false, retries: 0, failuresMax: 100 })
     await warmUp(graph)
     const expected = await ask(openGraph(), QUERY)
@@ -114,7 +114,7 @@ describe('a recorded answer', () => {
     }
   })
 
-  test('belongs to its variables', async () => {
+  test('a recording belongs to its variables', async () => {
     const query = 'query ($n: Int!, $likes: Boolean!) { feed(first: $n) { id likeCount @include(if: $likes) } }'
     const graph = await openRemoteGraph()
     for (let time = 0; time < 4; time += 1)
@@ -124,7 +124,7 @@ describe('a recorded answer', () => {
     expect((await run(graph.engine, query, { n: 'x', likes: true })).answer).toMatchObject({ errors: [{}] })
   })
 
-  test('is not waited for when a part of it differs while another is still under way', async () => {
+  test('a difference in one call does not wait for another call under way', async () => {
     const graph = await openRemoteGraph({}, { dedupe: false })
     const fetch = (serviceName: SubgraphName, operation: string) => ({
       kind: 'Fetch' as const,
@@ -153,7 +153,7 @@ describe('a recorded answer', () => {
     expect(added(received(graph), before)).toEqual([1, 1, 1, 0])
   })
 
-  test('is of no mutation, and of no operation that asks a subgraph in this process', async () => {
+  test('mutations and operations on a subgraph of this process are not recorded', async () => {
     const graph = await openRemoteGraph()
     const likes = makeContext()
     const mixed = openGraph((name, transport) => (name === 'thumbup' ? transport : graph.transports[name]))
@@ -165,7 +165,7 @@ describe('a recorded answer', () => {
     }
   })
 
-  test('counts all its calls, and those that fail', async () => {
+  test('a replay counts all its calls, including failed ones', async () => {
     const graph = await openRemoteGraph({}, { retries: 0 })
     const registry = new Registry()
     const observe = makeObserver(registry, undefined)
@@ -184,8 +184,8 @@ const SHOP = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9
   type Query { user: User }
   type User { name: String mail: String @authenticated }`
 
-describe('who asks', () => {
-  test('is told to the subgraph in every call, gets what it sends him, and nothing that he may not see', async () => {
+describe('viewers', () => {
+  test('a replay sends the viewer in every call, and each viewer gets only their own data', async () => {
     const schema = buildSubgraphSchema([{ typeDefs: parse(SHOP) }])
     expect(schema.getType('User')).toBeDefined()
     const subgraph = await startSubgraph(({ body, headers }, response) => {
@@ -213,7 +213,7 @@ describe('who asks', () => {
 })
 
 describe('recordings', () => {
-  test('stay within the memory, the oldest go first, and one of more than 1 MiB is not kept', () => {
+  test('recordings stay within the memory, the oldest are evicted first, and one of more than 1 MiB is not kept', () => {
     const replays = makeAnswerRecordings(makeClientMemory(16_777_216))
     const recording = (bytes: number) => [Object.assign(makeNotes(), { calls: ['x'.repeat(100)] }), Buffer.alloc(bytes)] as const
     for (let key = 0; key < 50; key += 1) replays.set(String(key), ...recording(900_000))

@@ -1,4 +1,4 @@
-/** Interfaces, unions, interface objects and enums that subgraphs see differently. */
+/** Interfaces, unions, interface objects and enums that differ between subgraphs. */
 import { describe, expect, it } from 'vitest'
 import { ask } from './audit-graph.ts'
 
@@ -36,14 +36,14 @@ describe('interfaces', () => {
     })
   })
 
-  it('a Node that any subgraph may extend is found by its type', async () => {
+  it('a Node that any subgraph may extend is resolved by its type', async () => {
     const query = '{ oven: node(id: "o") { id ... on Oven { warranty } } toaster: node(id: "t") { __typename ... on Toaster { colors } } }'
     expect(await ask({ catalog, extra }, query)).toEqual({
       data: { oven: { id: 'o', warranty: 5 }, toaster: { __typename: 'Toaster', colors: ['t red'] } },
     })
   })
 
-  it('one key of the client’s may have another type in another type', async () => {
+  it('one key of the client may have different types in different types', async () => {
     const query = '{ all { ... on Oven { value: warranty } ... on Toaster { value: colors } } }'
     const conflicting = await ask({ catalog, extra }, query)
     expect(conflicting.errors?.[0]?.message, 'Int and [String!]! cannot be merged').toContain('conflict')
@@ -58,7 +58,7 @@ describe('interfaces', () => {
     })
   })
 
-  it('an interface that refers to itself through its types is followed as deep as the query goes', async () => {
+  it('an interface that refers to itself through its types is resolved to the depth of the query', async () => {
     const a = {
       sdl: `type Query { one: Item } interface Item { samples: [Item!]! } type Book implements Item @key(fields: "id") { id: ID! samples: [Book!]! @shareable }`,
       resolvers: {
@@ -86,7 +86,7 @@ describe('interfaces', () => {
 })
 
 describe('unions', () => {
-  it('members that a subgraph does not know are not asked of it', async () => {
+  it('a member of a union is not asked of a subgraph that does not know it', async () => {
     const a = {
       sdl: `type Query { found: [Found] } union Found = Book | Song type Book @key(fields: "id") { id: ID! title: String! @shareable } type Song { title: String! }`,
       resolvers: {
@@ -184,7 +184,7 @@ describe('interface objects', () => {
     },
   }
 
-  it('its fields are on every type of the interface', async () => {
+  it('every type of the interface has the fields of the interface object', async () => {
     expect(await ask({ media, reviews }, '{ media { title stars ... on Book { pages stars } } }')).toEqual({
       data: {
         media: [
@@ -195,7 +195,7 @@ describe('interface objects', () => {
     })
   })
 
-  it('an object from there gets its real type, and its fields, from the subgraph that has the types', async () => {
+  it('an interface object gets its concrete type, and its fields, from the subgraph with the types', async () => {
     expect(await ask({ media, reviews }, '{ reviewed { __typename id title stars ... on Book { pages } } }')).toEqual({
       data: {
         reviewed: [
@@ -206,7 +206,7 @@ describe('interface objects', () => {
     })
   })
 
-  it('its fields alone need no other subgraph', async () => {
+  it('fields of the interface object alone need no other subgraph', async () => {
     expect(await ask({ media, reviews }, '{ reviewed { id stars } }')).toEqual({
       data: {
         reviewed: [
@@ -218,7 +218,7 @@ describe('interface objects', () => {
   })
 })
 
-describe('what subgraphs see differently', () => {
+describe('differences between subgraphs', () => {
   const users = {
     sdl: `type Query { users: [User!]! } enum Role { ADMIN @inaccessible GUEST } type User @key(fields: "id") { id: ID @shareable role: Role @shareable secret: String @inaccessible }`,
     resolvers: {
@@ -231,7 +231,7 @@ describe('what subgraphs see differently', () => {
     },
   }
 
-  it('an inaccessible enum value does not leave, and its message does not name it', async () => {
+  it('an inaccessible enum value is null, and the error does not name it', async () => {
     const answer = await ask({ users }, '{ users { id role } }')
     expect(answer.data).toEqual({
       users: [
@@ -243,13 +243,13 @@ describe('what subgraphs see differently', () => {
     expect(JSON.stringify(answer.errors)).not.toContain('ADMIN')
   })
 
-  it('an inaccessible field cannot be asked for', async () => {
+  it('an inaccessible field cannot be selected', async () => {
     const answer = await ask({ users }, '{ users { secret } }')
     expect(answer).not.toHaveProperty('data')
     expect(answer.errors?.[0]?.message).toContain('Cannot query field "secret"')
   })
 
-  it('an argument that only one of two subgraphs has, or an input field, is not offered', async () => {
+  it('an argument or input field that only one of two subgraphs has is not in the API', async () => {
     const a = {
       sdl: 'type Query { find(by: By): Int @shareable } input By { id: ID name: String }',
       resolvers: { Query: { find: () => 1 } },
@@ -259,7 +259,7 @@ describe('what subgraphs see differently', () => {
     expect((await ask({ a, b }, '{ find(by: { name: "x" }) }')).errors).toHaveLength(1)
   })
 
-  it('a field that may be null in one subgraph may be null', async () => {
+  it('a field that is nullable in one subgraph is nullable', async () => {
     const a = { sdl: 'type Query { a: Point @shareable } type Point @shareable { x: Int! }', resolvers: { Query: { a: () => ({ x: 1 }) } } }
     const b = {
       sdl: 'type Query { b: Point @shareable } type Point @shareable { x: Int }',
@@ -282,7 +282,7 @@ describe('roots', () => {
     expect(await ask({ a, b }, '{ me { id name { first } age } }')).toEqual({ data: { me: { id: '1', name: { first: 'Ada' }, age: 36 } } })
   })
 
-  it('__typename is answered everywhere, under any name, and alone', async () => {
+  it('__typename is answered at every level, under any alias, and alone', async () => {
     const a = {
       sdl: 'type Query { one: Thing } union Thing = A | B type A { x: Int } type B { y: Int }',
       resolvers: { Query: { one: () => ({ __typename: 'B', y: 1 }) } },

@@ -1,6 +1,6 @@
 /**
- * Small federated graphs for the tests of what gateways get wrong. Each query is answered twice, with the subgraphs in this
- * process and with each of them alone on Apollo Server behind HTTP; both answers must be the same.
+ * Small federated graphs for tests of common mistakes of gateways. Each query is answered twice: with the subgraphs in this process,
+ * and with each of them alone on Apollo Server behind HTTP. Both answers must be equal.
  */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
@@ -19,10 +19,10 @@ export type Part = { sdl: string; resolvers?: Record<string, Record<string, Reso
 const HEAD = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.5", import: ["@key", "@external", "@requires",
   "@provides", "@shareable", "@override", "@inaccessible", "@interfaceObject", "@tag"])\n`
 
-/** Federation 1 has no @link; such a subgraph says `v1: true`. */
+/** Federation 1 has no @link. Such a subgraph sets `v1: true`. */
 export type Parts = Readonly<Record<string, Part & { v1?: boolean }>>
 
-/** The answer, as JSON. `variables` go with both requests. */
+/** The answer as JSON. Both requests have these `variables`. */
 export async function ask(parts: Parts, query: string, variables: Record<string, unknown> = {}): Promise<ExecutionResult> {
   const built = Object.entries(parts).map(([name, { sdl, resolvers = {}, v1 = false }]) => {
     const full = v1 ? sdl : HEAD + sdl

@@ -1,4 +1,4 @@
-/** Finding entities: which key reaches which subgraph, and what happens when a key is not there. */
+/** Entities: the keys that reach each subgraph, and missing keys. */
 import { describe, expect, it } from 'vitest'
 import { ask } from './audit-graph.ts'
 
@@ -22,7 +22,7 @@ describe('keys', () => {
     expect(await ask(parts, '{ me { name } }')).toEqual({ data: { me: { name: 'Ada' } } })
   })
 
-  it('a subgraph that knows another key is reached through the one that knows both', async () => {
+  it('a subgraph with another key is reached through the subgraph that knows both', async () => {
     const parts = {
       shop: {
         sdl: 'type Query { item: Item } type Item @key(fields: "sku") { sku: ID! }',
@@ -42,7 +42,7 @@ describe('keys', () => {
     expect(await ask(parts, '{ item { left } }')).toEqual({ data: { item: { left: 7 } } })
   })
 
-  it('a key may be made of several fields, of nested fields and of lists of them', async () => {
+  it('a key may have several fields, nested fields and lists of them', async () => {
     const parts = {
       carts: {
         sdl: `type Query { cart: Cart }
@@ -67,7 +67,7 @@ describe('keys', () => {
 })
 
 describe('entities in several subgraphs', () => {
-  it('an entity whose key is null has no other fields, and its neighbours have theirs', async () => {
+  it('an entity with a null key has no other fields, and its neighbours have theirs', async () => {
     const parts = {
       a: {
         sdl: 'type Query { books: [Book!]! } type Book @key(fields: "isbn") @key(fields: "id") { id: ID! isbn: String }',
@@ -95,7 +95,7 @@ describe('entities in several subgraphs', () => {
     })
   })
 
-  it('a subgraph that does not know an entity leaves its fields null, not its neighbours', async () => {
+  it('a subgraph that does not know an entity nulls its own fields only, and not its neighbours', async () => {
     const parts = {
       a: {
         sdl: 'type Query { all: [Thing!]! } type Thing @key(fields: "id") { id: ID! }',
@@ -116,8 +116,8 @@ describe('entities in several subgraphs', () => {
     })
   })
 
-  it('a field that two subgraphs call alike but do not share is taken from its owner', async () => {
-    // `code` of b is external: b needs it for its key, and must not be asked for it.
+  it('a field with the same name in two subgraphs, and not shared, comes from its owner', async () => {
+    // `code` is external in b: b needs it for its key, and must not be asked for it.
     const parts = {
       a: {
         sdl: 'type Query { one: Item! } type Item @key(fields: "id") { id: ID! code: String! }',

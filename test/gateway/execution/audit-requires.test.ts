@@ -1,4 +1,4 @@
-/** Fields that need fields of other subgraphs, fields that are provided on the way, fields that change their owner. */
+/** Fields that require fields of other subgraphs, provided fields, and overridden fields. */
 import { describe, expect, it } from 'vitest'
 import { ask } from './audit-graph.ts'
 
@@ -19,7 +19,7 @@ const shop = {
 }
 
 describe('@requires', () => {
-  it('what is required is fetched though nobody asked for it, and is not in the answer', async () => {
+  it('a required field is fetched without being selected, and is not in the answer', async () => {
     const post = {
       sdl: 'type Good @key(fields: "id") { id: ID! weight: Int @external isHeavy: Boolean @requires(fields: "weight") }',
       resolvers: { Good: { isHeavy: ({ weight }: { weight: number | null }) => (weight === null ? null : weight > 2) } },
@@ -27,7 +27,7 @@ describe('@requires', () => {
     expect(await ask({ shop, post }, '{ goods { isHeavy } }')).toEqual({ data: { goods: [{ isHeavy: true }, { isHeavy: null }] } })
   })
 
-  it('what is required may itself require', async () => {
+  it('a required field may itself require another field', async () => {
     const post = {
       sdl: 'type Good @key(fields: "id") { id: ID! weight: Int @external postage: Int @requires(fields: "weight") }',
       resolvers: { Good: { postage: ({ weight }: { weight: number | null }) => (weight ?? 1) * 2 } },
@@ -63,7 +63,7 @@ describe('@requires', () => {
     expect(await ask({ a, b }, '{ post { badge } }')).toEqual({ data: { post: { badge: 'gold' } } })
   })
 
-  it('the client’s arguments and those of the requirement do not meet', async () => {
+  it('arguments of the client and of the requirement do not collide', async () => {
     const post = {
       sdl: `type Good @key(fields: "id") { id: ID! price(currency: String): Int @external
         inCents: Int @requires(fields: "price(currency: \\"CENT\\")") inEuro: Int @requires(fields: "price(currency: \\"EUR\\")") }`,
@@ -94,7 +94,7 @@ describe('@requires', () => {
 })
 
 describe('@requires beside the selections of the client', () => {
-  it('an alias of the client’s that is called like what is required is not taken for it', async () => {
+  it('an alias of the client with the name of a required field does not replace it', async () => {
     const post = {
       sdl: 'type Good @key(fields: "id") { id: ID! weight: Int @external isHeavy: Boolean @requires(fields: "weight") }',
       resolvers: { Good: { isHeavy: ({ weight }: { weight: number }) => weight > 2 } },
@@ -109,7 +109,7 @@ describe('@requires beside the selections of the client', () => {
     })
   })
 
-  it('a field of a nested object may be required, and one that only some types have', async () => {
+  it('a field of a nested object may be required, and also one that only some types have', async () => {
     const garage = {
       sdl: `type Query { owner: Owner! } type Owner @key(fields: "id") { id: ID! vehicle: Vehicle! }
         union Vehicle = Car | Bike type Car { wheels: Int! engine: Engine! } type Bike { wheels: Int! } type Engine { power: Int! }`,
@@ -133,7 +133,7 @@ describe('@requires beside the selections of the client', () => {
 
   const QUERY =
     'query ($no: Boolean = false, $yes: Boolean = true) { goods { price @include(if: $no) cost @skip(if: $no) again: cost @include(if: $no) id @skip(if: $yes) } }'
-  it('@skip and @include of the client do not touch what is required', async () => {
+  it('@skip and @include of the client do not affect required fields', async () => {
     const post = {
       sdl: `type Good @key(fields: "id") { id: ID! price(currency: String = "EUR"): Int @external cost: Int @requires(fields: "price") }`,
       resolvers: { Good: { cost: ({ price }: { price: number }) => price + 1 } },
@@ -151,7 +151,7 @@ describe('@requires beside the selections of the client', () => {
 })
 
 describe('@provides', () => {
-  it('what is provided is not fetched again, also within lists and below other fields', async () => {
+  it('a provided field is not fetched again, also within lists and below other fields', async () => {
     const calls: string[] = []
     const a = {
       sdl: `type Query { shelf: [Box!]! @provides(fields: "lid { color maker { name } }") }
@@ -168,7 +168,7 @@ describe('@provides', () => {
     expect(calls).toEqual([])
   })
 
-  it('what a member of a union provides is taken from there; of the other members from their owner', async () => {
+  it('a provided field of a union member comes from there, and fields of other members from their owner', async () => {
     const a = {
       sdl: `type Query { media: [Media!]! @shareable @provides(fields: "... on Book { title }") } union Media = Book | Film
         type Book @key(fields: "id") { id: ID! title: String @external } type Film @key(fields: "id") { id: ID! }`,
@@ -200,7 +200,7 @@ describe('@override', () => {
     },
   }
 
-  it('a field that was taken over comes from its new owner, also where the old one is at hand', async () => {
+  it('an overridden field comes from its new owner, even if the old one is at hand', async () => {
     const next = {
       sdl: 'type Post @key(fields: "id") { id: ID! at: String! @override(from: "old") }',
       resolvers: { Post: { at: () => 'new' } },
@@ -210,7 +210,7 @@ describe('@override', () => {
     })
   })
 
-  it('a field taken over from a subgraph that is gone is simply owned', async () => {
+  it('a field that was overridden from a removed subgraph has one owner', async () => {
     const next = {
       sdl: 'type Post @key(fields: "id") { id: ID! likes: Int! @override(from: "gone") }',
       resolvers: { Post: { likes: () => 4 } },
@@ -218,7 +218,7 @@ describe('@override', () => {
     expect(await ask({ old, next }, '{ post { likes } }')).toEqual({ data: { post: { likes: 4 } } })
   })
 
-  it('a field that was taken over can be required', async () => {
+  it('an overridden field can be required', async () => {
     const next = {
       sdl: 'type Post @key(fields: "id") { id: ID! at: String! @override(from: "old") body: String! @external line: String! @requires(fields: "body") }',
       resolvers: { Post: { at: () => 'new', line: ({ body }: { body: string }) => `line ${body}` } },

@@ -1,4 +1,4 @@
-/** What a router asks of a subgraph that runs alone: its SDL, entities by every form of key, traces. Also of our own. */
+/** The queries of a router to a standalone subgraph: its SDL, entities by every form of key, and traces. Also of our own subgraphs. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse, visit } from 'graphql'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -69,12 +69,12 @@ describe('a subgraph alone', () => {
   })
   afterAll(() => subgraph.stop())
 
-  it('gives its SDL with every directive that it was written with', async () => {
+  it('a standalone subgraph gives its SDL with all of its directives', async () => {
     const { sdl } = (await ask('{ _service { sdl } }')).data._service as { sdl: string }
     expect(directivesOf(sdl)).toEqual(directivesOf(SDL))
   })
 
-  it('finds an entity by any of its keys, single, multiple and composite, in the order of the representations', async () => {
+  it('a standalone subgraph finds an entity by any of its keys, single, multiple and composite, in the order of the representations', async () => {
     const of = [
       { __typename: 'Book', isbn: 'i2', shelf: { id: 's2' } },
       { __typename: 'Book', id: '1' },
@@ -95,7 +95,7 @@ describe('a subgraph alone', () => {
     })
   })
 
-  it('computes what requires fields of others from the representation, and serves types of an interface by its name', async () => {
+  it('a standalone subgraph computes fields with @requires from the representation, and serves types of an interface by its name', async () => {
     const of = [
       { __typename: 'Writer', email: 'a@example.com', books: 30, years: 10 },
       { __typename: 'Stock', id: '1' },
@@ -110,7 +110,7 @@ describe('a subgraph alone', () => {
     })
   })
 
-  it('answers for what it provides and what is inaccessible, and introspection', async () => {
+  it('a standalone subgraph answers provided and inaccessible fields, and introspection', async () => {
     expect(
       await ask('{ book(id: "1") { size { pages grams } writer { books } } __type(name: "_Entity") { possibleTypes { name } } }'),
     ).toEqual({
@@ -121,7 +121,7 @@ describe('a subgraph alone', () => {
     })
   })
 
-  it('traces if the router asks for it, and only then', async () => {
+  it('a standalone subgraph traces only if the router asks for it', async () => {
     expect(await ask('{ __typename }', undefined, { 'apollo-federation-include-trace': 'ftv1' })).toEqual({
       data: { __typename: 'Query' },
       extensions: { ftv1: expect.stringMatching(/^[\w+/]+=*$/) as unknown },
@@ -129,7 +129,7 @@ describe('a subgraph alone', () => {
     expect(await ask('{ __typename }')).toEqual({ data: { __typename: 'Query' } })
   })
 
-  it('a representation of a type that is none of its entities is an error of that call', async () => {
+  it('a representation of a type that is not an entity is an error of that call', async () => {
     const { data, errors } = await ask(ENTITIES, [{ __typename: 'Comet', id: '1' }])
     expect(data?._entities?.[0] ?? null).toBeNull()
     expect(errors).toHaveLength(1)
@@ -149,14 +149,14 @@ describe('the history subgraph alone', () => {
     folder.remove()
   })
 
-  it('gives an SDL of Federation 2 in which the entity of every business has a key', async () => {
+  it('the history subgraph gives an SDL of Federation 2 in which the entity of every business has a key', async () => {
     const { sdl } = (await post(subgraph.url, { query: '{ _service { sdl } }' })).data._service as { sdl: string }
     expect(sdl).toMatch(/@link\(url: "https:\/\/specs\.apollo\.dev\/federation\/v2\.\d+", import: \[[^\]]*"@key"/)
     expect(sdl.match(/specs\.apollo\.dev\/federation\//g)).toHaveLength(1)
     for (const entity of ['Video', 'Article', 'Comic']) expect(sdl).toMatch(new RegExp(`type ${entity}\\b[^{]*@key\\(fields: "id"`))
   })
 
-  it('gives the progress of entities of several businesses in one call, in their order', async () => {
+  it('the history subgraph gives the progress of entities of several businesses in one call, in their order', async () => {
     const report =
       'mutation ($oid: ID!, $business: String!) { reportProgress(input: { business: $business, oid: $oid, position: 5 }) { outcome } }'
     await post(subgraph.url, { query: report, variables: { business: 'comic', oid: '3' } })

@@ -6,7 +6,7 @@ import { connectTo, json, startSubgraph } from '../transports/http-subgraph.ts'
 
 const SDL = 'scalar Json type Query { settings: Json limits: Json name: String }'
 
-test('a scalar that is nested without end is null with an error, and the rest is there', async () => {
+test('a scalar that is nested too deeply is null with an error, and the rest is answered', async () => {
   const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`
   const subgraph = await startSubgraph((_, response) =>
     json(response, `{"data":{"settings":${deep},"limits":{"a":[{"b":null}]},"name":"x"}}`),

@@ -20,7 +20,7 @@ import type { Act, GraphContext } from '../engine-graph.ts'
 const engine = openGraph()
 const merged = mergedSchema()
 
-/** The same resolvers on one schema, for graphql-js to execute. What @requires brings is computed from the id. */
+/** The same resolvers on one schema, for graphql-js to execute. Required fields are computed from the id. */
 function mergedSchema(): GraphQLSchema {
   const schema = buildSchema(printSchema(engine.schema))
   for (const name of NAMES) {
@@ -60,7 +60,7 @@ const CONDITIONS = [
 ]
 const ALIASES = ['', '', '', 'a: ', 'b: ', 'id: ', 'title: ']
 
-/** A selection set of a type, as text. Aliases may make it invalid; such ones are filtered out. */
+/** A selection set of a type, as text. Aliases may make it invalid; invalid ones are filtered out. */
 function selections(type: GraphQLNamedType, depth: number): fc.Arbitrary<string> {
   const options: fc.Arbitrary<string>[] = [fc.constantFrom('__typename', 't: __typename')]
   if (isObjectType(type) || isInterfaceType(type)) {
@@ -124,19 +124,19 @@ const FAILING: Record<string, Act> = {
 }
 
 /**
- * Some valid operations the native planner (0.0.38) cannot plan: a field with @requires on an object that the same subgraph
- * returned below an entity (`viewerProgress { subject { cost } }`), or, on types with an interface object, a fragment with
- * a condition inside a fragment of the same type. The engine refuses them; there is nothing to compare.
+ * The native planner (0.0.38) cannot plan some valid operations: a field with @requires on an object that the same subgraph returned
+ * below an entity (`viewerProgress { subject { cost } }`), or, on types with an interface object, a fragment with a condition inside a
+ * fragment of the same type. The engine refuses them, and the test skips them.
  *
- * Fields that return an interface object (`topMedia`) are not generated at all: with fragments of several types below, the
- * planner leaves out what one of them needs, and the engine can only report the missing field as an error.
+ * The generator does not use fields that return an interface object (`topMedia`). With fragments of several types below, the planner
+ * omits a field that one of them needs, and the engine can only report the missing field as an error.
  */
 const UNPLANNED = 'the planner found no way'
 
 const HEAD = 'query ($x: Boolean!, $y: Boolean!, $n: Int = 2)'
 const FRAGMENT = 'fragment V on Video { id likeCount who: owner { likes name } viewerProgress { position subject { likeCount } } }'
 
-test('generated queries get what graphql-js gives for one merged schema, with and without failing fields', async () => {
+test('a generated query gets the answer of graphql-js for one merged schema, with and without failing fields', async () => {
   const query = engine.schema.getQueryType()
   if (query == null) throw new Error('no query type')
   let compared = 0
@@ -146,7 +146,7 @@ test('generated queries get what graphql-js gives for one merged schema, with an
     fc.asyncProperty(selections(query, 4), fc.boolean(), fc.boolean(), fc.subarray(Object.keys(FAILING)), async (set, x, y, failing) => {
       const text = `${HEAD} ${set} ${FRAGMENT}`
       const document = parse(text)
-      // Unused variables and fragments are no matter here; everything else that is invalid is.
+      // Unused variables and fragments are allowed here. Everything else that is invalid is skipped.
       if (validate(merged, document).some(({ message }) => !message.includes('is never used'))) return
       const used = validUse(text)
       const act = Object.fromEntries(failing.map((name) => [name, FAILING[name] as Act]))
@@ -166,14 +166,14 @@ test('generated queries get what graphql-js gives for one merged schema, with an
       expect({ used, data: JSON.stringify(mine.data) }).toEqual({ used, data: JSON.stringify(theirs.data) })
       expect({ used, failed: mine.errors !== undefined, errors: mine.errors }).toMatchObject({ used, failed: theirs.errors !== undefined })
       const paths = new Set(mine.errors?.map(({ path }) => JSON.stringify(path)))
-      // Where a null has climbed, either side may have stopped before it met every error below; elsewhere all must be told.
+      // Where a null has propagated, either side may have stopped before it met every error below. Elsewhere all errors must be present.
       const visible = (theirs.errors ?? []).flatMap(({ path = [] }) => (isBelowNull(mine.data, path) ? [] : [JSON.stringify(path)]))
       expect({ used, paths: [...paths] }).toMatchObject({ used, paths: expect.arrayContaining(visible) as unknown })
     }),
     { numRuns: 1_500, seed: Number(process.env['ENGINE_SEED'] ?? 20_261) },
   )
   expect(unplanned.length).toBeLessThan(compared / 20)
-  // A generator that makes nothing but invalid or trivial queries would prove nothing.
+  // A generator of only invalid or trivial queries would prove nothing.
   expect(compared).toBeGreaterThan(500)
   expect(withErrors).toBeGreaterThan(30)
 })
@@ -188,8 +188,8 @@ function isBelowNull(data: unknown, path: readonly (string | number)[]): boolean
 }
 
 /**
- * In the engine the same failures come as rejections. Not in graphql-js: where one list item throws at once, it forgets to
- * listen to the promises of the others, and the process hears of their rejections.
+ * The engine gets the same failures as rejections. graphql-js gets them as exceptions: if one list item throws at once, graphql-js
+ * leaves the promises of the others without a handler, and their rejections reach the process.
  */
 function later(act: Record<string, Act>): Record<string, Act> {
   const entries = Object.entries(act).filter(([name]) => name !== 'Video.viewerProgress')

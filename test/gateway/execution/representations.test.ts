@@ -3,7 +3,7 @@ import { NO_KEY, compileRequires } from '../../../gateway/execution/representati
 
 const field = (name: string, ...selections: object[]) => ({ kind: 'Field', name, ...(selections.length === 0 ? {} : { selections }) })
 
-/** The keys of entities of type T that are known by these fields. */
+/** The keys of entities of type T with these fields. */
 function keysOf(fields: object[], entities: object[]): unknown[] {
   const selections = [field('__typename'), ...fields]
   const requires = compileRequires([{ kind: 'InlineFragment', typeCondition: 'T', selections }] as never, () => new Set(['T']))
@@ -11,7 +11,7 @@ function keysOf(fields: object[], entities: object[]): unknown[] {
 }
 
 describe('keys of representations', () => {
-  test('differ where the representations do, and only there', () => {
+  test('keys differ exactly if the representations differ', () => {
     const values = ['a', '', '1', 1, 0, null, true, 'true', 'null', 'a;', '1:a', ';', 'a1:b', 'b']
     const entities = values.flatMap((x) => values.map((y) => ({ x, y })))
     expect(new Set(keysOf([field('x'), field('y')], entities)).size).toBe(entities.length)
@@ -26,17 +26,17 @@ describe('keys of representations', () => {
     ).toBe(values.length)
   })
 
-  test('are none where a field is missing, and are for a null', () => {
+  test('an entity with a missing field has no key, and one with a null has a key', () => {
     expect(keysOf([field('x'), field('y')], [{ x: 1 }, { y: 1 }, {}])).toEqual([undefined, undefined, undefined])
     expect(keysOf([field('x')], [{}, { x: null }])).toEqual([undefined, null])
   })
 
-  test('are left to the representation where a value is no leaf, or fields are nested', () => {
+  test('an object value or a nested field is compared by the representation', () => {
     expect(keysOf([field('x')], [{ x: { a: 1 } }, { x: [1] }])).toEqual([NO_KEY, NO_KEY])
     expect(keysOf([field('x', field('a'))], [{ x: { a: 1 } }])).toEqual([NO_KEY])
   })
 
-  test('of names that every object inherits are not what is inherited', () => {
+  test('inherited properties are not keys', () => {
     expect(keysOf([field('constructor')], [{}])).toEqual([undefined])
   })
 })

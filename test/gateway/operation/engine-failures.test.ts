@@ -10,7 +10,7 @@ const throwing = (message: string) => () => {
   throw new Error(message)
 }
 
-/** A subgraph whose answers are changed on their way. */
+/** A subgraph with changed answers. */
 function changing(wanted: SubgraphName, change: (data: Record<string, unknown>) => unknown) {
   return (name: SubgraphName, transport: Transport): Transport => {
     if (name !== wanted) return transport
@@ -30,8 +30,8 @@ function changing(wanted: SubgraphName, change: (data: Record<string, unknown>) 
   }
 }
 
-describe('one field fails', () => {
-  test('a nullable field is null, with the path of the client; the rest stays', async () => {
+describe('a failed field', () => {
+  test('a nullable field is null, with the path of the client, and the rest stays', async () => {
     const context = makeContext({
       'Video.viewerProgress': ({ id }) => (id === '2' ? throwing('no progress today')() : { position: 1, finished: true }),
     })
@@ -47,7 +47,7 @@ describe('one field fails', () => {
     })
   })
 
-  test('a failed entity field that may not be null makes its list item null, at its index', async () => {
+  test('a failed non-null field of an entity makes its list item null, at its index', async () => {
     const context = makeContext({ 'Video.likeCount': ({ id }) => (id === '2' ? throwing('no count')() : 5) })
     expect(await ask(engine, '{ looseFeed { id n: likeCount } }', undefined, context)).toEqual({
       data: { looseFeed: [{ id: '1', n: 5 }, null, null, { id: '3', n: 5 }] },
@@ -55,7 +55,7 @@ describe('one field fails', () => {
     })
   })
 
-  test('a null that may not be climbs to the nearest parent that may be null, up to data', async () => {
+  test('an invalid null propagates to the nearest nullable parent, up to data', async () => {
     const context = makeContext({ 'Video.likeCount': throwing('no count') })
     const { data, errors } = await ask(engine, '{ feed(first: 1) { id likeCount } }', undefined, context)
     expect(data).toBeNull()
@@ -78,7 +78,7 @@ describe('one field fails', () => {
     expect(errors).toEqual([{ message: 'no likes', path: ['feed', 0, 'similar', 0, 'who', 'l'] }])
   })
 
-  test('an entity fetched once for several places fails in each of them', async () => {
+  test('an entity that is fetched once for several places fails in each of them', async () => {
     const context = makeContext({ 'Owner.likes': ({ id }) => (id === 'o1' ? throwing('no likes')() : 1) })
     const { errors } = await ask(engine, '{ feed { owner { likes } } }', undefined, context)
     expect(errors?.map(({ path }) => path)).toEqual([
@@ -87,7 +87,7 @@ describe('one field fails', () => {
     ])
   })
 
-  test('the path of an error ends where the client asked no further', async () => {
+  test('the path of an error ends where the selection of the client ends', async () => {
     const context = makeContext({ 'Video.size': throwing('no size') })
     const { data, errors } = await ask(engine, '{ looseFeed { id score } }', undefined, context)
     expect(data).toEqual({ looseFeed: [null, null, null, null] })
@@ -98,14 +98,14 @@ describe('one field fails', () => {
     ])
   })
 
-  test('what a condition excludes does not run', async () => {
+  test('an excluded field does not run', async () => {
     const query = `query ($x: Boolean!) { owner { best { score @skip(if: $x) ... on Video @skip(if: $x) { ...V @include(if: $x) viewerProgress { position } } } } }
       fragment V on Video { owner { likes } }`
     const context = makeContext({ 'Owner.likes': throwing('no likes') })
     expect(await ask(engine, query, { x: true }, context)).toEqual({ data: { owner: { best: {} } } })
   })
 
-  test('message, path and code of what a resolver throws are kept', async () => {
+  test('message, path and code of an error of a resolver are kept', async () => {
     const context = makeContext({
       'Query.topScore': () => {
         throw new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer')
@@ -124,8 +124,8 @@ describe('one field fails', () => {
   })
 })
 
-describe('a whole fetch fails', () => {
-  test('gives one error where it was to be merged, and keeps the rest', async () => {
+describe('a failed fetch', () => {
+  test('a failed fetch gives one error at its place, and keeps the rest', async () => {
     const broken = openGraph(failing('history', new Error('connection refused')))
     expect(await ask(broken, '{ feed(first: 2) { id viewerProgress { position } likeCount } }')).toEqual({
       data: {
@@ -144,21 +144,21 @@ describe('a whole fetch fails', () => {
     })
   })
 
-  test('with one place to merge, the path has its index', async () => {
+  test('the path of a failed fetch with one place has the index of that place', async () => {
     const broken = openGraph(failing('thumbup', new Error('down')))
     const { data, errors } = await ask(broken, '{ feed(first: 1) { viewerProgress { position } owner { likes } } }')
     expect(data).toEqual({ feed: [{ viewerProgress: { position: 10 }, owner: { likes: null } }] })
     expect(errors?.map(({ path }) => path)).toEqual([['feed', 0, 'owner']])
   })
 
-  test('nulls that may not be climb, without more errors', async () => {
+  test('a failed fetch adds no further errors for the nulls that propagate', async () => {
     const broken = openGraph(failing('thumbup', new Error('down')))
     const { data, errors } = await ask(broken, '{ looseFeed { id likeCount } owner { name } }')
     expect(data).toEqual({ looseFeed: [null, null, null, null], owner: { name: 'owner o1' } })
     expect(errors).toHaveLength(1)
   })
 
-  test('fetches that need what it was to bring are not sent', async () => {
+  test('fetches that need the data of a failed fetch are not sent', async () => {
     const broken = openGraph(failing('history', new Error('down')))
     const context = makeContext({ 'Video.score': throwing('was asked for its score') })
     const { data, errors } = await ask(broken, '{ looseFeed { id score } }', undefined, context)
@@ -166,7 +166,7 @@ describe('a whole fetch fails', () => {
     expect(errors?.map(({ message }) => message)).not.toContain('was asked for its score')
   })
 
-  test('at the root it nulls its own fields only', async () => {
+  test('a failed fetch at the root nulls its own fields only', async () => {
     const broken = openGraph(failing('thumbup', new Error('down')))
     expect(await ask(broken, '{ t: topScore numbers }')).toEqual({
       data: { t: null, numbers: [1, 2, 3] },
@@ -174,14 +174,14 @@ describe('a whole fetch fails', () => {
     })
   })
 
-  test('its own code stays', async () => {
+  test('a failed fetch keeps its own code', async () => {
     const broken = openGraph(failing('thumbup', new GraphQLError('slow down', { extensions: { code: 'TOO_MANY' } })))
     expect((await ask(broken, '{ topScore }')).errors).toEqual([
       { message: 'slow down', path: ['topScore'], extensions: { code: 'TOO_MANY' } },
     ])
   })
 
-  test('a transport that throws instead of rejecting is no different', async () => {
+  test('a transport that throws is handled like one that rejects', async () => {
     const broken = openGraph((name, transport) =>
       name === 'thumbup' ? { ...transport, compile: () => ({ run: throwing('at once'), subscribe: throwing('at once') }) } : transport,
     )
@@ -191,14 +191,14 @@ describe('a whole fetch fails', () => {
 
 describe('missing entities', () => {
   const gone = { 'Query.video': () => ({ id: 'gone' }) }
-  test('are null fields', async () => {
+  test('nullable fields of a missing entity are null', async () => {
     const missing = openGraph(changing('history', (data) => ({ ...data, _entities: [null] })))
     expect(await ask(missing, '{ video(id: "1") { id viewerProgress { position } } }')).toEqual({
       data: { video: { id: '1', viewerProgress: null } },
     })
   })
 
-  test('that may not be null get an error and climb', async () => {
+  test('a non-null field of a missing entity gets an error, and its null propagates', async () => {
     const missing = openGraph(
       changing('thumbup', (data) => ({
         ...data,
@@ -217,7 +217,7 @@ describe('missing entities', () => {
     })
   })
 
-  test('of a reference resolver that finds nothing are null', async () => {
+  test('an entity that its reference resolver does not find is null', async () => {
     const context = makeContext({
       'Video.viewerProgress': () => ({ position: 1, finished: true, subject: { __typename: 'Video', id: 'gone' } }),
     })
@@ -227,7 +227,7 @@ describe('missing entities', () => {
   })
 })
 
-describe('a subgraph that does not keep to its types', () => {
+describe('a subgraph that returns values of wrong types', () => {
   const answers: [string, unknown, unknown][] = [
     ['a text for an Int', { topScore: 'many' }, { topScore: null }],
     ['an object for an Int', { topScore: { a: 1 } }, { topScore: null }],
@@ -242,7 +242,7 @@ describe('a subgraph that does not keep to its types', () => {
     })
   }
 
-  test('a text, a number or a list where an object belongs breaks that place only', async () => {
+  test('a text, a number or a list in place of an object breaks that place only', async () => {
     for (const wrong of ['text', 7, [], true]) {
       const wild = openGraph(changing('catalog', () => ({ looseFeed: [{ id: '1', tags: ['a'] }, wrong], numbers: [1] })))
       const { data, errors } = await ask(wild, '{ looseFeed { id tags } numbers }')
@@ -251,7 +251,7 @@ describe('a subgraph that does not keep to its types', () => {
     }
   })
 
-  test('something else than a list of entities fails the fetch', async () => {
+  test('an answer without a list of entities fails the fetch', async () => {
     for (const wrong of [{ _entities: 'none' }, { _entities: [] }, {}]) {
       const { data, errors } = await ask(
         openGraph(changing('history', () => wrong)),
@@ -262,13 +262,13 @@ describe('a subgraph that does not keep to its types', () => {
     }
   })
 
-  test('a number as an ID becomes text', async () => {
+  test('a number as an ID becomes a text', async () => {
     expect(await ask(openGraph(changing('catalog', () => ({ looseFeed: [{ id: 12 }] }))), '{ looseFeed { id } }')).toEqual({
       data: { looseFeed: [{ id: '12' }] },
     })
   })
 
-  test('a type that is not possible, or none where one is needed, is null with an error', async () => {
+  test('an impossible type, or a missing one that is needed, is null with an error', async () => {
     for (const __typename of ['Owner', 'Nonsense', undefined]) {
       const wild = openGraph(
         changing('catalog', (data) => Object.fromEntries(Object.keys(data).map((key) => [key, { __typename, id: '1' }]))),
@@ -287,9 +287,9 @@ describe('a subgraph that does not keep to its types', () => {
   })
 })
 
-describe('a list where an object belongs', () => {
+describe('a list in place of an object', () => {
   const listed = (value: unknown) => (Array.isArray(value) ? value : [value])
-  test('is an error, and data is null where none may be', async () => {
+  test('a list in place of a root object is an error, and data is null if the field is non-null', async () => {
     for (const owner of [[], [{ __typename: 'Owner', id: 'o1', best: null }]]) {
       const { data, errors } = await ask(openGraph(changing('catalog', () => ({ owner }))), '{ owner { best { id } } }')
       expect(data).toBeNull()
@@ -297,7 +297,7 @@ describe('a list where an object belongs', () => {
     }
   })
 
-  test('is an error in what an entity fetch brings', async () => {
+  test('a list in place of an object in an entity fetch is an error', async () => {
     const history = changing('history', ({ _entities }) => ({
       _entities: (_entities as Record<string, unknown>[]).map((entity) => ({
         ...entity,
@@ -309,7 +309,7 @@ describe('a list where an object belongs', () => {
     expect(errors).toMatchObject([{ path: ['feed', 0, 'viewerProgress'] }])
   })
 
-  test('is an error for an abstract type too', async () => {
+  test('a list in place of an object of an abstract type is an error', async () => {
     const { data, errors } = await ask(
       openGraph(changing('catalog', (data) => Object.fromEntries(Object.keys(data).map((key) => [key, []])))),
       '{ node(id: "1") { id } }',
@@ -318,14 +318,14 @@ describe('a list where an object belongs', () => {
   })
 })
 
-describe('an object of an abstract type that does not say which', () => {
+describe('an object of an abstract type without a type name', () => {
   const nameless = openGraph(
     changing(
       'catalog',
       (data) => JSON.parse(JSON.stringify(data, (key, value: unknown) => (key === '__typename' ? undefined : value))) as object,
     ),
   )
-  test('is an error where something was asked of some of its types only', async () => {
+  test('an object without a type name is an error if the selections differ by type', async () => {
     expect(await ask(nameless, '{ node(id: "1") { ... on Video { subtitle } } }')).toMatchObject({
       data: { node: null },
       errors: [{ message: 'Expected an object of a type of Node for field Query.node.', path: ['node'] }],
@@ -339,7 +339,7 @@ describe('an object of an abstract type that does not say which', () => {
     ])
   })
 
-  test('is as good as any where the same is asked of all', async () => {
+  test('an object without a type name is answered if the selection is the same for all types', async () => {
     expect(await ask(nameless, '{ node(id: "1") { id ... on Node { id } } }')).toEqual({ data: { node: { id: '1' } } })
   })
 })

@@ -20,7 +20,7 @@ async function fetchOf(transport: ReturnType<typeof localTransport>, text: strin
 const ENTITIES = 'query ($representations: [_Any!]!) { _entities(representations: $representations) { ...on Video { title } } }'
 
 describe('the local transport', () => {
-  test('two resolvers whose type and field run together to one name stay two', async () => {
+  test('two resolvers whose type and field concatenate to one name stay separate', async () => {
     const transport = transportOf('type Query { a: A ab: Ab } type A { bC: String } type Ab { C: String }', {
       Query: { a: () => ({}), ab: () => ({}) },
       A: { bC: () => 'A.bC' },
@@ -44,7 +44,7 @@ describe('the local transport', () => {
     expect(await fetchOf(transport, '{ any { __typename ... on B { b } } }')).toEqual({ data: { any: { __typename: 'B', b: 2 } } })
   })
 
-  test('a reference resolver is asked for each entity, and may throw, reject or find nothing', async () => {
+  test('a reference resolver runs for each entity, and may throw, reject or find nothing', async () => {
     const transport = transportOf('type Query { q: Int } type Video @key(fields: "id") { id: ID! title: String }', {
       Video: {
         __resolveReference({ id }: { id: string }) {
@@ -64,7 +64,7 @@ describe('the local transport', () => {
     })
   })
 
-  test('a type without a reference resolver takes the representations as its objects', async () => {
+  test('a type without a reference resolver uses the representations as its objects', async () => {
     const transport = transportOf('type Query { q: Int } type Video @key(fields: "id") { id: ID! title: String }', {
       Video: { title: ({ id }: { id: string }) => `title ${id}` },
     })
@@ -99,7 +99,7 @@ describe('the local transport', () => {
 describe('rewrites', () => {
   const possible = (name: string): ReadonlySet<string> => new Set(name === 'Animal' ? ['Dog', 'Cat'] : [name])
 
-  test('a key is renamed in the objects of its type only, through lists', () => {
+  test('a key is renamed only in objects of its type, also through lists', () => {
     const rename = [{ KeyRenamer: { path: [{ Key: 'pets' }, { TypenameEquals: ['Cat'] }, { Key: '_0' }], renameKeyTo: 'name' } }]
     const data = { pets: [[{ __typename: 'Cat', _0: 'Tom' }], { __typename: 'Dog', _0: 'kept' }, null, 'text'] }
     compileRewrites(rename, possible)?.(data)
@@ -115,7 +115,7 @@ describe('rewrites', () => {
     expect(objects).toEqual([{ __typename: 'Animal' }, { __typename: 'Tree' }])
   })
 
-  test('nothing to rewrite is no rewrite', () => {
+  test('an empty list of rewrites compiles to undefined', () => {
     expect(compileRewrites(undefined, possible)).toBeUndefined()
     expect(compileRewrites([], possible)).toBeUndefined()
   })

@@ -27,7 +27,7 @@ describe('prepare', () => {
     expect(codeOf(`{ ${'numbers '.repeat(1_001)} }`)).toBe('OPERATION_TOO_LARGE')
   })
 
-  test('the named operation of several is taken', async () => {
+  test('the named operation of several is chosen', async () => {
     const text = 'query A { numbers } mutation B { reset(n: 1) } query C { ...F } fragment F on Query { kind }'
     for (const [name, kind, data] of [
       ['A', 'query', { numbers: [1, 2, 3] }],
@@ -41,7 +41,7 @@ describe('prepare', () => {
     }
   })
 
-  test('an operation is judged once, before it is validated, and can be refused', () => {
+  test('an operation is judged once, before validation, and can be refused', () => {
     const judged: (string | undefined)[] = []
     const judging = openGraph(undefined, {
       judge: (document, name) => {
@@ -86,14 +86,14 @@ describe('prepare', () => {
 })
 
 describe('an operation that cannot be prepared', () => {
-  test('an operation that the planner cannot plan is refused with a sentence, not thrown', () => {
+  test('an operation that the planner cannot plan is refused with an error, not an exception', () => {
     const prepared = engine.prepare('{ feed { viewerProgress { subject { cost } } } }')
     expect(prepared).toMatchObject({
       errors: [{ message: 'The operation is valid, but the planner found no way to answer it.', extensions: { code: 'INTERNAL' } }],
     })
   })
 
-  test('what the compiler says of a failure is the cause, which clients do not see', () => {
+  test('the error of the compiler is the cause, and clients do not see it', () => {
     const broken = openGraph((_, transport) => ({
       ...transport,
       compile() {
@@ -107,7 +107,7 @@ describe('an operation that cannot be prepared', () => {
   })
 
   test('an alias that repeats its name does not end the process', async () => {
-    // In a process of its own: if it fails, it takes the process with it.
+    // In a separate process, because a failure ends the process.
     const module = (path: string): string => JSON.stringify(new URL(path, import.meta.url).href)
     const script = `
       const { SUPERGRAPH } = await import(${module('../engine-graph.ts')})
@@ -120,14 +120,14 @@ describe('an operation that cannot be prepared', () => {
     expect(stdout.trim()).toBe('prepared')
   })
 
-  test('a supergraph without all its subgraphs is refused', () => {
+  test('a supergraph with a subgraph that is not given is refused', () => {
     expect(() => makeEngine(SUPERGRAPH, [], { tokensMax: 100 })).toThrow(/subgraph "catalog"/)
     expect(() => makeEngine('nonsense', [], { tokensMax: 100 })).toThrow(/supergraph/)
   })
 })
 
 describe('the bounded map', () => {
-  test('forgets what was not asked for the longest time', () => {
+  test('the least recently used key is dropped', () => {
     const lru = makeLru<number>(2)
     lru.set('a', 1)
     lru.set('b', 2)
@@ -136,7 +136,7 @@ describe('the bounded map', () => {
     expect([lru.get('a'), lru.get('b'), lru.get('c'), lru.size]).toEqual([1, undefined, 3, 2])
   })
 
-  test('a key set again does not make it forget another', () => {
+  test('setting a key again does not drop another', () => {
     const lru = makeLru<number>(2)
     lru.set('a', 1)
     lru.set('b', 2)

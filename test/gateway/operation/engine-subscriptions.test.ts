@@ -52,19 +52,19 @@ describe('subscriptions', () => {
     ])
   })
 
-  test('a source that fails says so in a last result and ends', async () => {
+  test('a source that fails gives a last result with the error, and ends', async () => {
     const [last, ...more] = (await all(await open(QUERY, { n: 0 }))) as ExecutionResult[]
     expect(last?.errors?.[0]?.extensions).toEqual({ code: 'SUBGRAPH_UNAVAILABLE' })
     expect(more).toEqual([])
   })
 
-  test('variables that do not fit, and a subgraph that is down, are error results', async () => {
+  test('invalid variables and a subgraph that is down give error results', async () => {
     expect(await open(QUERY, {})).toMatchObject({ errors: [{ extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } }] })
     const broken = openGraph(failing('catalog', new Error('down')))
     expect(await open(QUERY, { n: 1 }, makeContext(), broken)).toMatchObject({ errors: [{ extensions: { code: 'SUBGRAPH_UNAVAILABLE' } }] })
   })
 
-  test('another subgraph that is down costs its fields only', async () => {
+  test('another subgraph that is down affects its own fields only', async () => {
     const broken = openGraph(failing('history', new Error('down')))
     expect(
       await all(await open('subscription { added(count: 1) { id viewerProgress { position } } }', {}, makeContext(), broken)),
@@ -73,7 +73,7 @@ describe('subscriptions', () => {
     ])
   })
 
-  test('a query is not subscribed to, and a subscription not executed', async () => {
+  test('a query cannot be subscribed to, and a subscription cannot be executed', async () => {
     expect(await open('{ numbers }', {})).toMatchObject({ errors: [{ extensions: { code: 'BAD_REQUEST' } }] })
     const operation = engine.prepare(QUERY)
     if ('errors' in operation) throw new Error(String(operation.errors))

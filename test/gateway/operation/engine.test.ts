@@ -5,7 +5,7 @@ import { ask, makeContext, openGraph } from '../engine-graph.ts'
 const engine = openGraph()
 
 describe('answers', () => {
-  test('fields of several subgraphs come in the order of the selection, and nothing else comes', async () => {
+  test('fields of several subgraphs come in the order of the selection, and no other fields come', async () => {
     const operation = engine.prepare('{ feed(first: 2) { likeCount title viewerProgress { finished position } id } }')
     if ('errors' in operation) throw new Error(String(operation.errors))
     const text = JSON.stringify(await operation.execute(undefined, makeContext()))
@@ -14,7 +14,7 @@ describe('answers', () => {
     )
   })
 
-  test('keys and types that only the plan needs do not leak', async () => {
+  test('keys and types that only the plan needs are not in the answer', async () => {
     expect(await ask(engine, '{ feed(first: 1) { likeCount } }')).toEqual({ data: { feed: [{ likeCount: 7 }] } })
   })
 
@@ -22,13 +22,13 @@ describe('answers', () => {
     expect(await ask(engine, '{ feed(first: 2) { score } }')).toEqual({ data: { feed: [{ score: 11 }, { score: 21 }] } })
   })
 
-  test('the argument that @requires asks with does not disturb the one of the client', async () => {
+  test('the argument of a required field does not change the same field of the client', async () => {
     expect(await ask(engine, '{ feed(first: 1) { size cost mb: size(unit: "mb") } }')).toEqual({
       data: { feed: [{ size: 1_000, cost: 10, mb: 1 }] },
     })
   })
 
-  test('a field with a condition does not take the place of what @requires asks for', async () => {
+  test('a field with a condition does not replace a required field', async () => {
     const query = 'query ($x: Boolean!) { feed(first: 1) { size @include(if: $x) score ... @skip(if: $x) { id cost } } }'
     expect(await ask(engine, query, { x: true })).toEqual({ data: { feed: [{ size: 1_000, score: 11 }] } })
     expect(await ask(engine, query, { x: false })).toEqual({ data: { feed: [{ score: 11, id: '1', cost: 10 }] } })
@@ -37,7 +37,7 @@ describe('answers', () => {
     })
   })
 
-  test('an alias that is the name of a key field does not replace the key', async () => {
+  test('an alias with the name of a key field does not replace the key', async () => {
     expect(await ask(engine, '{ feed(first: 1) { id: title likeCount __typename } }')).toEqual({
       data: { feed: [{ id: 'v1', likeCount: 7, __typename: 'Video' }] },
     })
@@ -49,7 +49,7 @@ describe('answers', () => {
     })
   })
 
-  test('aliases that collide across fragments of different types are kept apart', async () => {
+  test('colliding aliases in fragments of different types are kept apart', async () => {
     const query =
       '{ any { ... on Video { n: title x: subtitle m: likeCount } ... on Article { n: headline y: title x: summary m: wordCount } __typename } }'
     expect(await ask(engine, query)).toEqual({
@@ -67,7 +67,7 @@ describe('answers', () => {
     })
   })
 
-  test('fields of one name and different types under aliases of their own are kept apart', async () => {
+  test('fields of one name and different types under separate aliases are kept apart', async () => {
     expect(await ask(engine, '{ any { ... on Video { v: title likes: likeCount } ... on Article { title rating: likeCount } } }')).toEqual({
       data: { any: [{ v: 'v1', likes: 7 }, { title: 2, rating: 1.5 }, null, { v: 'v3', likes: 21 }] },
     })
@@ -75,7 +75,7 @@ describe('answers', () => {
 })
 
 describe('interfaces and entities', () => {
-  test('an interface gives the fields of the type that turns up', async () => {
+  test('an interface gives the fields of the concrete type', async () => {
     const query =
       'query ($id: ID!) { node(id: $id) { id ... on Article { viewerProgress { position } words } ...V } } fragment V on Video { likeCount }'
     expect(await ask(engine, query, { id: '100' })).toEqual({ data: { node: { id: '100', viewerProgress: { position: 1 }, words: 100 } } })
@@ -97,13 +97,13 @@ describe('interfaces and entities', () => {
     })
   })
 
-  test('an interface object gets its real type from the subgraph that knows it', async () => {
+  test('an interface object gets its concrete type from the subgraph that knows it', async () => {
     expect(await ask(engine, '{ topMedia { __typename plays name } }')).toEqual({
       data: { topMedia: { __typename: 'Film', plays: 200, name: 'Film 7' } },
     })
   })
 
-  test('entities below lists of entities are merged into every place they occur', async () => {
+  test('entities below lists of entities are merged into each of their places', async () => {
     expect(await ask(engine, '{ feed { owner { likes } similar { id likeCount owner { likes } } } }')).toEqual({
       data: {
         feed: ['1', '2', '3'].map((id) => ({
@@ -118,7 +118,7 @@ describe('interfaces and entities', () => {
     })
   })
 
-  test('the same entity in two places may be asked for different things under one key', async () => {
+  test('the same entity may have different fields under one key in two places', async () => {
     expect(
       await ask(
         engine,
@@ -129,7 +129,7 @@ describe('interfaces and entities', () => {
     })
   })
 
-  test('a subgraph may send the client back to where it came from', async () => {
+  test('a selection may lead back to its start through another subgraph', async () => {
     expect(await ask(engine, '{ feed(first: 1) { viewerProgress { subject { title likeCount viewerProgress { position } } } } }')).toEqual({
       data: { feed: [{ viewerProgress: { subject: { title: 'v1', likeCount: 7, viewerProgress: { position: 10 } } } }] },
     })
@@ -143,7 +143,7 @@ describe('interfaces and entities', () => {
 })
 
 describe('__typename and introspection', () => {
-  test('__typename is there at every level, under aliases too', async () => {
+  test('__typename is answered at every level, under aliases too', async () => {
     expect(
       await ask(
         engine,
@@ -162,7 +162,7 @@ describe('__typename and introspection', () => {
     expect(await ask(engine, 'mutation { __typename }')).toEqual({ data: { __typename: 'Mutation' } })
   })
 
-  test('the introspection query shows the API and none of the machinery', async () => {
+  test('the introspection query shows the API without the machinery of the supergraph', async () => {
     const { data, errors } = await ask(engine, getIntrospectionQuery())
     expect(errors).toBeUndefined()
     const text = JSON.stringify(data)
@@ -191,26 +191,26 @@ describe('conditions', () => {
     expect(await ask(engine, query, { a: false, b: false })).toEqual({ data: { feed: [{ title: 'v1' }], progressCount: 7 } })
   })
 
-  test('a field is there if one of its conditions lets it be', async () => {
+  test('a field is answered if one of its conditions includes it', async () => {
     const twice = 'query ($x: Boolean!, $y: Boolean!) { feed(first: 1) { id likeCount @include(if: $x) likeCount @skip(if: $y) } }'
     expect(await ask(engine, twice, { x: false, y: false })).toEqual({ data: { feed: [{ id: '1', likeCount: 7 }] } })
     expect(await ask(engine, twice, { x: true, y: true })).toEqual({ data: { feed: [{ id: '1', likeCount: 7 }] } })
     expect(await ask(engine, twice, { x: false, y: true })).toEqual({ data: { feed: [{ id: '1' }] } })
   })
 
-  test('nested conditions both count', async () => {
+  test('nested conditions must all hold', async () => {
     const nested =
       'query ($a: Boolean!, $b: Boolean!) { feed(first: 1) { id ... @include(if: $a) { ... @skip(if: $b) { cost likeCount } } } }'
     expect(await ask(engine, nested, { a: true, b: false })).toEqual({ data: { feed: [{ id: '1', cost: 10, likeCount: 7 }] } })
     expect(await ask(engine, nested, { a: false, b: false })).toEqual({ data: { feed: [{ id: '1' }] } })
   })
 
-  test('constant conditions may leave nothing', async () => {
+  test('constant conditions may exclude every field', async () => {
     expect(await ask(engine, '{ feed @include(if: false) { title } }')).toEqual({ data: {} })
     expect(await ask(engine, '{ feed(first: 1) { title @skip(if: true) id } }')).toEqual({ data: { feed: [{ id: '1' }] } })
   })
 
-  test('a fragment with @defer comes with the rest', async () => {
+  test('a deferred fragment comes with the rest', async () => {
     expect(await ask(engine, '{ feed(first: 1) { id ... @defer { likeCount } } }')).toEqual({ data: { feed: [{ id: '1', likeCount: 7 }] } })
   })
 })
@@ -230,7 +230,7 @@ describe('variables', () => {
     expect(await ask(engine, 'query ($k: Kind) { kind(as: $k) }', { k: 'CLOSED' })).toEqual({ data: { kind: 'CLOSED' } })
   })
 
-  test('a value that does not fit refuses the request', async () => {
+  test('an invalid value refuses the request', async () => {
     const { data, errors } = await ask(engine, 'query ($n: Int!) { feed(first: $n) { id } }', { n: 'many' })
     expect(data).toBeUndefined()
     expect(errors?.[0]?.extensions).toEqual({ code: 'GRAPHQL_VALIDATION_FAILED' })
@@ -256,7 +256,7 @@ describe('mutations', () => {
     expect(context.calls).toEqual(['add 1 begins', 'add 1 ends', 'add 1 begins', 'add 1 ends'])
   })
 
-  test('what a mutation returns is joined with other subgraphs', async () => {
+  test('the result of a mutation is joined with other subgraphs', async () => {
     expect(await ask(engine, 'mutation { addAll { title score } }')).toEqual({ data: { addAll: [{ title: 'v1', score: 11 }] } })
   })
 })

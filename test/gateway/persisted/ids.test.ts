@@ -38,7 +38,7 @@ function search(parameters: Record<string, unknown>): string {
   return String(new URLSearchParams(texts))
 }
 
-/** A bare socket: what a client library would add or leave out is not the point. Rejects with the errors of the operation. */
+/** A bare socket, because client libraries add or omit parts of a request. Rejects with the errors of the operation. */
 function overSocket(payload: Record<string, unknown>): Promise<unknown[]> {
   const socket = new WebSocket(`${server.url.replace('http', 'ws')}/graphql`, ['graphql-transport-ws'])
   const send = (message: unknown) => socket.send(JSON.stringify(message))
@@ -68,25 +68,25 @@ const FORMS: [string, Record<string, unknown>][] = [
 ]
 describe.each(FORMS)('an operation called by %s', (_name, form) => {
   const expected = { data: { hello: 'hello Ada' } }
-  it('is answered over POST', async () => {
+  it('a call by id is answered over POST', async () => {
     expect((await post(server.url, { ...form, variables })).json).toEqual(expected)
     expect((await post(server.url, { ...form, variables }, { 'content-type': 'application/json; charset=UTF-8' })).json).toEqual(expected)
   })
-  it('is answered over GET', async () => {
+  it('a call by id is answered over GET', async () => {
     expect((await get(`/graphql?${search({ ...form, variables })}`)).json).toEqual(expected)
   })
-  it('is answered as an event stream', async () => {
+  it('a call by id is answered as an event stream', async () => {
     const headers = { 'content-type': 'application/json', accept: 'text/event-stream' }
     const streamed = await fetch(`${server.url}/graphql`, { method: 'POST', headers, body: JSON.stringify({ ...form, variables }) })
     expect(await streamed.text()).toBe(`event: next\ndata: ${JSON.stringify(expected)}\n\nevent: complete\ndata:\n\n`)
   })
-  it('is answered over WebSocket', async () => {
+  it('a call by id is answered over WebSocket', async () => {
     expect(await overSocket({ ...form, variables })).toEqual([expected])
   })
 })
 
 describe('the address of an operation', () => {
-  it('answers GET with variables of the URL', async () => {
+  it('the address of an operation answers GET with the variables of the URL', async () => {
     for (const id of [sha(HELLO), `sha256:${sha(HELLO)}`, '17']) {
       expect((await get(`/graphql/p/${id}?${search({ variables })}`)).json).toEqual({ data: { hello: 'hello Ada' } })
     }
@@ -94,7 +94,7 @@ describe('the address of an operation', () => {
     expect((await get('/graphql/p/two?operationName=B')).json).toEqual({ data: { hello: 'hello B' } })
   })
 
-  it('answers POST with the variables as its body', async () => {
+  it('the address of an operation answers POST with the variables as its body', async () => {
     const send = (id: string, body?: string, headers: Record<string, string> = { 'content-type': 'application/json' }) =>
       fetch(`${server.url}/graphql/p/${id}`, { method: 'POST', headers, ...(body === undefined ? {} : { body }) })
     expect(await (await send(sha(REPORT), '{"oid":"7"}', { 'content-type': 'application/json', 'x-viewer-id': '5' })).json()).toEqual({
@@ -110,30 +110,30 @@ describe('the address of an operation', () => {
     }
   })
 
-  it('streams subscriptions to an EventSource', async () => {
+  it('the address of an operation streams subscriptions to an EventSource', async () => {
     const streamed = await fetch(`${server.url}/graphql/p/${sha(TICKS)}`, { headers: { accept: 'text/event-stream' } })
     expect(await streamed.text()).toContain('data: {"data":{"ticks":2}}')
   })
 
-  it('runs no mutation by GET, in whichever way it is asked', async () => {
+  it('no form of GET runs a mutation', async () => {
     for (const accept of ['*/*', NEWER, 'text/event-stream']) {
       const { status, json } = await get(`/graphql/p/${sha(REPORT)}?variables={"oid":"7"}`, { accept })
       expect([status, json.errors?.[0]?.extensions?.['code']]).toEqual([405, 'BAD_REQUEST'])
     }
   })
 
-  it('takes no text beside it', async () => {
+  it('the address of an operation accepts no text beside it', async () => {
     expect((await get('/graphql/p/17?query={viewer}')).json.errors?.[0]?.message).toContain('leave "query" out')
   })
 })
 
-describe('an id of nothing', () => {
+describe('an unknown id', () => {
   const unknown = sha('unknown')
   it.each([
     ['documentId', { documentId: unknown }, /no operation has the id/],
     ['doc_id', { doc_id: 'none' }, /no operation has the id none/],
     ['sha256Hash', { extensions: apq('unknown') }, /^PersistedQueryNotFound$/],
-  ])('as %s gets PERSISTED_QUERY_NOT_FOUND through each door', async (_name, form, message) => {
+  ])('an unknown id as %s gets PERSISTED_QUERY_NOT_FOUND through each door', async (_name, form, message) => {
     const error = { message: expect.stringMatching(message), extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } }
     const posted = await post(server.url, form, { accept: NEWER })
     expect([posted.status, posted.json]).toEqual([400, { errors: [error] }])
@@ -142,7 +142,7 @@ describe('an id of nothing', () => {
     await expect(overSocket(form)).rejects.toEqual([error])
   })
 
-  it('in the path gets it too, and no cache keeps it', async () => {
+  it('an unknown id in the path gets PERSISTED_QUERY_NOT_FOUND, and no cache keeps the answer', async () => {
     const { status, json, headers } = await get(`/graphql/p/${unknown}`, { accept: NEWER })
     expect([status, json.errors?.[0]?.extensions, headers.get('cache-control')]).toEqual([
       400,
@@ -157,23 +157,26 @@ describe('an id of one operation with the text of another', () => {
     ['its SHA-256', { documentId: sha(HELLO) }],
     ['its SHA-256 as Apollo sends it', { extensions: apq(HELLO) }],
     ['an id of our own', { documentId: '17' }],
-  ])('(%s) gets PERSISTED_QUERY_HASH_MISMATCH through each door, and neither is run', async (_name, form) => {
-    const { prepared } = server.engine.calls
-    for (const query of ['{ viewer }', `${HELLO} `, REPORT]) {
-      const error = {
-        message: expect.stringContaining('the text does not match the id'),
-        extensions: { code: 'PERSISTED_QUERY_HASH_MISMATCH' },
+  ])(
+    'an id (%s) with another text gets PERSISTED_QUERY_HASH_MISMATCH through each door, and neither operation runs',
+    async (_name, form) => {
+      const { prepared } = server.engine.calls
+      for (const query of ['{ viewer }', `${HELLO} `, REPORT]) {
+        const error = {
+          message: expect.stringContaining('the text does not match the id'),
+          extensions: { code: 'PERSISTED_QUERY_HASH_MISMATCH' },
+        }
+        const sent = { ...form, query, variables: { oid: '7' } }
+        expect((await post(server.url, sent, { 'x-viewer-id': '5' })).json).toEqual({ errors: [error] })
+        expect((await get(`/graphql?${search(sent)}`)).json).toEqual({ errors: [error] })
+        await expect(overSocket(sent)).rejects.toEqual([error])
       }
-      const sent = { ...form, query, variables: { oid: '7' } }
-      expect((await post(server.url, sent, { 'x-viewer-id': '5' })).json).toEqual({ errors: [error] })
-      expect((await get(`/graphql?${search(sent)}`)).json).toEqual({ errors: [error] })
-      await expect(overSocket(sent)).rejects.toEqual([error])
-    }
-    expect(server.engine.calls.prepared).toBe(prepared)
-  })
+      expect(server.engine.calls.prepared).toBe(prepared)
+    },
+  )
 })
 
-describe('an id that cannot be', () => {
+describe('an invalid id', () => {
   it.each([
     ['a number', { documentId: 7 }, /"documentId" is not a string/],
     ['a doc_id that is an object', { doc_id: {} }, /"documentId" is not a string/],
@@ -185,7 +188,7 @@ describe('an id that cannot be', () => {
     ['another version', { extensions: { persistedQuery: { version: 2, sha256Hash: sha(HELLO) } } }, /version 2/],
     ['no hash', { extensions: { persistedQuery: { version: 1, sha256Hash: 'x' } } }, /not 64 hexadecimal/],
     ['no object', { extensions: { persistedQuery: 'x' } }, /version undefined/],
-  ])('(%s) gets BAD_REQUEST with a sentence', async (_name, form, sentence) => {
+  ])('an invalid id (%s) gets BAD_REQUEST with a message', async (_name, form, sentence) => {
     const { json } = await post(server.url, form)
     expect(json.errors?.[0]).toMatchObject({ message: expect.stringMatching(sentence), extensions: { code: 'BAD_REQUEST' } })
     const [key = '', value] = Object.entries(form)[0] ?? []
@@ -194,12 +197,12 @@ describe('an id that cannot be', () => {
     if (key === 'extensions') expect(got.json.errors?.[0]?.extensions).toEqual({ code: 'BAD_REQUEST' })
   })
 
-  it('does not close a WebSocket', async () => {
+  it('an invalid id does not close a WebSocket', async () => {
     await expect(overSocket({ documentId: 7 })).rejects.toMatchObject([{ extensions: { code: 'BAD_REQUEST' } }])
   })
 })
 
-it('the operations of manifests were prepared at start, and never again', async () => {
+it('operations of manifests are prepared once, at start', async () => {
   const { parsed } = server.engine.calls
   await post(server.url, { documentId: sha(HELLO) })
   await post(server.url, { query: HELLO })

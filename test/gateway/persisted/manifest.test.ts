@@ -6,31 +6,31 @@ const read = (text: string) => readManifest(text, 'm.json', 1_000)
 const HELLO = 'query Hello { hello }'
 
 describe('a manifest', () => {
-  it("is read in Apollo's form and in Relay's, with the same operations", () => {
+  it("a manifest in Apollo's format and one in Relay's give the same operations", () => {
     const expected = [{ id: sha(HELLO), body: HELLO, names: ['Hello'], client: undefined, file: 'm.json' }]
     expect(read(apollo({ name: 'Hello', type: 'query', body: HELLO }))).toEqual({ operations: expected, mistakes: [] })
     expect(read(JSON.stringify({ [sha(HELLO)]: HELLO }))).toEqual({ operations: expected, mistakes: [] })
     expect(read(JSON.stringify({ [`sha256:${sha(HELLO).toUpperCase()}`]: HELLO }))).toEqual({ operations: expected, mistakes: [] })
   })
 
-  it('may have ids that are no SHA-256, and none at all', () => {
+  it('a manifest may have ids that are not SHA-256, and no operations at all', () => {
     expect(read(JSON.stringify({ '7': HELLO })).operations.map(({ id }) => id)).toEqual(['7'])
     expect(read('{}')).toEqual({ operations: [], mistakes: [] })
   })
 
-  it('may give two clients one id for different texts', () => {
+  it('two clients of a manifest may have one id for different texts', () => {
     const { operations, mistakes } = read(
       apollo({ id: '1', body: HELLO, clientName: 'ios' }, { id: '1', body: '{ viewer }', clientName: 'web' }),
     )
     expect([operations.length, mistakes]).toEqual([2, []])
   })
 
-  it('says an operation twice without harm', () => {
+  it('an operation that occurs twice is read once', () => {
     expect(read(apollo({ body: HELLO }, { body: HELLO })).operations).toHaveLength(1)
   })
 
   const BROKEN: [string, string, RegExp][] = [
-    ['is no JSON', '{"a": ', /^m\.json is not JSON/],
+    ['is not JSON', '{"a": ', /^m\.json is not JSON/],
     ['is a list', '[]', /not a JSON object/],
     ['has another format', '{"format": "other", "version": 1, "operations": []}', /format "other" and version 1: only/],
     ['has another version', JSON.stringify({ ...JSON.parse(apollo()), version: 2 }), /version 2: only/],
@@ -51,18 +51,18 @@ describe('a manifest', () => {
       apollo({ id: sha('x'), body: HELLO }),
       /looks like a SHA-256, but the SHA-256 of its text is/,
     ],
-    ['has an id that only says it is one', apollo({ id: 'sha256:abc', body: HELLO }), /64 hexadecimal digits/],
+    ['has an id that only claims to be a SHA-256', apollo({ id: 'sha256:abc', body: HELLO }), /64 hexadecimal digits/],
     ['gives one id to two texts', apollo({ id: '1', body: HELLO }, { id: '1', body: '{ viewer }' }), /id 1 occurs twice/],
     ['names an operation wrongly', apollo({ name: 'Bye', body: HELLO }), /has the name Bye, but its text has Hello/],
     ['calls a query a mutation', apollo({ type: 'mutation', body: HELLO }), /has the type mutation, but is a query/],
   ]
-  it.each(BROKEN)('that %s is refused with a sentence', (_name, text, sentence) => {
+  it.each(BROKEN)('a manifest that %s is refused with a message', (_name, text, sentence) => {
     const { mistakes } = read(text)
     expect(mistakes).toHaveLength(1)
     expect(mistakes[0]).toMatch(sentence)
   })
 
-  it('with a thousand mistakes tells twenty of them', () => {
+  it('a manifest with a thousand mistakes reports twenty of them', () => {
     const lines = Array.from({ length: 1_000 }, (_, index) => ({ id: String(index), body: '{' }))
     expect(read(apollo(...lines)).mistakes).toHaveLength(21)
   })

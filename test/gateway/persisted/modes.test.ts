@@ -43,7 +43,7 @@ async function withServer<T>(
 }
 
 describe('automatic persisted queries', () => {
-  it('are unknown, are sent once with their text, and are known from then on, by GET too', async () => {
+  it('an unknown automatic query is sent once with its text, and is known from then on, by GET too', async () => {
     await withServer({ mode: 'apq' }, async ({ url }) => {
       expect(codeOf(await post(url, apq(OTHER)))).toBe('PERSISTED_QUERY_NOT_FOUND')
       expect((await post(url, apq(OTHER, OTHER))).json).toEqual({ data: { hello: 'hello other' } })
@@ -52,7 +52,7 @@ describe('automatic persisted queries', () => {
     })
   })
 
-  it('with a text that is not that of the hash are refused, and change nothing for who registered the right one', async () => {
+  it('a text with the hash of another is refused, and the registered text of that hash stays', async () => {
     await withServer({ mode: 'apq' }, async ({ url }) => {
       expect(codeOf(await post(url, apq(OTHER, KNOWN)))).toBe('PERSISTED_QUERY_HASH_MISMATCH')
       expect(codeOf(await post(url, apq(OTHER)))).toBe('PERSISTED_QUERY_NOT_FOUND')
@@ -62,14 +62,14 @@ describe('automatic persisted queries', () => {
     })
   })
 
-  it('that are wrong are not kept', async () => {
+  it('an automatic query with errors is not kept', async () => {
     await withServer({ mode: 'apq' }, async ({ url }) => {
       expect(codeOf(await post(url, apq('{ nothing }', '{ nothing }')))).toBe('GRAPHQL_VALIDATION_FAILED')
       expect(codeOf(await post(url, apq('{ nothing }')))).toBe('PERSISTED_QUERY_NOT_FOUND')
     })
   })
 
-  it('are forgotten, the oldest first, when the memory of clients is full; those of manifests are not', async () => {
+  it('when the memory of clients is full, the oldest automatic queries are evicted, and operations of manifests stay', async () => {
     await withServer(
       { mode: 'apq', manifests },
       async ({ url }) => {
@@ -82,7 +82,7 @@ describe('automatic persisted queries', () => {
     )
   })
 
-  it('have no ids but hashes', async () => {
+  it('an automatic query must have a hash as its id', async () => {
     await withServer({ mode: 'apq' }, async ({ url }) => {
       expect(codeOf(await post(url, { documentId: 'mine', query: OTHER }))).toBe('BAD_REQUEST')
     })
@@ -90,7 +90,7 @@ describe('automatic persisted queries', () => {
 })
 
 describe('the mode', () => {
-  it('off takes texts, whatever hash they come with, and no ids', async () => {
+  it('mode off accepts texts with any hash, and no ids', async () => {
     await withServer({ mode: 'off', manifests }, async ({ url }) => {
       expect(codeOf(await post(url, apq(OTHER, KNOWN)))).toBe('ok')
       const refused = await post(url, apq(KNOWN))
@@ -98,7 +98,7 @@ describe('the mode', () => {
     })
   })
 
-  it('enforce runs what the manifest has, by id and as text, and nothing else, registered or not', async () => {
+  it('mode enforce runs only operations of the manifest, by id and as text, even if another text was registered', async () => {
     await withServer({ mode: 'enforce', manifests }, async ({ url, registry }) => {
       for (const body of [{ query: KNOWN }, { documentId: sha(KNOWN) }, apq(KNOWN), apq(KNOWN, KNOWN)])
         expect(codeOf(await post(url, body))).toBe('ok')
@@ -116,7 +116,7 @@ describe('the mode', () => {
     })
   })
 
-  it('of a client can only be stricter: who takes another name has the default', async () => {
+  it('the mode of a client can only be stricter, and a client with another name gets the default', async () => {
     await withServer({ mode: 'apq', clients: { ios: 'enforce' }, manifests }, async ({ url }) => {
       expect(codeOf(await post(url, { query: OTHER }, named('ios')))).toBe('PERSISTED_QUERY_NOT_IN_LIST')
       expect(codeOf(await post(url, { query: OTHER }, named('anything')))).toBe('ok')
@@ -136,13 +136,13 @@ describe('the mode', () => {
     [{ mode: 'enforce' }, /enforce needs persisted.manifests/],
     [{ clients: { ios: 'enforce' } }, /enforce needs persisted.manifests/],
     [{ mode: 'always' }, /persisted.mode/],
-  ])('%j is refused by the configuration', (persisted, sentence) => {
+  ])('the configuration refuses %j', (persisted, sentence) => {
     expect(() => makeConfig([{ name: 'test', values: { persisted } }])).toThrow(sentence)
   })
 })
 
 describe('an id that two clients gave to different texts', () => {
-  it('means to each what its manifest says, and nothing to others', async () => {
+  it('an id of two clients selects the text of the client, and no text for other clients', async () => {
     await withServer({ mode: 'enforce', manifests }, async ({ url }) => {
       expect((await post(url, { documentId: '1' }, named('ios'))).json).toEqual({ data: { hello: 'hello ios' } })
       expect((await post(url, { documentId: '1' }, named('web'))).json).toEqual({ data: { hello: 'hello web' } })

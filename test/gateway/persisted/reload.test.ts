@@ -53,19 +53,19 @@ describe('at start', () => {
       },
       /m\.json and .*n\.json: the id 1 occurs twice/,
     ],
-  ])('a manifest that %s is refused with a sentence', async (_name, make, sentence) => {
+  ])('a manifest that %s is refused at start with a message', async (_name, make, sentence) => {
     make()
     await expect(start()).rejects.toThrow(sentence)
   })
 
-  it('a path of nothing is refused, an empty folder is not', async () => {
+  it('a missing path is refused, and an empty folder is accepted', async () => {
     await expect(start([files.path('none')])).rejects.toThrow(/none cannot be read: name an existing file or folder/)
     expect(await runs(await start(), A)).toBe(false)
   })
 })
 
-describe('while it runs', () => {
-  it('manifests that are added, changed and removed are taken over without being told', async () => {
+describe('while the process runs', () => {
+  it('added, changed and removed manifests are taken over', async () => {
     const running = await start([files.folder], { watchEveryMs: 20 })
     expect(await runs(running, A)).toBe(false)
     files.write('a.json', apollo({ body: A }))
@@ -77,7 +77,7 @@ describe('while it runs', () => {
     await eventually(async () => expect(await runs(running, B)).toBe(false))
   })
 
-  it('a manifest that breaks keeps what it said, says so once, and counts as broken until it is whole', async () => {
+  it('a broken manifest keeps its old state, is logged once, and counts as broken until it is corrected', async () => {
     files.write('a.json', apollo({ body: A }))
     const running = await start([files.folder], { watchEveryMs: 20 })
     files.write('b.json', apollo({ body: B }))
@@ -92,14 +92,14 @@ describe('while it runs', () => {
     expect([await runs(running, A), await runs(running, B)]).toEqual([false, true])
   })
 
-  it('a file that was named and is gone keeps what it said', async () => {
+  it('a named file that is gone keeps its old state', async () => {
     const running = await start([files.write('a.json', apollo({ body: A }))])
     rmSync(files.path('a.json'))
     expect(await running.persisted.reload()).toBe(false)
     expect([await runs(running, A), logOf(running)]).toEqual([true, expect.stringContaining('a.json cannot be read')])
   })
 
-  it('a folder that is gone keeps what it said', async () => {
+  it('a folder that is gone keeps its old state', async () => {
     files.write('a.json', apollo({ body: A }))
     const running = await start()
     files.remove()
@@ -107,7 +107,7 @@ describe('while it runs', () => {
     expect(await runs(running, A)).toBe(true)
   })
 
-  it('two manifests that begin to disagree change nothing', async () => {
+  it('two manifests that begin to conflict change nothing', async () => {
     files.write('a.json', JSON.stringify({ 1: A }))
     const running = await start()
     files.write('b.json', JSON.stringify({ 1: B, 2: B }))
@@ -116,7 +116,7 @@ describe('while it runs', () => {
     expect((await post(running.url, { documentId: '2' })).json.data).toBeUndefined()
   })
 
-  it('an operation that does not fit the schema is answered with its error, the others of its manifest work', async () => {
+  it('an operation that does not fit the schema is answered with its error, and the others of its manifest work', async () => {
     const running = await start()
     files.write('a.json', apollo({ body: A }, { body: BAD }))
     expect(await running.persisted.reload()).toBe(true)
@@ -126,7 +126,7 @@ describe('while it runs', () => {
     expect(logOf(running)).toContain('Bad (id')
   })
 
-  it('a request in flight ends on the operation it began with', async () => {
+  it('a running request ends on its first version of the operation', async () => {
     files.write('a.json', apollo({ body: 'query Held { held }' }))
     const running = await start()
     const gate = running.hold()
@@ -138,7 +138,7 @@ describe('while it runs', () => {
     expect((await answer).json).toEqual({ data: { held: true } })
   })
 
-  it('what did not change is not prepared again', async () => {
+  it('an unchanged operation is not prepared again', async () => {
     files.write('a.json', apollo({ body: A }))
     const running = await start()
     const { prepared } = running.engine.calls
@@ -149,7 +149,7 @@ describe('while it runs', () => {
 })
 
 describe('another engine', () => {
-  it('takes over all operations at once, prepared before; which no longer fit is known before', async () => {
+  it('a new engine takes over all operations at once, and reports the ones that do not fit before', async () => {
     files.write('a.json', apollo({ body: A }, { body: B }))
     const running = await start()
     const next = makePlainEngine(makeFrontSchema().schema)
@@ -162,7 +162,7 @@ describe('another engine', () => {
     expect(next.calls.prepared).toBe(2)
   })
 
-  it('that comes while manifests are being prepared on the old one is the one they are prepared on', async () => {
+  it('a new engine during a reload prepares the operations of that reload', async () => {
     const [old, next] = [makePlainEngine(makeFrontSchema().schema), makePlainEngine(makeFrontSchema().schema)]
     let current: Engine = old
     const running = await start([files.folder], { engine: { ...old, pin: (text, name) => current.pin(text, name) } })

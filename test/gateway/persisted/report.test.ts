@@ -31,7 +31,7 @@ type Written = {
 const readReport = (path: string) => (JSON.parse(readFileSync(path, 'utf8')) as Written).operations
 
 describe('report mode', () => {
-  it('records what no manifest has, by client, with count and times, in a manifest that can be used as it is', async () => {
+  it('unknown operations are recorded by client, with count and times, in a manifest that can be used unchanged', async () => {
     const report = files.path('unknown.json')
     files.write('m.json', apollo({ body: KNOWN }))
     const server = await startServer({ persisted: { mode: 'report', manifests: [files.path('m.json')], report } })
@@ -54,7 +54,7 @@ describe('report mode', () => {
     await enforced.close()
   })
 
-  it('lets a flood of distinct operations through, and records no more than its limit', async () => {
+  it('a flood of distinct operations is answered, and at most the limit is recorded', async () => {
     const server = await startServer({ persisted: { mode: 'report', reportMax: 20 } })
     for (let i = 0; i < 100; i++) expect((await post(server.url, { query: `{ hello(name: "${i}") }` })).status).toBe(200)
     const metrics = await server.registry.metrics()
@@ -73,7 +73,7 @@ describe('the file of unknown operations', () => {
   }
   const note = ({ recorder }: ReturnType<typeof make>, body: string) => recorder.note(() => unknown(body), body)
 
-  it('is shared: what several processes count adds up', async () => {
+  it('the counts of several processes add up in a shared file', async () => {
     const file = files.path('u.json')
     const [a, b] = [make(file), make(file)]
     for (let i = 0; i < 3; i++) note(a, OTHER)
@@ -87,7 +87,7 @@ describe('the file of unknown operations', () => {
     ).toEqual([`${KNOWN} 1`, `${OTHER} 7`])
   })
 
-  it('is written after a while, and goes on after a restart', async () => {
+  it('the file is written after an interval, and continues after a restart', async () => {
     const file = files.path('u.json')
     const first = make(file)
     note(first, OTHER)
@@ -100,7 +100,7 @@ describe('the file of unknown operations', () => {
     expect(second.clock.pending()).toBe(0)
   })
 
-  it('is written at the next interval if another process had the lock', async () => {
+  it('the file is written at the next interval if another process had the lock', async () => {
     const file = files.path('u.json')
     writeFileSync(`${file}.lock`, '')
     const recording = make(file)
@@ -114,7 +114,7 @@ describe('the file of unknown operations', () => {
     await recording.recorder.close()
   })
 
-  it('that is something else is left alone, and the log says so', async () => {
+  it('a file with other content is not changed, and the log has a warning', async () => {
     const file = files.path('important.json')
     writeFileSync(file, '{"my": "thesis"}')
     const recording = make(file)

@@ -68,21 +68,21 @@ function measureTurns() {
   return { start, stop }
 }
 
-describe('a subgraph alone', () => {
+describe('a standalone subgraph', () => {
   let alone: StartedAlone
   beforeAll(async () => {
     alone = await startAlone(schema)
   })
   afterAll(() => alone.stop())
 
-  it('refuses a list of representations that goes to a hundred aliases, by what all of them cost', async () => {
+  it('a list of representations for a hundred aliases is refused by the cost of all of them', async () => {
     const refused = await post(alone, entities('... on Video { likes }', 100), videos(1_000))
     expect(refusal(refused)).toEqual([400, 'OPERATION_TOO_COSTLY'])
     expect(refused.errors?.[0]?.extensions.cost).toBe(100_000)
     expect(refused.bytes).toBeLessThan(500)
   })
 
-  it('answers 2,000 and 10,000 representations of one field', async () => {
+  it('2,000 and 10,000 representations of one field are answered', async () => {
     for (const count of [2_000, 10_000]) {
       const { status, data } = await post(alone, entities('... on Video { likes }'), videos(count))
       expect(status).toBe(200)
@@ -91,14 +91,14 @@ describe('a subgraph alone', () => {
     }
   })
 
-  it('counts what is selected on the type of each representation, not on all types', async () => {
+  it('the cost counts the fields that are selected on the type of each representation, not on all types', async () => {
     const selection = '... on Video { inner { inner { value } } } ... on Comic { inner { inner { value } } }'
     const both = [...videos(1_600), ...videos(1_600, 'Comic')]
     expect((await post(alone, entities(selection), both)).status).toBe(200)
     expect(refusal(await post(alone, entities(selection), [...both, ...videos(200)]))).toEqual([400, 'OPERATION_TOO_COSTLY'])
   })
 
-  it('counts representations that stand in the text, and fields in fragments', async () => {
+  it('the cost counts representations in the text, and fields in fragments', async () => {
     const literal = `[${videos(60)
       .map(({ id }) => `{ __typename: "Video", id: "${id}" }`)
       .join(' ')}]`
@@ -109,7 +109,7 @@ describe('a subgraph alone', () => {
     expect(refusal(await post(alone, query))).toEqual([400, 'OPERATION_TOO_COSTLY'])
   })
 
-  it('counts leaves: a hundred aliases of a number for each of 2,000 representations', async () => {
+  it('the cost counts leaves: a hundred aliases of a number for each of 2,000 representations', async () => {
     const selection = `... on Video { ${Array.from({ length: 98 }, (_, index) => `l${index}: likes`).join(' ')} }`
     expect(refusal(await post(alone, entities(selection), videos(2_000)))).toEqual([400, 'OPERATION_TOO_COSTLY'])
     expect((await post(alone, entities(selection), videos(900))).status).toBe(200)
@@ -120,8 +120,8 @@ describe('a subgraph alone', () => {
     ['a text', 'Video', 'REPRESENTATION_INVALID'],
     ['a list', [], 'REPRESENTATION_INVALID'],
     ['an object without a type', { id: '1' }, 'REPRESENTATION_INVALID'],
-    ['a type that is no text', { __typename: { toString: 1 } }, 'REPRESENTATION_INVALID'],
-    ['a type that is not there', { __typename: 'Comet', id: '1' }, 'REPRESENTATION_INVALID'],
+    ['a type that is not a text', { __typename: { toString: 1 } }, 'REPRESENTATION_INVALID'],
+    ['an unknown type', { __typename: 'Comet', id: '1' }, 'REPRESENTATION_INVALID'],
     ['a type without a key', { __typename: 'Lone', id: '1' }, 'REPRESENTATION_INVALID'],
     ['a name that objects inherit', { __typename: 'constructor', id: '1' }, 'REPRESENTATION_INVALID'],
   ])('a representation that is %s is a mistake of the caller, and leaves nothing in the log', async (_, each, code) => {
@@ -133,7 +133,7 @@ describe('a subgraph alone', () => {
     expect(alone.logged()).toBe(before)
   })
 
-  it('counts tokens before it validates, and judges the size before as well', async () => {
+  it('tokens and size are checked before validation', async () => {
     expect(refusal(await post(alone, `{ ${'none '.repeat(60_000)} }`))).toEqual([400, 'OPERATION_TOO_LARGE'])
     const deep = (levels: number): string => (levels === 0 ? 'unknown' : `inner { ${deep(levels - 1)} }`)
     expect(refusal(await post(alone, `{ ${deep(20)} }`))).toEqual([400, 'OPERATION_TOO_LARGE'])
@@ -144,7 +144,7 @@ describe('a subgraph alone', () => {
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
   })
 
-  it('resolves many representations in many turns of the event loop, each a small part of the work', async () => {
+  it('many representations are resolved in many turns of the event loop, each a small part of the work', async () => {
     const turns = measureTurns()
     const answered = post(
       alone,
@@ -161,7 +161,7 @@ describe('a subgraph alone', () => {
   })
 })
 
-describe('a subgraph alone behind one gateway', () => {
+describe('a standalone subgraph behind one gateway', () => {
   const opened = Promise.withResolvers<void>()
   const begun: (string | undefined)[] = []
   const slowLikes = async ({ id }: { id: string }, _: unknown, { viewer }: { viewer: Viewer }) => {
@@ -176,7 +176,7 @@ describe('a subgraph alone behind one gateway', () => {
   })
   afterAll(() => alone.stop())
 
-  it('lets viewers of one address take turns, and small operations do not wait behind large ones', async () => {
+  it('viewers of one address take turns, and small operations do not wait behind large ones', async () => {
     const large = (viewer: string) => post(alone, entities('... on Video { likes }'), videos(10_000), viewer)
     const waiting = Array.from({ length: 4 }, () => large('flood'))
     await sleep(500)
@@ -190,8 +190,8 @@ describe('a subgraph alone behind one gateway', () => {
   })
 })
 
-describe('a subgraph alone without introspection', () => {
-  it('refuses __schema and __type, and answers _service', async () => {
+describe('a standalone subgraph without introspection', () => {
+  it('a standalone subgraph without introspection refuses __schema and __type, and answers _service', async () => {
     const alone = await startAlone(schema, undefined, { introspection: false })
     for (const query of ['{ __schema { types { name } } }', '{ __type(name: "Video") { name } }'])
       expect(refusal(await post(alone, query))).toEqual([400, 'GRAPHQL_VALIDATION_FAILED'])

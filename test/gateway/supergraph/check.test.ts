@@ -1,4 +1,4 @@
-/** What a change does to operations that are known: which it breaks, and what the others cost. */
+/** The effect of a change on known operations: the broken ones, and the cost of the others. */
 import { buildSchema, parse } from 'graphql'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const OPERATIONS: Record<string, string> = {
 
 const OLD = buildSchema(OLD_SDL)
 
-/** The changes of an edit, each with its users. */
+/** The changes of an edit, each with the operations that use it. */
 function changesOf(...[from, to]: [from: string | RegExp, to: string]): string[] {
   const sdl = OLD_SDL.replace(from, to)
   if (sdl === OLD_SDL) throw new Error(`${from} is not in the schema`)
@@ -85,7 +85,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
       listSizeAssumed: 5,
     })
 
-  test('each costs fields, levels, points, fetches and waves', () => {
+  test('each operation has its fields, levels, points, fetches and waves', () => {
     const { ok, operations } = check({
       Both: '{ watched { id ...T position } } fragment T on Video { title }',
       One: '{ watched { position } }',
@@ -101,7 +101,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
     ])
   })
 
-  test('one that costs more than the server answers breaks the check, and one at the limit does not', () => {
+  test('an operation above the maximum cost breaks the check, and one at the maximum does not', () => {
     const times = (count: number) => `{ ${Array.from({ length: count }, (_, index) => `w${index}: watched { id }`).join(' ')} }`
     const { ok, operations } = check({ Four: times(4), Five: times(5) })
     expect(ok).toBe(false)
@@ -111,7 +111,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
     ])
   })
 
-  test('one that does not fit or does not parse breaks the check, and says why', () => {
+  test('an operation that does not fit or does not parse breaks the check, with the reason', () => {
     const { ok, operations } = check({ Bad: '{ watched { name } }', Worse: '{', Good: '{ watched { id } }' })
     expect(ok).toBe(false)
     expect(operations.map(({ problems }) => problems)).toEqual([
@@ -122,7 +122,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
   })
 
   const WITH_MORE = 'type Query { watched: [Video!]! video(id: ID!): Video } type Video { id: ID! title: String position: Int likes: Int }'
-  test('a breaking change counts if a known operation uses it, or if nobody knows any', () => {
+  test('a breaking change counts if a known operation uses it, or if no operations are given', () => {
     expect(check({ Good: '{ watched { id } }' }, WITH_MORE)).toMatchObject({ ok: true, changes: [{ place: 'Video.likes', usedBy: [] }] })
     expect(check({ Likes: '{ watched { likes } }' }, WITH_MORE)).toMatchObject({ ok: false, changes: [{ usedBy: ['Likes'] }] })
     const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], lacks: [] }
@@ -150,7 +150,7 @@ describe('known operations', () => {
     return path
   }
 
-  test('a folder of .graphql files and manifests, fragments across files', () => {
+  test('operations come from a folder of .graphql files and manifests, with fragments across files', () => {
     write('all/a.graphql', 'query A { watched { ...V } } query B { watched { id } }')
     write('all/deep/v.graphql', 'fragment V on Video { ...W } fragment W on Video { id } fragment X on Video { id }')
     write(
@@ -165,14 +165,14 @@ describe('known operations', () => {
   })
 
   test.each([
-    ['what is missing', () => join(folder, 'absent'), /does not exist: correct --operations/],
-    ['a folder of nothing', () => join(write('empty/readme.txt', ''), '..'), /has no operations/],
-    ['JSON that is none', () => write('x.json', '{'), /x\.json is not JSON/],
+    ['a missing path', () => join(folder, 'absent'), /does not exist: correct --operations/],
+    ['a folder without operations', () => join(write('empty/readme.txt', ''), '..'), /has no operations/],
+    ['invalid JSON', () => write('x.json', '{'), /x\.json is not JSON/],
     ['JSON of another kind', () => write('y.json', '[1]'), /y\.json is not a manifest/],
     ['an operation without a body', () => write('z.json', '{"operations":[{"id":"1"}]}'), /operations\[0\] has no body/],
     ['a map of other things', () => write('w.json', '{"a": 1}'), /"a" is not the text of an operation/],
     ['a file that is not GraphQL', () => write('q.graphql', 'query {'), /q\.graphql is not GraphQL/],
-  ])('%s is refused with a sentence', (_, path, sentence) => {
+  ])('%s is refused with a message', (_, path, sentence) => {
     expect(() => readKnownOperations(path())).toThrow(sentence)
   })
 })

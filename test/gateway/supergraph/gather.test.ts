@@ -1,4 +1,4 @@
-/** supergraph.yaml: what it brings together, and one sentence for each mistake. */
+/** supergraph.yaml: the subgraphs that it lists, and one message for each mistake. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,8 +43,8 @@ const sentenceOf = async (path: string, environment = {}): Promise<string> =>
     (error: { code?: string; message: string }) => `${error.code}: ${error.message}`,
   )
 
-describe('brought together', () => {
-  test('ours need not be listed, and run in the process; a partner is reached by its routing_url', async () => {
+describe('gathered subgraphs', () => {
+  test('our subgraphs need no listing and run in the process, and a partner is reached by its routing_url', async () => {
     write('schemas/videos.graphql', VIDEOS)
     const { sdl, placements } = await load(
       yaml({ videos: { routing_url: 'http://videos/', schema: { file: 'schemas/videos.graphql' } } }, { federation_version: '=2.9.0' }),
@@ -56,17 +56,17 @@ describe('brought together', () => {
     expect(sdl).toContain('title')
   })
 
-  test('a schema may stand in the file itself', async () => {
+  test('a schema may be in the file itself', async () => {
     expect((await load(yaml({ videos: { routing_url: 'http://videos/', schema: { sdl: VIDEOS } } }))).placements).toHaveLength(2)
   })
 
-  test('a partner is asked for its schema, and his address is where requests go unless routing_url says another', async () => {
+  test('a partner is asked for its schema, and requests go to that address unless routing_url gives another', async () => {
     const { url } = await begin()
     expect((await load(yaml({ videos: { schema: { subgraph_url: url } } }))).placements[1]).toEqual({ name: 'videos', url })
     expect((await load(yaml({ videos: { routing_url: 'http://v/', schema: { subgraph_url: url } } }))).placements[1]?.url).toBe('http://v/')
   })
 
-  test('introspection_headers are sent, with what ${env.NAME} stands for', async () => {
+  test('introspection_headers are sent, with ${env.NAME} replaced', async () => {
     const partner = await begin()
     const seen: unknown[] = []
     partner.answer((request, response) => {
@@ -78,13 +78,13 @@ describe('brought together', () => {
     expect(seen).toEqual(['Bearer k1'])
   })
 
-  test('one of ours with a routing_url runs there', async () => {
+  test('one of our subgraphs with a routing_url runs there', async () => {
     expect((await load(yaml({ history: { routing_url: 'http://history/' } }))).placements).toEqual([
       { name: 'history', url: 'http://history/' },
     ])
   })
 
-  test('a supergraph that is composed already places its subgraphs by the addresses in it', async () => {
+  test('a composed supergraph gives each subgraph its address', async () => {
     const composed = composeSupergraph([HISTORY, { name: 'videos', sdl: VIDEOS, url: 'http://videos/' }])
     expect((await load(write('supergraph.graphql', composed))).placements).toEqual([
       { name: 'history', url: undefined },
@@ -92,7 +92,7 @@ describe('brought together', () => {
     ])
   })
 
-  test('the fingerprint changes when a schema does, and only then', async () => {
+  test('the fingerprint changes only if a schema does', async () => {
     const partner = await begin()
     const path = yaml({ videos: { schema: { subgraph_url: partner.url } } })
     const print = async () => (await gather(path, [HISTORY], { fetchTimeoutMs: 300 })).fingerprint
@@ -113,12 +113,12 @@ describe('mistakes', () => {
       /absent\.yaml does not exist: correct server\.supergraph or --supergraph/,
     ],
     ['bad YAML, with its line', () => write('bad.yaml', 'subgraphs:\n  videos:\n    a: [1\n  b: 2\n'), /bad\.yaml:[345] is not YAML: /],
-    ['a file that is something else', () => write('list.yaml', '- 1\n'), /list\.yaml is neither a supergraph\.yaml/],
-    ['a schema that is no supergraph', () => write('a.graphql', VIDEOS), /a\.graphql is a schema, not a supergraph: compose it/],
+    ['a file of another kind', () => write('list.yaml', '- 1\n'), /list\.yaml is neither a supergraph\.yaml/],
+    ['a schema that is not a supergraph', () => write('a.graphql', VIDEOS), /a\.graphql is a schema, not a supergraph: compose it/],
     ['no subgraphs', () => write('none.yaml', 'federation_version: 2\n'), /none\.yaml: subgraphs: this key is missing/],
     ['an unknown key', () => yaml({ videos: { rooting_url: 'http://v/' } }), /subgraphs\.videos\.rooting_url is not a key/],
     ['a registry', () => yaml(videos({ graphref: 'a@b' })), /schema\.graphref names a schema registry/],
-    ['an address that is none', () => yaml({ videos: { routing_url: 'videos:4001' } }), /routing_url: write http:\/\/host:port/],
+    ['an invalid address', () => yaml({ videos: { routing_url: 'videos:4001' } }), /routing_url: write http:\/\/host:port/],
     ['federation 1', () => yaml({}, { federation_version: 1 }), /federation_version is "1": write 2/],
     ['two sources of one schema', () => yaml(videos({ file: 'a', sdl: 'b' })), /exactly one of file, subgraph_url and sdl/],
     ['no schema', () => yaml({ videos: { routing_url: 'http://v/' } }), /subgraphs\.videos has no schema: give it a file/],
@@ -133,19 +133,19 @@ describe('mistakes', () => {
       /name of one of our subgraphs, but its schema lacks Query\.viewerHistory/,
     ],
     ['a variable that is not set', () => yaml(videos({ sdl: '${env.NOT_SET}' })), /needs the environment variable NOT_SET/],
-  ])('%s is told in one sentence', async (_, path, sentence) => {
+  ])('%s is reported in one line', async (_, path, sentence) => {
     const told = await sentenceOf(path())
     expect(told).toMatch(/^CONFIG_INVALID: /)
     expect(told).toMatch(sentence)
     expect(told.split('\n')).toHaveLength(1)
   })
 
-  test('all subgraphs that cannot be had are told together', async () => {
+  test('all subgraphs without a schema are reported together', async () => {
     const told = await sentenceOf(yaml({ a: { schema: { subgraph_url: 'http://127.0.0.1:1/' } }, b: { routing_url: 'http://b/' } }))
     expect(told.split('\n')).toHaveLength(2)
   })
 
-  test('an address where nothing answers', async () => {
+  test('an address without a server is reported', async () => {
     expect(await sentenceOf(yaml({ videos: { schema: { subgraph_url: 'http://127.0.0.1:1/' } } }))).toMatch(
       /the subgraph "videos" at http:\/\/127\.0\.0\.1:1\/ cannot be reached \(.+\): start it, or correct its address/,
     )
@@ -154,7 +154,7 @@ describe('mistakes', () => {
   test.each([
     ['never answers', () => {}, /cannot be reached \(no answer in 300 ms\)/],
     ['answers HTML', (_: unknown, response: any) => response.writeHead(502).end('<html>'), /answers with HTTP 502 but without JSON/],
-    ['answers JSON that is no result', (_: unknown, response: any) => response.end('[1]'), /JSON that is not a GraphQL result/],
+    ['answers JSON that is not a result', (_: unknown, response: any) => response.end('[1]'), /JSON that is not a GraphQL result/],
     [
       'knows no _service',
       (_: unknown, response: any) => response.end('{"errors":[{"message":"Cannot query field \\"_service\\""}]}'),
@@ -168,7 +168,7 @@ describe('mistakes', () => {
       },
       /cannot be reached \((?:no answer in 300 ms|its answer has more than)/,
     ],
-  ])('a partner that %s', async (_, answer, sentence) => {
+  ])('a partner that %s is reported', async (_, answer, sentence) => {
     const partner = await begin()
     partner.answer(answer)
     const startedAt = performance.now()
@@ -176,7 +176,7 @@ describe('mistakes', () => {
     expect(performance.now() - startedAt).toBeLessThan(3_000)
   })
 
-  test('what does not compose is told with the reasons and whose fault it is', async () => {
+  test('a failed composition is reported with the reasons and the suspects', async () => {
     const good = { routing_url: 'http://v/', schema: { sdl: VIDEOS } }
     const bad = {
       routing_url: 'http://b/',
@@ -191,14 +191,14 @@ describe('mistakes', () => {
     expect(told).toContain('"ratings" defines the type Progress, which "history" also defines')
   })
 
-  test('a composed supergraph that asks ours for what it has no more', async () => {
+  test('a composed supergraph that needs a removed field of ours is refused', async () => {
     const older = { ...HISTORY, sdl: HISTORY.sdl.replace('position: Int!', 'position: Int! speed: Int') }
     expect(await sentenceOf(write('old.graphql', composeSupergraph([older])))).toMatch(
       /takes Progress\.speed from "history", which has no such field/,
     )
   })
 
-  test('a composed supergraph without an address for a partner', async () => {
+  test('a composed supergraph without an address for a partner is refused', async () => {
     const composed = composeSupergraph([HISTORY, { name: 'videos', sdl: VIDEOS }])
     expect(await sentenceOf(write('no-url.graphql', composed))).toMatch(/gives no address for the subgraph "videos"/)
   })

@@ -1,4 +1,4 @@
-/** Each rule of the linter: what it finds, and the nearest thing that it leaves alone. */
+/** Each rule of the linter: a finding, and the nearest case without one. */
 import { describe, expect, test } from 'vitest'
 import { lintSubgraphs } from '../../../gateway/supergraph/lint.ts'
 import { LINK } from '../../support/partner.ts'
@@ -18,7 +18,7 @@ describe('the linter', () => {
       ['non-null-across-subgraphs b Video.title'],
     ],
     [
-      'a non-null root field where two subgraphs have some',
+      'a non-null root field if two subgraphs have root fields',
       'type Query { "A." a: Int! }',
       'type Query { "B." b: Int }',
       ['non-null-root a Query.a'],
@@ -30,18 +30,23 @@ describe('the linter', () => {
       ['entity-without-key b Video'],
     ],
     [
-      'but not a reference to an entity, which has only its key',
+      'nothing in a reference to an entity, which has only its key',
       'type Video @key(fields: "id") { id: ID! title: String }',
       'type Video @key(fields: "id", resolvable: false) { id: ID! }',
       [],
     ],
     [
-      '@shareable on what one subgraph has alone, but not on PageInfo',
+      '@shareable on a field of one subgraph only, but not on PageInfo',
       'type Size { w: Int @shareable } type Box @shareable { w: Int } type PageInfo @shareable { next: Boolean }',
       'type Other { w: Int }',
       ['shareable-without-need a Box', 'shareable-without-need a Size.w'],
     ],
-    ['but not on what two have', 'type Size @shareable { w: Int }', 'type Size { w: Int @shareable }', []],
+    [
+      'no @shareable without need if two subgraphs have the field',
+      'type Size @shareable { w: Int }',
+      'type Size { w: Int @shareable }',
+      [],
+    ],
     [
       'a list of objects without a limit, but not one with a page size, one by ids, one of scalars, or a connection',
       'type Video { tags: [String!] more: [Video] page(first: Int): [Video] some(ids: [ID!]!): [Video] }',
@@ -49,13 +54,13 @@ describe('the linter', () => {
       ['list-without-limit a Video.more'],
     ],
     [
-      'a field of two types, and of two descriptions',
+      'a field with two types, and with two descriptions',
       'type Size @shareable { "Wide." w: Int! }',
       'type Size @shareable { "Broad." w: Int }',
       ['differing-descriptions b Size.w', 'differing-types b Size.w'],
     ],
     [
-      'a type of two descriptions, but not where one says nothing',
+      'a type with two descriptions, but not if one has none',
       '"One." type Size @shareable { w: Int } "One." type Box @shareable { w: Int }',
       '"Two." type Size @shareable { w: Int } type Box @shareable { w: Int }',
       ['differing-descriptions b Size'],
@@ -67,16 +72,16 @@ describe('the linter', () => {
       ['root-without-description b Mutation.b', 'root-without-description a Query.a'],
     ],
     [
-      'a field taken over',
+      'an overridden field',
       'type Video @key(fields: "id") { id: ID! title: String }',
       'type Video @key(fields: "id") { id: ID! title: String @federation__override(from: "a") }',
       ['override b Video.title'],
     ],
-  ])('finds %s', (_, a, b, expected) => {
+  ])('the linter finds %s', (_, a, b, expected) => {
     expect(rulesOf(a, b)).toEqual(expected)
   })
 
-  test('says what to do', () => {
+  test('a warning has the advice of its rule', () => {
     const [warning] = lintSubgraphs([{ name: 'a', sdl: 'type Query { videos: Int }' }])
     expect(warning?.sentence).toBe('Query.videos has no description: describe its purpose, its limits and its errors')
   })

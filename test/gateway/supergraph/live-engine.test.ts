@@ -1,11 +1,11 @@
-/** What an engine leaves behind when another takes its place. */
+/** The memory of an engine after its replacement. */
 import { expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import { makeGeneration } from '../../../gateway/supergraph/generation.ts'
 import { makeLiveEngine, type Candidate } from '../../../gateway/supergraph/live-engine.ts'
 import { openGraph } from '../engine-graph.ts'
 
-test('an engine that was replaced forgets what it prepared: a subscription that goes on must not keep all of it', () => {
+test('a replaced engine drops its prepared operations, also while a subscription continues', () => {
   const open = (): Candidate => ({ engine: openGraph(), generation: makeGeneration(), release() {} })
   const [before, after] = [open(), open()]
   const live = makeLiveEngine(before, systemClock)

@@ -14,8 +14,8 @@ const GUARDED = VIDEOS.replace('title: String', 'title: String @guard').replace(
 const BROKEN = VIDEOS.replace('title: String', 'title: String position: Int')
 afterEach(endAll)
 
-describe('what makes it reload', () => {
-  test('a schema file that is written, and one that is renamed over the old one', async () => {
+describe('reasons for a reload', () => {
+  test('a schema file that is written, or renamed over the old one, causes a reload', async () => {
     const { url, file, partner } = await begin('file')
     expect(await ask(url, '{ watched { id title position } }')).toEqual({
       data: { watched: [{ id: '1', title: 'title of 1', position: 7 }] },
@@ -30,7 +30,7 @@ describe('what makes it reload', () => {
     expect((await ask(url, '{ watched { title } }')).errors[0].extensions.code).toBe('GRAPHQL_VALIDATION_FAILED')
   })
 
-  test('an address that is polled', async () => {
+  test('a changed schema at a polled address causes a reload', async () => {
     const { url, partner, registry } = await begin('url', { pollMs: 50 })
     partner.become(LONGER)
     await until('length is known', async () => (await ask(url, '{ watched { length } }')).errors === undefined)
@@ -38,7 +38,7 @@ describe('what makes it reload', () => {
     expect(await countOf(registry, 'swapped')).toBe(1)
   })
 
-  test('whoever asks; several who ask at once share one more look', async () => {
+  test('an operator causes a reload, and several requests at once share one further look', async () => {
     const { supergraph, partner, registry } = await begin('url')
     partner.become(LONGER)
     const calls = partner.calls()
@@ -50,7 +50,7 @@ describe('what makes it reload', () => {
 })
 
 describe('a graph that cannot serve', () => {
-  test('the old one goes on, one sentence is logged however often it is found, and metrics tell', async () => {
+  test('the old graph still serves, one error is logged for repeated failures, and metrics count them', async () => {
     const { url, supergraph, partner, logged, registry } = await begin('url')
     const { hash } = supergraph.current()
     partner.become(BROKEN)
@@ -70,7 +70,7 @@ describe('a graph that cannot serve', () => {
     expect(metrics).not.toContain(hash)
   })
 
-  test('a partner that is down while it is asked changes nothing', async () => {
+  test('a partner that is down during a reload changes nothing', async () => {
     const { url, supergraph, partner, logged } = await begin('url')
     partner.answer((_, response) => response.writeHead(500).end('<html>'))
     expect(await supergraph.reload('poll')).toBe('failed')
@@ -79,7 +79,7 @@ describe('a graph that cannot serve', () => {
     expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
   })
 
-  test('a check refuses it, having seen the new graph; without complaints it serves', async () => {
+  test('a check sees the new graph and refuses it, and without refusals the graph serves', async () => {
     const { supergraph, partner, logged } = await begin('url')
     const committed: string[] = []
     supergraph.addCheck((candidate) => {
@@ -101,7 +101,7 @@ describe('a graph that cannot serve', () => {
 })
 
 describe('connections', () => {
-  test('of a graph that is refused are closed, each time: ten moves of a partner that never served leave none open', async () => {
+  test('connections of a refused graph are closed: ten moves of a partner that never served leave none open', async () => {
     const { url, supergraph, partner, file, closedRemotes } = await begin('file')
     supergraph.addCheck(() => ({ refusals: ['nobody wants it'] }))
     for (let round = 1; round <= 10; round += 1) {
@@ -113,7 +113,7 @@ describe('connections', () => {
     expect(await ask(url, '{ watched { title } }')).toEqual({ data: { watched: [{ title: 'title of 1' }] } })
   })
 
-  test('of a graph that was replaced stay for what was prepared on it and begins later, for lingerMs', async () => {
+  test('connections of a replaced graph stay for lingerMs, for operations that were prepared on it', async () => {
     const { supergraph, partner, file, closedRemotes } = await begin('file', { lingerMs: 3_000 })
     const prepared = supergraph.engine.prepare('{ watched { title } }')
     if ('errors' in prepared) throw new Error(String(prepared.errors))
@@ -130,8 +130,8 @@ describe('connections', () => {
   })
 })
 
-describe('what is under way', () => {
-  test('a request that waits in its first wave is answered by the old graph, whose partner moved meanwhile', async () => {
+describe('requests under way', () => {
+  test('a request that waits in its first wave is answered by the old graph after its partner moved', async () => {
     const { url, supergraph, partner, file, openGate, waiting, closedRemotes } = await begin('file')
     const slow = ask(url, '{ slow { id title } }')
     await until('it waits', () => waiting() === 1)
@@ -150,7 +150,7 @@ describe('what is under way', () => {
     await until('the old engine is released', () => supergraph.engine.engines() === 1 && closedRemotes() === 1)
   })
 
-  test('what watches fetches stands before ours and partners, and sees those of a new graph', async () => {
+  test('an observer wraps the transports of our subgraphs and of partners, and those of a new graph', async () => {
     const seen: string[] = []
     const { url, supergraph, partner } = await begin('url', {}, (subgraph, transport) => ({
       ...transport,
@@ -166,7 +166,7 @@ describe('what is under way', () => {
     expect(seen).toEqual(['history: title', 'videos: title', 'history: title', 'videos: length'])
   })
 
-  test('connections to a partner who stays where he is are kept', async () => {
+  test('connections to a partner with an unchanged address are kept', async () => {
     const { url, supergraph, partner, closedRemotes } = await begin('url')
     partner.become(LONGER)
     await supergraph.reload('x')
@@ -177,7 +177,7 @@ describe('what is under way', () => {
 })
 
 describe('subscriptions under way', () => {
-  test('a subscription that the new graph allows goes on, over WebSocket and SSE', async () => {
+  test('a subscription that the new graph allows continues, over WebSocket and SSE', async () => {
     const { url, supergraph, partner, ticks } = await begin('url')
     const socket = follow(url, 'subscription { ticks { id title } }')
     const events = await sse(url, 'subscription { ticks { id title } }')
@@ -195,7 +195,7 @@ describe('subscriptions under way', () => {
     expect(ticks.open()).toBe(0)
   })
 
-  test('one that it does not allow ends with an error that says so, and its source is closed', async () => {
+  test('a subscription that the new graph does not allow ends with the reason, and its source is closed', async () => {
     const { url, supergraph, partner, ticks, logged } = await begin('url')
     const socket = follow(url, 'subscription { ticks { id title } }')
     const kept = follow(url, 'subscription { ticks { id } }')
@@ -222,7 +222,7 @@ describe('subscriptions under way', () => {
     ['@authenticated', 'UNAUTHENTICATED'],
     ['@requiresScopes(scopes: [["titles"]])', 'UNAUTHORIZED_FIELD_OR_TYPE'],
   ] as const) {
-    test(`one of a viewer to whom it denies more than before, by ${directive}, ends; one of a viewer whom it lets goes on`, async () => {
+    test(`a subscription ends if the new graph denies its viewer more than before, by ${directive}, and continues for a viewer with the grant`, async () => {
       const { url, supergraph, partner, ticks } = await begin('url')
       const [denied, granted] =
         code === 'UNAUTHENTICATED' ? [{}, { viewerId: '1' }] : [{ viewerId: '1' }, { viewerId: '1', viewerScopes: 'titles' }]
@@ -247,7 +247,7 @@ describe('subscriptions under way', () => {
     })
   }
 
-  test('one that was opened with a denied field goes on when the new graph denies no other', async () => {
+  test('a subscription with a denied field continues if the new graph denies no further field', async () => {
     const { url, supergraph, partner, ticks } = await begin('url')
     partner.become(GUARDED.replace('@guard', '@authenticated'))
     await supergraph.reload('x')
@@ -262,7 +262,7 @@ describe('subscriptions under way', () => {
 })
 
 describe('clients that stay connected', () => {
-  test('a socket that was open before sees the new graph in its next operation', async () => {
+  test('the next operation of an open socket uses the new graph', async () => {
     const { url, supergraph, partner } = await begin('url')
     const client = createClient({ url: `${url.replace('http', 'ws')}/graphql`, webSocketImpl: WebSocket, lazy: false, retryAttempts: 0 })
     ends.push(() => client.dispose())

@@ -1,4 +1,4 @@
-/** A gateway over a supergraph that can change under it: a subgraph of its own, a real partner, and clients of both. */
+/** A gateway over a changing supergraph: a subgraph of its own, a real partner, and clients of both. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { Registry } from '@prometheus-io/client'
 import { parse } from 'graphql'
@@ -24,7 +24,7 @@ type Video @key(fields: "id") { id: ID! position: Int }
 
 export const ends: (() => Promise<unknown> | void)[] = []
 
-/** Ends what was begun, newest first. */
+/** Ends everything that was started, newest first. */
 export async function endAll(): Promise<void> {
   for (const end of ends.splice(0).reverse()) await end()
 }
@@ -89,14 +89,14 @@ export type Served = {
   file: string
   ticks: Ticks
   openGate(): void
-  /** Requests that came to the gate. */
+  /** Requests that have reached the gate. */
   waiting(): number
   logged: { level: number; msg: string }[]
   registry: Registry
   closedRemotes(): number
 }
 
-/** `by: file`: the partner's schema is a file; otherwise its address is asked. */
+/** `by: file`: the partner's schema is a file. Otherwise its address is asked. */
 export async function begin(
   by: 'file' | 'url',
   options: Partial<SupergraphOptions> = {},

@@ -1,11 +1,11 @@
-/** What the composer leaves out and this project puts back: each query gave a wrong answer, or was refused, before. */
+/** Facts that the composer omits and this project adds. Without them each query gave a wrong answer, or was refused. */
 import { parse } from 'graphql'
 import { expect, it } from 'vitest'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { repairSupergraph } from '../../../gateway/supergraph/supergraph-repairs.ts'
 import { ask } from '../execution/audit-graph.ts'
 
-it('what an interface object requires is fetched from the subgraph that has it', async () => {
+it('a field that an interface object requires is fetched from the subgraph that has it', async () => {
   const media = {
     sdl: `type Query { q: Int } interface Media @key(fields: "id") { id: ID! title: String } type Book implements Media @key(fields: "id") { id: ID! title: String }`,
     resolvers: {
@@ -43,14 +43,14 @@ const narrow = {
   },
 }
 
-it('a field that is a union here and one of its types there is the union for clients', async () => {
+it('a field with a union in one subgraph and a member of it in another has the union in the API', async () => {
   const fields = '{ __typename ... on Book { pages } ... on Film { minutes } }'
   expect(await ask({ wide, narrow }, `{ found ${fields} shelf { top ${fields} } }`)).toEqual({
     data: { found: { __typename: 'Book', pages: 10 }, shelf: { top: { __typename: 'Book', pages: 20 } } },
   })
 })
 
-it('a field that was overridden stays with its new owner', async () => {
+it('an overridden field stays with its new owner', async () => {
   const taken = { ...narrow, sdl: narrow.sdl.replace('top: Book @shareable', 'top: Book @override(from: "wide")') }
   const old = { ...wide, resolvers: { Query: { ...wide.resolvers.Query, shelf: () => ({ top: { __typename: 'Film' } }) } } }
   expect(await ask({ wide: old, narrow: taken }, '{ shelf { top { ... on Book { pages } } } }')).toEqual({
@@ -76,7 +76,7 @@ const labelsOf = (fields: string) => ({
   resolvers: { Loan: { label: ({ medium }: { medium: object }) => JSON.stringify(medium) } },
 })
 
-it('@requires may have conditions on interfaces within conditions on interfaces', async () => {
+it('@requires may nest conditions on interfaces', async () => {
   const labels = labelsOf('medium { id ... on Printed { pages ... on Book { isbn } } }')
   const answer = await ask({ loans, labels }, '{ loans { label } }')
   const { loans: labelled } = answer.data as { loans: { label: string }[] }
@@ -87,12 +87,12 @@ it('@requires may have conditions on interfaces within conditions on interfaces'
   expect(required).toEqual([{ id: 'the Book', pages: 9, isbn: 'i' }, { id: 'the Comic', pages: 9 }, { id: 'the Film' }])
 })
 
-it('what is wrong with a field set the composer says', async () => {
+it('the composer reports the mistake in a field set', async () => {
   for (const fields of ['medium {', 'medium { ... on Printed { ... on Film { id } } }', 'nothing { ... on Printed { pages } }'])
     await expect(ask({ loans, labels: labelsOf(fields) }, '{ loans { label } }')).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
 })
 
-it('a supergraph that lacks nothing is returned as it came', () => {
+it('a complete supergraph is returned unchanged', () => {
   const one = { name: 'one', sdl: 'type Query { a: Int }' }
   const supergraph = composeSupergraph([one])
   expect(repairSupergraph(supergraph, [{ name: 'one', typeDefs: parse(one.sdl) }])).toBe(supergraph)

@@ -5,7 +5,7 @@ import { connectTo, fetchOf, json, startSubgraph } from './http-subgraph.ts'
 
 const BYTES_MAX = 8_388_608
 
-/** As a network might cut it. */
+/** In chunks, as a network might cut it. */
 function inChunks(text: string) {
   const bytes = Buffer.from(text)
   return { chunks: [bytes.subarray(0, 7), bytes.subarray(7, 8), bytes.subarray(8)], length: bytes.length }
@@ -26,14 +26,14 @@ function reading() {
   return { read, parses: () => parses, weight: remembered.weight }
 }
 
-describe('answers that come again', () => {
-  test('are parsed twice, and then no more', () => {
+describe('equal answers', () => {
+  test('equal answers are parsed twice at most', () => {
     const { read, parses } = reading()
     for (let time = 0; time < 5; time += 1) expect(read('a', { data: { x: 1 } })).toEqual({ data: { x: 1 } })
     expect(parses()).toBe(2)
   })
 
-  test('belong to each who asked: what one writes, no other sees', async () => {
+  test('each caller owns its answer: a change by one is invisible to the others', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, { data: { list: [{ id: '1', tags: ['a'] }] } }))
     for (const dedupe of [true, false]) {
       const fetch = fetchOf(connectTo(subgraph, { dedupe }), '{ list { id tags } }')
@@ -49,7 +49,7 @@ describe('answers that come again', () => {
     }
   })
 
-  test('are what was sent, whatever was sent before, also of the same length and for another call', () => {
+  test('an answer is always the one that was sent, also after others of the same length and for another call', () => {
     const { read } = reading()
     for (const x of [1, 1, 1, 2, 2, 1, 3, 3, 3, 1, 22, 22, 22, 1]) {
       expect(read('a', { data: { x } })).toEqual({ data: { x } })
@@ -57,7 +57,7 @@ describe('answers that come again', () => {
     }
   })
 
-  test('with errors, and long ones, are parsed each time', () => {
+  test('answers with errors and long answers are parsed each time', () => {
     const { read, parses } = reading()
     const long = 'x'.repeat(200_000)
     for (let time = 0; time < 4; time += 1) {
@@ -67,7 +67,7 @@ describe('answers that come again', () => {
     expect(parses()).toBe(8)
   })
 
-  test('weigh no more than a few megabytes, however many and long they are, and what is asked most stays', () => {
+  test('cached answers weigh a few megabytes at most, and the most used ones stay', () => {
     const { read, parses, weight } = reading()
     const long = 'x'.repeat(100_000)
     for (let time = 0; time < 3; time += 1)
@@ -82,7 +82,7 @@ describe('answers that come again', () => {
     expect(parses()).toBe(before)
   })
 
-  test('that never repeat are looked at ever more rarely, and those that come to repeat again are remembered again', () => {
+  test('answers that never repeat are compared ever more rarely, and are cached again when they repeat', () => {
     const { read, parses, weight } = reading()
     const text = (call: number) => ({ data: { x: String(call).padStart(1_000, '0') } })
     let kept = 0
@@ -97,14 +97,14 @@ describe('answers that come again', () => {
     expect(parses()).toBe(before)
   })
 
-  test('to long calls are not kept', () => {
+  test('answers to long calls are not kept', () => {
     const { read, parses, weight } = reading()
     const call = 'x'.repeat(1_000_000)
     for (let time = 0; time < 4; time += 1) read(call, { data: { x: 1 } })
     expect([parses(), weight()]).toEqual([4, 0])
   })
 
-  test('weigh nothing more once others took their place', () => {
+  test('evicted answers have no weight', () => {
     const { read, weight } = reading()
     for (let time = 0; time < 3; time += 1) read('a', { data: { long: 'x'.repeat(1_000) } })
     const before = weight()

@@ -7,7 +7,7 @@ import { json } from './http-subgraph.ts'
 import { openRemoteGraph, serving } from './remote-graph.ts'
 
 const FEED = '{ looseFeed { id likeCount viewerProgress { position } } numbers }'
-/** What there is of it without thumbup, whose likeCount may not be null. */
+/** The answer without thumbup: its likeCount is non-null. */
 const WITHOUT_PROGRESS = {
   looseFeed: [
     { id: '1', likeCount: 7, viewerProgress: null },
@@ -29,13 +29,13 @@ describe('subgraphs behind HTTP', () => {
     ['{ feed { a: cost score viewerProgress { subject { title owner { name } } } } kind(as: HIDDEN) }'],
     ['{ video(id: "none") { id likeCount } echo(input: { text: "\\"ü\\"" }) __typename }'],
   ]
-  test('answer as those in process do', async () => {
+  test('subgraphs behind HTTP answer as in the process', async () => {
     const local = openGraph()
     const { engine } = await openRemoteGraph()
     for (const [query, variables] of operations) expect(await ask(engine, query, variables)).toEqual(await ask(local, query, variables))
   })
 
-  test('are asked for each entity of a path once', async () => {
+  test('a subgraph behind HTTP is asked for each entity of a path once', async () => {
     const { engine, subgraphs } = await openRemoteGraph()
     await ask(engine, '{ feed(first: 5) { owner { likes } } }')
     expect(JSON.parse(subgraphs.thumbup.received[0]?.body ?? '')).toMatchObject({
@@ -48,7 +48,7 @@ describe('subgraphs behind HTTP', () => {
     })
   })
 
-  test('stream subscriptions, each event with what other subgraphs add', async () => {
+  test('subgraphs behind HTTP stream subscriptions, each event joined with other subgraphs', async () => {
     const { engine } = await openRemoteGraph()
     const operation = engine.prepare('subscription { added(count: 2) { id likeCount } }')
     if ('errors' in operation) throw new Error(operation.errors.join())
@@ -62,7 +62,7 @@ describe('subgraphs behind HTTP', () => {
 })
 
 describe('requests that share a call', () => {
-  test('do not see what the others add to its answer', async () => {
+  test('requests that share a call do not see the fields that others add to its answer', async () => {
     const { engine, subgraphs, transports } = await openRemoteGraph()
     const query = 'query ($since: Int) { feed { id likeCount(since: $since) owner { likes } viewerProgress { position } } }'
     const sinces = Array.from({ length: 30 }, (_, since) => since)
@@ -80,7 +80,7 @@ describe('requests that share a call', () => {
     expect(subgraphs.thumbup.received.length).toBeGreaterThan(29)
   })
 
-  test('do not see what one of them lost', async () => {
+  test('requests that share a call do not see the fields that another lost', async () => {
     let calls = 0
     const thumbup = serving(graphSchema('thumbup'))
     const { engine } = await openRemoteGraph({
@@ -93,7 +93,7 @@ describe('requests that share a call', () => {
   })
 })
 
-describe('a subgraph that is broken costs its own fields only', () => {
+describe('a broken subgraph', () => {
   const broken: [string, Handler][] = [
     ['HTML', (_, response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>')],
     ['HTTP 500', (_, response) => json(response, 'oh no', 500)],
@@ -116,14 +116,14 @@ describe('a subgraph that is broken costs its own fields only', () => {
     ['errors without codes', (_, response) => json(response, { errors: [{ message: 'no' }] })],
   ]
   for (const [name, history] of broken) {
-    test(`${name}: in time, with a code`, async () => {
+    test(`${name} costs only its own fields, in time, with a code`, async () => {
       const { engine } = await openRemoteGraph({ history }, { timeoutMs: 300, bodyBytesMax: 1_000_000 })
       const begun = performance.now()
       const { data, errors } = await ask(engine, FEED)
       expect(performance.now() - begun).toBeLessThan(2_000)
       expect(data).toEqual(WITHOUT_PROGRESS)
       expect(errors).toHaveLength(1)
-      // What has no code gets SUBGRAPH_ERROR from the front.
+      // An error without a code gets SUBGRAPH_ERROR from the front.
       expect(errors?.[0]?.extensions?.['code']).toBe(name === 'errors without codes' ? undefined : 'SUBGRAPH_UNAVAILABLE')
       expect(errors?.[0]?.path).toEqual(['looseFeed'])
       expect(errors?.[0]?.message).not.toMatch(/does not answer: the subgraph/)
@@ -152,14 +152,14 @@ describe('an answer with values of wrong types', () => {
     })
   }
 
-  test('lists in lists without end: the place is null', async () => {
+  test('endlessly nested lists: the place is null', async () => {
     const { engine } = await openRemoteGraph({
       history: (_, response) => json(response, `{"data":{"_entities":[{"viewerProgress":${deep(200_000)}},null,null]}}`),
     })
     expect((await ask(engine, FEED)).data).toEqual(WITHOUT_PROGRESS)
   })
 
-  test('lists in lists without end where entities are looked for: nothing of them, the rest is there', async () => {
+  test('endlessly nested lists in place of entities: no entities, and the rest is answered', async () => {
     const feeds: [string, Handler][] = [
       ['alone', (_, response) => json(response, `{"data":{"looseFeed":${deep(200_000)},"numbers":[1,2,3]}}`)],
       ['shared', (_, response) => void setTimeout(() => json(response, `{"data":{"looseFeed":${deep(200_000)},"numbers":[1,2,3]}}`), 20)],
@@ -174,7 +174,7 @@ describe('an answer with values of wrong types', () => {
     }
   })
 
-  test('objects that two subgraphs nest without end, the one into the other', async () => {
+  test('objects that two subgraphs nest endlessly into each other are null with an error', async () => {
     const nested = `${'{"position":'.repeat(200_000)}1${'}'.repeat(200_000)}`
     const { engine } = await openRemoteGraph({
       catalog: (_, response) =>
@@ -186,7 +186,7 @@ describe('an answer with values of wrong types', () => {
     expect(errors?.[0]?.extensions?.['code']).toBe('SUBGRAPH_UNAVAILABLE')
   })
 
-  test('entities beside lists without end are fetched, and their errors placed', async () => {
+  test('entities beside endlessly nested lists are fetched, and their errors have paths', async () => {
     const looseFeed = `[{"__typename":"Video","id":"1"},${deep(200_000)}]`
     const { engine } = await openRemoteGraph({
       catalog: (_, response) => json(response, `{"data":{"looseFeed":${looseFeed},"numbers":[1,2,3]}}`),
@@ -197,7 +197,7 @@ describe('an answer with values of wrong types', () => {
     expect(errors?.map(({ path }) => path)).toContainEqual(['looseFeed', 0])
   })
 
-  test('an error for each of a million things is answered in time', async () => {
+  test('an answer with thousands of errors for the same places is answered in time', async () => {
     const errors = Array.from({ length: 20_000 }, (_, index) => ({ message: 'no', path: ['_entities', index % 3, 'viewerProgress'] }))
     const { engine } = await openRemoteGraph({
       history: (_, response) => json(response, { data: { _entities: [null, null, null] }, errors }),
@@ -209,7 +209,7 @@ describe('an answer with values of wrong types', () => {
     expect(answer.errors).toHaveLength(1_000)
   })
 
-  test('a mutation that gets no answer is sent once and says so', async () => {
+  test('a mutation without an answer is sent once, and gets an error', async () => {
     let calls = 0
     const { engine } = await openRemoteGraph({
       history: (_, __, socket) => {

@@ -32,14 +32,14 @@ async function all(stream: AsyncIterator<FetchResult>): Promise<unknown[]> {
 }
 
 describe('a subscription', () => {
-  test('is a POST that accepts an event stream, and ends with "complete"', async () => {
+  test('a subscription is a POST that accepts an event stream, and ends with "complete"', async () => {
     const subgraph = await startSubgraph((_, response) => begin(response, `${next(1)}${next(2)}event: complete\ndata:\n\n`))
     expect(await all(await open(subgraph))).toEqual([1, 2])
     expect(subgraph.received[0]?.headers.accept).toBe('text/event-stream')
     expect(JSON.parse(subgraph.received[0]?.body ?? '')).toEqual({ query: TEXT, variables: {} })
   })
 
-  test('reads events however the network cuts them, with either line ending, comments and ids', async () => {
+  test('a subscription reads events in any chunks, with either line ending, comments and ids', async () => {
     const text = `: hello\r\nid: 7\r\nevent: next\r\ndata: {"data":\r\ndata: {"added":"ü💾"}}\r\n\r\n:\n\nevent:next\ndata:{"data":{"added":2}}\n\nevent: ping\ndata: 1\n\nevent: complete\n\n`
     for (const size of [1, 3, 1_000]) {
       const subgraph = await startSubgraph((_, response) => {
@@ -57,7 +57,7 @@ describe('a subscription', () => {
     }
   })
 
-  test('may be silent for longer than a call may take', async () => {
+  test('a subscription may be silent for longer than the timeout of a call', async () => {
     const subgraph = await startSubgraph((_, response) => {
       begin(response)
       setTimeout(() => response.write(`${next(1)}event: complete\n\n`), 200)
@@ -65,7 +65,7 @@ describe('a subscription', () => {
     expect(await all(await open(subgraph, { timeoutMs: 50 }))).toEqual([1])
   })
 
-  test('that is ended here ends in the subgraph', async () => {
+  test('a subscription that the client ends also ends in the subgraph', async () => {
     let closed = false
     const subgraph = await startSubgraph((_, response) => {
       begin(response, next(1))
@@ -79,7 +79,7 @@ describe('a subscription', () => {
     await expect.poll(() => closed).toBe(true)
   })
 
-  test('ends in the subgraph when the transport closes', async () => {
+  test('a subscription ends in the subgraph when the transport closes', async () => {
     let closed = false
     const subgraph = await startSubgraph((_, response) => {
       begin(response, next(1))
@@ -94,7 +94,7 @@ describe('a subscription', () => {
     await expect.poll(() => closed).toBe(true)
   })
 
-  test('that is refused gives the errors', async () => {
+  test('a refused subscription gives the errors', async () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { errors: [{ message: 'not you', extensions: { code: 'FORBIDDEN' } }] }, 403),
     )
@@ -104,7 +104,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('to an Apollo Server, which sends no event streams, is refused in words for the client', async () => {
+  test('Apollo Server, which sends no event streams, gives an error with a message for the client', async () => {
     const typeDefs = 'type Query { a: Int } type Subscription { added: Int }'
     const server = new ApolloServer({ typeDefs })
     onTestFinished(() => server.stop())
@@ -115,7 +115,7 @@ describe('a subscription', () => {
     })
   })
 
-  test('leaves room for queries, however many there are', async () => {
+  test('any number of subscriptions leaves connections for queries', async () => {
     const subgraph = await startSubgraph(({ body }, response) =>
       body.includes('subscription') ? begin(response, next(1)) : json(response, { data: { a: 1 } }),
     )
@@ -125,8 +125,8 @@ describe('a subscription', () => {
   })
 })
 
-describe('a subscription goes wrong', () => {
-  test('a stream that breaks, or ends without "complete", says so after the events that came', async () => {
+describe('a subscription that fails', () => {
+  test('a stream that breaks, or ends without "complete", gives an error after its events', async () => {
     for (const end of [(response: ServerResponse) => response.socket?.destroy(), (response: ServerResponse) => response.end()]) {
       const subgraph = await startSubgraph((_, response) => {
         begin(response, next(1))
@@ -142,7 +142,7 @@ describe('a subscription goes wrong', () => {
     }
   })
 
-  test('an event that is no GraphQL result ends it', async () => {
+  test('an event that is not a GraphQL result ends the stream', async () => {
     const subgraph = await startSubgraph((_, response) => begin(response, `${next(1)}event: next\ndata: hello\n\n${next(2)}`))
     const stream = await open(subgraph)
     await stream.next()
@@ -166,7 +166,7 @@ describe('a subscription goes wrong', () => {
     await expect.poll(() => closed).toBe(true)
   })
 
-  test('events that nobody takes stay in the subgraph', async () => {
+  test('events that no reader takes stay in the subgraph', async () => {
     let sent = 0
     const subgraph = await startSubgraph((_, response) => {
       begin(response)
@@ -187,7 +187,7 @@ describe('a subscription goes wrong', () => {
     await stream.return?.()
   })
 
-  test('a subgraph that does not open it in time, or answers with something else, is unavailable', async () => {
+  test('a subgraph that does not open the stream in time, or sends another answer, is unavailable', async () => {
     const silent = await startSubgraph(() => {})
     const late = await refusalOf(fetchOf(connectTo(silent, { timeoutMs: 100 }), TEXT, 'subscription').subscribe({}, {}))
     expect(late.code).toBe('SUBGRAPH_UNAVAILABLE')
@@ -197,7 +197,7 @@ describe('a subscription goes wrong', () => {
   })
 })
 
-test('an event of megabytes in packets costs what its bytes cost, not the square of them', () => {
+test('an event of megabytes in many packets costs linear time', () => {
   const texts: string[] = []
   const parse = makeEventParser(
     16_000_000,

@@ -18,8 +18,8 @@ function openWatched(down = false) {
   return { engine, registry, tracing, spans: () => ended }
 }
 
-describe('fetches that are watched', () => {
-  test('are counted and timed by subgraph, kind and outcome', async () => {
+describe('observed fetches', () => {
+  test('fetches are counted and timed by subgraph, kind and outcome', async () => {
     const { engine, registry } = openWatched()
     await ask(engine, QUERY)
     await ask(engine, 'mutation { add(n: 1) { value } }')
@@ -29,7 +29,7 @@ describe('fetches that are watched', () => {
     expect(text).toContain('tidemark_subgraph_fetch_seconds_count{subgraph="catalog",kind="mutation",outcome="ok"} 1')
   })
 
-  test('that answer errors, and those that fail, are counted as such, and the answer is the same as unwatched', async () => {
+  test('fetches with errors and failed fetches are counted, and the answer is the same as without an observer', async () => {
     const { engine, registry } = openWatched(true)
     const act = { 'Video.title': () => new Error('no title') }
     const query = '{ feed(first: 1) { id viewerProgress { position } } looseFeed { title } }'
@@ -40,7 +40,7 @@ describe('fetches that are watched', () => {
     expect(text).toContain('{subgraph="history",kind="query",outcome="failed"} 1')
   })
 
-  test('are noted, with what they sent and how long they took, where the client asked for the plan', async () => {
+  test('fetches are noted with their representations and times if the client asked for the plan', async () => {
     const { engine } = openWatched()
     const plan = { startedAt: performance.now(), fetches: [] as FetchNote[] }
     await ask(engine, QUERY, undefined, { ...makeContext(), plan } as never)
@@ -52,7 +52,7 @@ describe('fetches that are watched', () => {
     expect(plan.fetches[1]?.startMs).toBeGreaterThanOrEqual(plan.fetches[0]?.tookMs ?? Infinity)
   })
 
-  test('are spans below the span of the operation, in the trace of whoever calls, and say nothing of whom it is for', async () => {
+  test('spans of fetches are below the span of the operation, in the trace of the caller, and do not name the viewer', async () => {
     const { engine, tracing, spans } = openWatched()
     const operation = tracing.beginOperation('query', 'Feed', ROOT_CONTEXT)
     await ask(engine, QUERY, undefined, { ...makeContext(), trace: operation.context } as never)
@@ -65,7 +65,7 @@ describe('fetches that are watched', () => {
     expect(Object.keys(root?.attributes ?? {})).toEqual(['graphql.operation.type', 'graphql.operation.name'])
   })
 
-  test('that fail have a span that says so', async () => {
+  test('a failed fetch has a span with an error', async () => {
     const { engine, spans } = openWatched(true)
     await ask(engine, QUERY)
     expect(spans().map(({ name, status }) => [name, status.code])).toEqual([
@@ -76,7 +76,7 @@ describe('fetches that are watched', () => {
 })
 
 describe('tracing', () => {
-  test('is off where no SDK was loaded, and on from the moment one is', () => {
+  test('tracing is off without an SDK, and on as soon as one is loaded', () => {
     expect(trace.getTracerProvider()).toBeInstanceOf(ProxyTracerProvider)
     expect(findTracing()).toBeUndefined()
     expect(traceHeaders({})).toEqual({})

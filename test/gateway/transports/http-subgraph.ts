@@ -1,4 +1,4 @@
-/** Subgraphs behind real sockets: whatever a test wants a server to do, and the transport that talks to it. */
+/** Subgraphs behind real sockets, with any behaviour that a test needs, and the transport that calls them. */
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
@@ -72,7 +72,7 @@ export function fetchOf(transport: RemoteTransport, text: string, kind: FetchOpe
   return { ...fetch, run: async (variables, context) => fetch.run(variables, context) }
 }
 
-/** The code and message of what a promise rejects with, and how long that took. */
+/** The code and message of the error that a promise rejects with, and the time until then. */
 export async function refusalOf(promise: unknown): Promise<{ code: unknown; message: string; ms: number; cause: unknown }> {
   const begun = performance.now()
   try {

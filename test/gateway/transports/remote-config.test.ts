@@ -11,6 +11,6 @@ test('the configuration has the defaults of the transport', () => {
   expect(errorCodes).not.toContain('INTERNAL')
 })
 
-test('what cannot be is refused with the key', () => {
+test('an invalid value is refused with its key', () => {
   expect(() => makeConfig([{ name: 'tidemark.yaml', values: { remote: { timeoutMs: 0, retrys: 1 } } }])).toThrow(/remote\.timeoutMs/)
 })

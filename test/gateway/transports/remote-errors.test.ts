@@ -1,4 +1,4 @@
-/** What clients learn from errors of remote subgraphs, at every door, in production. */
+/** The errors of remote subgraphs that clients see, at every door, in production. */
 import { createClient } from 'graphql-ws'
 import { afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -53,7 +53,7 @@ const events =
   }
 
 describe('an error of a remote subgraph', () => {
-  test('whose code is not listed shows an id, under which the log has all of it, by POST, by GET and over an event stream', async () => {
+  test('an error with an unlisted code shows an id, and the log has all of it under that id, by POST, by GET and over an event stream', async () => {
     const server = await serverWith({ catalog: numbersWith(errorAt(['numbers'])) })
     const expected = { data: { numbers: null }, errors: [{ ...WITHHELD, path: ['numbers'], extensions: { code: 'SUBGRAPH_ERROR' } }] }
     const { json: posted } = await post(server.url, { query: '{ numbers }' })
@@ -69,7 +69,7 @@ describe('an error of a remote subgraph', () => {
     ])
   })
 
-  test('without a code, or about the document, is not shown; one that says to try again still says so', async () => {
+  test('an error without a code, or about the document, is not shown, and one that allows a retry keeps its code', async () => {
     for (const code of [undefined, 'GRAPHQL_VALIDATION_FAILED', 'INTERNAL', 'SUBGRAPH_ERROR', 'constructor']) {
       const server = await serverWith({ catalog: numbersWith({ ...errorAt(['numbers']), extensions: { code } }) })
       const { json: answer } = await post(server.url, { query: '{ numbers }' })
@@ -80,7 +80,7 @@ describe('an error of a remote subgraph', () => {
     expect(answer.errors).toEqual([{ ...WITHHELD, path: ['numbers'], extensions: { code: 'HOT_STORE_UNAVAILABLE', retryable: true } }])
   })
 
-  test('whose code is listed passes with its message and of its extensions the code', async () => {
+  test('an error with a listed code keeps its message, and of its extensions only the code', async () => {
     const said = (code: string) => ({ ...errorAt(['numbers'], code), message: `said ${code}` })
     const shown = async (codes?: string[]) => {
       const server = await serverWith(
@@ -95,7 +95,7 @@ describe('an error of a remote subgraph', () => {
     expect(await shown([])).toEqual([withheld, withheld])
   })
 
-  test('about an entity is withheld at each of its places, and logged once', async () => {
+  test('an error about an entity is withheld at each of its places, and logged once', async () => {
     const history: Handler = (_, response) =>
       json(response, { data: null, errors: [errorAt(['_entities', 0]), errorAt(['_entities', 1, 'viewerProgress']), errorAt(undefined)] })
     const server = await serverWith({ history })
@@ -107,7 +107,7 @@ describe('an error of a remote subgraph', () => {
     expect(server.logged.filter(({ subgraph, errors }) => subgraph === 'history' && errors !== undefined)).toHaveLength(1)
   })
 
-  test('in an event of a subscription, or instead of one, is withheld over event streams and WebSocket', async () => {
+  test('an error in an event of a subscription, or instead of one, is withheld over event streams and WebSocket', async () => {
     const query = 'subscription { added(count: 1) { id } }'
     const refused: Handler = (_, response) => json(response, { errors: [errorAt(undefined)] }, 500)
     for (const catalog of [events({ data: null, errors: [errorAt(['added'])] }), refused]) {
@@ -129,12 +129,12 @@ describe('an error of a remote subgraph', () => {
     }
   })
 
-  test('is shown as it is in development', async () => {
+  test('an error is shown unchanged in development', async () => {
     const server = await serverWith({ catalog: numbersWith(errorAt(['numbers'])) }, { mode: 'development' })
     expect((await post(server.url, { query: '{ numbers }' })).json.errors).toEqual([errorAt(['numbers'])])
   })
 
-  test('at a place that is not in the operation has no path', async () => {
+  test('an error at a place outside the operation has no path', async () => {
     const server = await serverWith({ catalog: numbersWith({ ...errorAt(['nowhere', 1]), extensions: { code: 'FORBIDDEN' } }) })
     const { json: answer } = await post(server.url, { query: '{ feed { id } }' })
     expect(answer.errors).toContainEqual({

@@ -33,7 +33,7 @@ export type RemoteGraph = {
   transports: Record<SubgraphName, RemoteTransport>
 }
 
-/** `handlers` replace what a subgraph does. */
+/** `handlers` replace the answers of a subgraph. */
 export async function openRemoteGraph(
   handlers: Partial<Record<SubgraphName, Handler>> = {},
   options: Partial<RemoteOptions> = {},

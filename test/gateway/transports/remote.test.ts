@@ -7,7 +7,7 @@ const QUERY = '{ numbers }'
 const data = { data: { numbers: [1, 2] } }
 
 describe('a call', () => {
-  test('sends operation and variables as JSON, accepts both media types, and gives data and errors', async () => {
+  test('a call sends operation and variables as JSON, accepts both media types, and gives data and errors', async () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { data: { a: null }, errors: [{ message: 'no', path: ['a'], locations: [], extensions: { code: 'X' } }] }),
     )
@@ -27,15 +27,15 @@ describe('a call', () => {
     expect(headers['accept-encoding']).toBeUndefined()
   })
 
-  test('goes over connections that are kept', async () => {
+  test('calls reuse connections', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, data))
     const fetch = fetchOf(connectTo(subgraph), QUERY)
     for (let call = 0; call < 20; call += 1) expect(await fetch.run({ call }, {})).toEqual(data)
-    // A second one, since the next call begins before the first connection is known to be free.
+    // A second one, because the next call begins before the first connection counts as free.
     expect(subgraph.connections()).toBeLessThanOrEqual(2)
   })
 
-  test('waits for a connection when all are in use', async () => {
+  test('a call waits for a connection if all are in use', async () => {
     const subgraph = await startSubgraph((_, response) => void setTimeout(() => json(response, data), 5))
     const fetch = fetchOf(connectTo(subgraph, { connectionsMax: 2 }), QUERY)
     await Promise.all(Array.from({ length: 20 }, (_, call) => fetch.run({ call }, {})))
@@ -43,7 +43,7 @@ describe('a call', () => {
     expect(subgraph.connections()).toBeLessThanOrEqual(2)
   })
 
-  test('errors with a status are the result, codes included', async () => {
+  test('errors with a status are the result, with their codes', async () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { errors: [{ message: 'full', extensions: { code: 'STORE_FULL' } }] }, 507),
     )
@@ -53,7 +53,7 @@ describe('a call', () => {
     })
   })
 
-  test('texts that are cut within a character by the network stay whole', async () => {
+  test('texts that the network cuts within a character stay whole', async () => {
     const bytes = Buffer.from(JSON.stringify({ data: { text: 'üß💾' } }))
     const subgraph = await startSubgraph((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' })
@@ -69,20 +69,20 @@ describe('a call', () => {
   })
 })
 
-describe('an answer that is none', () => {
+describe('an invalid answer', () => {
   const answers: [string, number, string, string][] = [
     ['HTML', 200, 'text/html; charset=utf-8', '<html><body>Welcome</body></html>'],
     ['HTTP 500 with HTML', 500, 'text/html', '<h1>Internal Server Error</h1>'],
     ['HTTP 500 with nothing', 500, 'text/plain', ''],
     ['truncated JSON', 200, 'application/json', '{"data":{"numbers":[1,'],
-    ['JSON that is no object', 200, 'application/json', '[1,2]'],
+    ['JSON that is not an object', 200, 'application/json', '[1,2]'],
     ['JSON null', 200, 'application/json', 'null'],
     ['JSON that is not a GraphQL result', 200, 'application/json', '{"hello":"world"}'],
     ['data that is a text', 200, 'application/json', '{"data":"numbers"}'],
     ['data that is a text beside errors', 200, 'application/json', '{"data":"numbers","errors":[{"message":"x"}]}'],
     ['data that is a list', 200, 'application/json', '{"data":[1]}'],
     ['data null without errors', 200, 'application/json', '{"data":null}'],
-    ['errors that are no list', 200, 'application/json', '{"data":{"a":1},"errors":{"message":"x"}}'],
+    ['errors that are not a list', 200, 'application/json', '{"data":{"a":1},"errors":{"message":"x"}}'],
     ['errors without messages, and no data', 200, 'application/json', '{"errors":[1,null,{"message":2}]}'],
     ['a redirection', 302, 'text/html', 'moved'],
     ['compressed bytes', 200, 'application/json', '\u001f\u008b\u0008'],
@@ -100,20 +100,20 @@ describe('an answer that is none', () => {
     })
   }
 
-  test('a media type that is a script does not get into the message', async () => {
+  test('a script as media type is not in the message', async () => {
     const subgraph = await startSubgraph((_, response) => response.writeHead(200, { 'content-type': '<script>' }).end('x'))
     expect((await refusalOf(fetchOf(connectTo(subgraph), QUERY).run({}, {}))).message).not.toContain('script')
   })
 
-  test('of a million errors a thousand are kept', async () => {
+  test('a thousand of a million errors are kept', async () => {
     const errors = Array.from({ length: 100_000 }, () => ({ message: 'x' }))
     const subgraph = await startSubgraph((_, response) => json(response, { data: null, errors }))
     expect((await fetchOf(connectTo(subgraph), QUERY).run({}, {})).errors).toHaveLength(1_000)
   })
 })
 
-describe('bounds', () => {
-  test('an answer that is announced larger than allowed is not read', async () => {
+describe('limits', () => {
+  test('an answer with an announced length above the limit is not read', async () => {
     const subgraph = await startSubgraph((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 100_000_000 })
       response.write('{"data":')
@@ -126,7 +126,7 @@ describe('bounds', () => {
     expect(ms).toBeLessThan(3_000)
   })
 
-  test('an endless answer is cut off at the limit, and costs little memory', async () => {
+  test('an endless answer is cut off at the limit, and needs little memory', async () => {
     const chunk = Buffer.alloc(65_536, 'x')
     let sent = 0
     const subgraph = await startSubgraph((_, response) => {
@@ -163,7 +163,7 @@ describe('bounds', () => {
     ],
   ]
   for (const [name, handler] of slow) {
-    test(`a subgraph that ${name} is given up after timeoutMs, and not asked again`, async () => {
+    test(`a call of a subgraph that ${name} ends after timeoutMs, and is not tried again`, async () => {
       const subgraph = await startSubgraph(handler)
       const { code, message, ms } = await refusalOf(fetchOf(connectTo(subgraph, { timeoutMs: 100 }), QUERY).run({}, {}))
       expect({ code, message }).toEqual({
@@ -176,7 +176,7 @@ describe('bounds', () => {
     })
   }
 
-  test('a connection that was given up is not used again', async () => {
+  test('a connection of a call that timed out is not used again', async () => {
     const subgraph = await startSubgraph(() => {})
     const fetch = fetchOf(connectTo(subgraph, { timeoutMs: 50, connectionsMax: 1 }), QUERY)
     await refusalOf(fetch.run({}, {}))
@@ -185,7 +185,7 @@ describe('bounds', () => {
     expect(subgraph.connections()).toBe(2)
   })
 
-  test('what waits for a connection is given up in time too', async () => {
+  test('a call that waits for a connection times out too', async () => {
     const subgraph = await startSubgraph(() => {})
     const fetch = fetchOf(connectTo(subgraph, { timeoutMs: 100, connectionsMax: 1 }), QUERY)
     const refusals = await Promise.all([1, 2, 3].map((call) => refusalOf(fetch.run({ call }, {}))))
@@ -194,7 +194,7 @@ describe('bounds', () => {
 })
 
 describe('tries', () => {
-  test('a query is tried again when a proxy says 502, 503 or 504', async () => {
+  test('a query is tried again after 502, 503 or 504 of a proxy', async () => {
     const statuses = [502, 503]
     const subgraph = await startSubgraph((_, response) => {
       const status = statuses.shift()
@@ -206,7 +206,7 @@ describe('tries', () => {
     expect(reports).toMatchObject([{ subgraph: 'videos', kind: 'query', outcome: 'answered', tries: 3 }])
   })
 
-  test('a query is tried again when the connection breaks, at most `retries` times', async () => {
+  test('a query is tried again after a broken connection, at most `retries` times', async () => {
     const subgraph = await startSubgraph((_, __, socket) => void socket.destroy())
     const { code, message } = await refusalOf(fetchOf(connectTo(subgraph, { retries: 2 }), QUERY).run({}, {}))
     expect({ code, message }).toEqual({
@@ -216,7 +216,7 @@ describe('tries', () => {
     expect(subgraph.received).toHaveLength(3)
   })
 
-  test('a connection that breaks within the answer is tried again', async () => {
+  test('a query is tried again after a connection that breaks within the answer', async () => {
     let calls = 0
     const subgraph = await startSubgraph((_, response, socket) => {
       calls += 1
@@ -227,7 +227,7 @@ describe('tries', () => {
     expect(await fetchOf(connectTo(subgraph), QUERY).run({}, {})).toEqual(data)
   })
 
-  test('a mutation is never tried again, whatever happens', async () => {
+  test('a mutation is never tried again', async () => {
     const handlers: Handler[] = [(_, __, socket) => void socket.destroy(), (_, response) => json(response, '<', 503)]
     for (const handler of handlers) {
       const subgraph = await startSubgraph(handler)
@@ -236,7 +236,7 @@ describe('tries', () => {
     }
   })
 
-  test('a 503 that is a GraphQL result is handed on after the last try', async () => {
+  test('a 503 with a GraphQL result is returned after the last try', async () => {
     const subgraph = await startSubgraph((_, response) =>
       json(response, { errors: [{ message: 'drains', extensions: { code: 'SHUTTING_DOWN' } }] }, 503),
     )
@@ -246,13 +246,13 @@ describe('tries', () => {
     expect(subgraph.received).toHaveLength(3)
   })
 
-  test('tries end with the time', async () => {
+  test('tries end when the time is up', async () => {
     const subgraph = await startSubgraph((_, response) => void setTimeout(() => json(response, '<', 503), 40))
     const { ms } = await refusalOf(fetchOf(connectTo(subgraph, { timeoutMs: 100, retries: 100 }), QUERY).run({}, {}))
     expect(ms).toBeLessThan(3_000)
   })
 
-  test('a try has only the time that the tries before it left', async () => {
+  test('a try has only the rest of the time', async () => {
     let calls = 0
     const subgraph = await startSubgraph((_, response) => {
       calls += 1
@@ -263,7 +263,7 @@ describe('tries', () => {
     expect(ms).toBeLessThan(1_500)
   })
 
-  test('a dead host is told at once, with the address in the cause only', async () => {
+  test('an unreachable host is reported at once, with the address in the cause only', async () => {
     const subgraph = await startSubgraph(() => {})
     await subgraph.close()
     const reports: CallReport[] = []
@@ -277,7 +277,7 @@ describe('tries', () => {
     expect(ms).toBeLessThan(3_000)
   })
 
-  test('headers that cannot be sent are no reason to try again', async () => {
+  test('a call with invalid headers is not tried again', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, data))
     const fetch = fetchOf(connectTo(subgraph, { headers: () => ({ authorization: 'a\nb' }) }), QUERY)
     expect((await refusalOf(fetch.run({}, {}))).message).toBe(
@@ -288,7 +288,7 @@ describe('tries', () => {
 })
 
 describe('a subgraph that is down', () => {
-  test('is not asked by requests after failuresMax failures, and is when it is back', async () => {
+  test('requests do not ask a subgraph after failuresMax failures, and ask it again when it is back', async () => {
     const subgraph = await startSubgraph((_, __, socket) => void socket.destroy())
     const transport = connectTo(subgraph, { failuresMax: 3, checkEveryMs: 20, retries: 0 })
     const fetch = fetchOf(transport, QUERY)
@@ -306,7 +306,7 @@ describe('a subgraph that is down', () => {
     expect(await fetch.run({}, {})).toEqual(data)
   })
 
-  test('failures with an answer between them do not count together, nor does HTTP 500', async () => {
+  test('failures with an answer between them do not add up, and HTTP 500 is not counted', async () => {
     let call = 0
     const subgraph = await startSubgraph((_, response, socket) => {
       call += 1
@@ -322,14 +322,14 @@ describe('a subgraph that is down', () => {
 })
 
 describe('headers', () => {
-  test('are made of the context of the request, also when that takes time', async () => {
+  test('headers come from the context of the request, also asynchronously', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, data))
     const headers = async (context: object) => ({ 'x-viewer': String((context as { viewer?: number }).viewer) })
     await fetchOf(connectTo(subgraph, { headers, traceHeaders: () => ({ traceparent: '00-1' }) }), QUERY).run({}, { viewer: 7 })
     expect(subgraph.received[0]?.headers).toMatchObject({ 'x-viewer': '7', traceparent: '00-1' })
   })
 
-  test('that cannot be made fail the call, not the process', async () => {
+  test('headers that fail fail the call, not the process', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, data))
     const fetch = fetchOf(connectTo(subgraph, { headers: () => Promise.reject(new Error('no key')) }), QUERY)
     await expect(fetch.run({}, {})).rejects.toThrow('no key')
@@ -337,7 +337,7 @@ describe('headers', () => {
 })
 
 describe('close', () => {
-  test('lets calls under way come to their end, then closes the connections', async () => {
+  test('close waits for running calls, then closes the connections', async () => {
     const subgraph = await startSubgraph((_, response) => void setTimeout(() => json(response, data), 50))
     const transport = connectTo(subgraph)
     const under = fetchOf(transport, QUERY).run({}, {})

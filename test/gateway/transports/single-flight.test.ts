@@ -5,7 +5,7 @@ import type { HttpSubgraph } from './http-subgraph.ts'
 const QUERY = '{ list { id tags } }'
 const answer = () => ({ data: { list: [{ id: '1', tags: ['a'] }] } })
 
-/** A subgraph whose answers wait until they are let go, oldest first. */
+/** A subgraph with answers that wait until they are released, oldest first. */
 async function startGated(): Promise<HttpSubgraph & { waiting(): number; release(body?: unknown): void }> {
   const held: ((body: unknown) => void)[] = []
   const subgraph = await startSubgraph((_, response) => void held.push((body) => json(response, body)))
@@ -13,7 +13,7 @@ async function startGated(): Promise<HttpSubgraph & { waiting(): number; release
 }
 
 describe('identical queries under way', () => {
-  test('are one call', async () => {
+  test('identical queries are one call', async () => {
     const subgraph = await startGated()
     const transport = connectTo(subgraph)
     const asked = [1, 2, 3].map(() => fetchOf(transport, QUERY).run({ x: 1 }, {}))
@@ -24,14 +24,14 @@ describe('identical queries under way', () => {
     expect(transport.joined()).toBe(2)
   })
 
-  test('are as many calls with dedupe off', async () => {
+  test('identical queries are separate calls with dedupe off', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, answer()))
     const fetch = fetchOf(connectTo(subgraph, { dedupe: false }), QUERY)
     await Promise.all([1, 2, 3].map(() => fetch.run({ x: 1 }, {})))
     expect(subgraph.received).toHaveLength(3)
   })
 
-  test('each get a tree of their own: what one writes, no other sees', async () => {
+  test('identical queries each get their own tree: a change by one is invisible to the others', async () => {
     const subgraph = await startGated()
     const fetch = fetchOf(connectTo(subgraph), QUERY)
     const asked = [1, 2, 3].map(async (taker) => {
@@ -46,7 +46,7 @@ describe('identical queries under way', () => {
     await Promise.all(asked)
   })
 
-  test('fail together, and the next one is a call again', async () => {
+  test('identical queries fail together, and the next one is a new call', async () => {
     const subgraph = await startSubgraph((_, __, socket) => void socket.destroy())
     const fetch = fetchOf(connectTo(subgraph, { retries: 0 }), QUERY)
     const outcomes = await Promise.allSettled([fetch.run({}, {}), fetch.run({}, {})])
@@ -56,7 +56,7 @@ describe('identical queries under way', () => {
     expect(await fetch.run({}, {})).toEqual(answer())
   })
 
-  test('an answer that is there is not kept', async () => {
+  test('an answer that has arrived is not kept', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, answer()))
     const fetch = fetchOf(connectTo(subgraph), QUERY)
     await fetch.run({}, {})
@@ -65,15 +65,15 @@ describe('identical queries under way', () => {
   })
 })
 
-describe('what differs is no one call', () => {
-  test('variables', async () => {
+describe('different queries', () => {
+  test('queries with different variables are separate calls', async () => {
     const subgraph = await startSubgraph((_, response) => json(response, answer()))
     const fetch = fetchOf(connectTo(subgraph), QUERY)
     await Promise.all([fetch.run({ x: 1 }, {}), fetch.run({ x: 2 }, {}), fetch.run({ x: '1' }, {})])
     expect(subgraph.received).toHaveLength(3)
   })
 
-  test('headers: nobody gets an answer that was made for another viewer', async () => {
+  test('queries with different headers are separate calls: no viewer gets the answer of another', async () => {
     const subgraph = await startSubgraph(
       ({ headers }, response) => void setTimeout(() => json(response, { data: { me: headers['x-viewer'] ?? 'nobody' } }), 20),
     )
@@ -87,7 +87,7 @@ describe('what differs is no one call', () => {
     expect(transport.joined()).toBe(2)
   })
 
-  test('but for headers that no answer depends on', async () => {
+  test('queries that differ in headers that no answer depends on share a call', async () => {
     const subgraph = await startGated()
     let trace = 0
     const fetch = fetchOf(connectTo(subgraph, { traceHeaders: () => ({ traceparent: String((trace += 1)) }) }), QUERY)
@@ -98,7 +98,7 @@ describe('what differs is no one call', () => {
     expect(subgraph.received).toHaveLength(1)
   })
 
-  test('mutations, even the same one twice', async () => {
+  test('mutations are separate calls, even equal ones', async () => {
     const subgraph = await startSubgraph((_, response) => void setTimeout(() => json(response, { data: { add: 1 } }), 20))
     const fetch = fetchOf(connectTo(subgraph), 'mutation { add }', 'mutation')
     await Promise.all([fetch.run({}, {}), fetch.run({}, {})])
@@ -106,8 +106,8 @@ describe('what differs is no one call', () => {
   })
 })
 
-describe('reading your own writes', () => {
-  test('a query after an acknowledged mutation does not join one that began before', async () => {
+describe('reading own writes', () => {
+  test('a query after an acknowledged mutation does not join a call from before', async () => {
     let stored = 'old'
     const held: (() => void)[] = []
     const subgraph = await startSubgraph(({ body }, response) => {
@@ -135,7 +135,7 @@ describe('reading your own writes', () => {
     expect(subgraph.received).toHaveLength(3)
   })
 
-  test('a mutation that failed may have been done all the same: it ends a generation too', async () => {
+  test('a failed mutation may have taken effect, and ends a generation too', async () => {
     const held: (() => void)[] = []
     const subgraph = await startSubgraph(({ body }, response, socket) => {
       if (body.includes('mutation')) socket.destroy()
@@ -152,7 +152,7 @@ describe('reading your own writes', () => {
     await Promise.all([before, after])
   })
 
-  test('a call from before the mutation that ends does not take the new one with it: the next query joins that', async () => {
+  test('the end of a call from before the mutation does not remove the new one: the next query joins the new one', async () => {
     const held: (() => void)[] = []
     const subgraph = await startSubgraph(({ body }, response) => {
       if (body.includes('mutation')) return json(response, { data: { put: true } })
