@@ -1,11 +1,12 @@
 /**
- * The aggregator turns many reports into few log messages. It holds, per region, the keys written since the region's
- * last flush; a flush leaves when a region holds `keysMax` keys or its oldest is `ageMaxMs` old.
+ * The aggregator turns many reports into few log messages. It holds, per region, the keys written since the region's last flush. A region is
+ * flushed when it holds `keysMax` keys, or when its oldest key is `ageMaxMs` old.
  *
  * It holds keys, never contents: the hot store has the newest content, so a key reported a hundred times leaves once. A key keeps the
  * newest day on which its play was staged.
- * It may forget everything at any moment: dirty marks are in the hot store, and the sweeper persists what no flush
- * carried. That is why a full aggregator drops keys and never makes a writer wait.
+ *
+ * It may forget everything at any moment: the dirty marks are in the hot store, and the sweeper persists them. A full aggregator therefore
+ * drops keys and never makes a writer wait.
  */
 import type { Clock, Timer } from '../core/clock.ts'
 import type { FlushedKey } from '../core/domain.ts'
@@ -42,7 +43,7 @@ export type Aggregator = {
 
 type Held = { since: number; keys: Map<string, FlushedKey> }
 
-/** `flush` takes what leaves; it must not throw, and what it cannot deliver is left to the sweeper. */
+/** `flush` must not throw. Keys that it cannot deliver are left to the sweeper. */
 export function makeAggregator(clock: Clock, flush: (regions: readonly RegionKeys[]) => void, options: AggregatorOptions): Aggregator {
   // A region enters this map with its first key, so the map is ordered by age and its first entry is the oldest.
   const regions = new Map<number, Held>()

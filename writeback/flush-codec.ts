@@ -9,7 +9,7 @@ type Subjects = { business: number; oids: string[]; stagedOn: number }
 
 const BUSINESSES = 65_536
 
-/** Keys are grouped by viewer, business and day of staging, which is most of the packing; their order is not kept. */
+/** Keys are grouped by viewer, business and day of staging, which saves most of the bytes. Their order is not kept. */
 export function encodeFlush(message: FlushMessage): Uint8Array {
   const viewers = new Map<string, Map<number, Subjects>>()
   for (const { viewer, business, oid, stagedOn = 0 } of message.keys) {
@@ -23,8 +23,8 @@ export function encodeFlush(message: FlushMessage): Uint8Array {
 }
 
 /**
- * Ids are checked too: a key that no store can hold would fail the persist step for ever, so the message is refused here, whole.
- * Nothing is lost by it: only we write these, and the sweeper persists what no flush carried.
+ * Ids are checked too: a key that no store can hold would fail the persist step for ever, so the whole message is refused here. No write is
+ * lost: only Tidemark writes these messages, and the sweeper persists the keys.
  */
 export function decodeFlush(bytes: Uint8Array): FlushMessage {
   const message = tidemark.Flush.decode(bytes)

@@ -1,7 +1,7 @@
 /**
- * Aggregator → log. Flushes are appended in the background; while the log is down they go straight to the persist step,
- * a bounded number at once and a bounded number behind them, and what exceeds that is left to the sweeper. A flush never
- * makes a writer wait. How long a log may take before it counts as down is the log's to say: a guarded one has a bound.
+ * Aggregator → log. Flushes are appended in the background. While the log is down they go straight to the persist step: a bounded number at
+ * once, and a bounded number behind them. Further flushes are left to the sweeper. A flush never makes a writer wait. The log decides when it
+ * counts as down: a guarded log bounds each append.
  */
 import type { RegionKeys } from './aggregator.ts'
 import type { FlushedKey, RewardEvent } from '../core/domain.ts'
@@ -27,7 +27,7 @@ export type FlusherFigures = {
 export type Flusher = {
   flush(regions: readonly RegionKeys[]): void
   reward(events: readonly RewardEvent[]): void
-  /** Resolves when nothing that was given to the flusher is under way any more. */
+  /** Resolves when no flush and no reward is under way. */
   settled(): Promise<void>
   figures(): FlusherFigures
 }
@@ -71,11 +71,11 @@ export function makeFlusher(
       await persist(keys)
       figures.direct++
     } catch (error) {
-      // Told here: a step that fails must not hide from `settled` those that still run or wait beside it.
+      // Reported here: a failed step must not hide other steps from `settled`.
       figures.left++
       onError(error)
     } finally {
-      // Whoever waits takes over the place.
+      // The next waiting flush takes over the place.
       const next = waiting.shift()
       if (next === undefined) directUnderWay--
       else next()

@@ -5,7 +5,7 @@ import type { WaitingViewers } from './waiting-viewers.ts'
 
 /** `appended` is called once the entries are durable. */
 export function makeAppends(clock: Clock, own: Journal, viewers: WaitingViewers, appended: (entries: readonly JournalEntry[]) => void) {
-  /** Of callers that may be gone: each must be on disk before the journal closes. */
+  /** Their callers may be gone, but each append must be on disk before the journal closes. */
   const underWay = new Set<Promise<void>>()
 
   async function appendNow(given: readonly JournalEntry[]): Promise<void> {
@@ -29,7 +29,7 @@ export function makeAppends(clock: Clock, own: Journal, viewers: WaitingViewers,
       return append
     },
     areUnderWay: () => underWay.size > 0,
-    /** Resolves when the appends under way have ended, whatever their results. */
+    /** Resolves when the appends under way have ended, in success or failure. */
     async settled(): Promise<void> {
       await Promise.allSettled(underWay)
     },

@@ -7,7 +7,7 @@ import type { JournalEntry } from './journal.ts'
 
 type Fields = Record<string, unknown>
 
-/** Throws an error whose message says what is wrong with the text. */
+/** Throws an error with the mistake as its message. */
 export function parseEntry(text: string): JournalEntry {
   let entry: unknown
   try {

@@ -25,7 +25,7 @@ export type Replay = {
   apply(entry: JournalEntry): Promise<NonNullable<Fate>>
 }
 
-/** A viewer whose entries were not taken: when to try again. */
+/** The next attempt for a viewer after a failed one. */
 export type Held = { delayMs: number; until: number }
 
 export type RunOptions = { entriesMax: number; retryMinMs: number; retryMaxMs: number }
@@ -50,7 +50,7 @@ export async function runOverJournal(
   { entriesMax, retryMinMs, retryMaxMs }: RunOptions,
   { applied, readAll, mayGoOn, onError }: RunHooks,
 ): Promise<boolean> {
-  /** Viewers whose entries are not applied any more in this run. */
+  /** Viewers without further attempts in this run. */
   const stopped = new Set<ViewerId>()
   let failure: unknown
   for (const [viewer, { until }] of held) if (until > clock.now()) stopped.add(viewer)
@@ -116,7 +116,7 @@ export async function runOverJournal(
     }
   }
   readAll(journal)
-  // A viewer who was tried and not stopped is not held any longer.
+  // A viewer is held no longer after a run that did not stop them.
   for (const viewer of held.keys()) if (!stopped.has(viewer)) held.delete(viewer)
   if (failure !== undefined) onError(failure)
   return isEmptied

@@ -25,33 +25,33 @@ export type Journaled = { number: number } & ({ entry: JournalEntry } | { unread
 export type Parked = Journaled & { reason: string }
 
 export interface Journal {
-  /** Entries up to this number were there when it was opened: an earlier process left them. 0 = none. */
+  /** An earlier process left the entries up to this number. 0: none. */
   readonly leftUntil: number
-  /** Durable when it resolves, all of them or none. Entries keep the order of the calls. */
+  /** Durable when it resolves, all entries or none. Entries keep the order of the calls. */
   append(entries: readonly JournalEntry[]): Promise<void>
   /** Oldest first, at most `limit`, strictly after the number `after`. */
   list(after: number, limit: number): Promise<Journaled[]>
-  /** They were applied. */
+  /** Removes applied entries. */
   remove(numbers: readonly number[]): Promise<void>
-  /** Sets an entry aside that can never be applied, with the reason, for an operator to look at. */
+  /** Parks an entry that can never be applied, with the reason, for an operator. */
   park(number: number, reason: string): Promise<void>
-  /** What was set aside, oldest first. */
+  /** The parked entries, oldest first. */
   listParked(): Promise<Parked[]>
-  /** They wait again, under their old numbers. Returns those that were set aside. */
+  /** Parked entries wait again, under their old numbers. Returns the numbers that were parked. */
   putBack(numbers: readonly number[]): Promise<number[]>
-  /** Entries that wait, and those set aside. */
+  /** The numbers of waiting and of parked entries. */
   count(): Promise<{ waiting: number; parked: number }>
-  /** Another process may have it from here on. */
+  /** Afterwards another process may open it. */
   close(): Promise<void>
 }
 
 export interface Journals {
-  /** This process's own. */
+  /** The journal of this process. */
   readonly own: Journal
-  /** Another one that a dead process left entries in; it is this process's until closed. Undefined = there is none. */
+  /** A journal with entries of a dead process. It belongs to this process until it is closed. Undefined: there is none. */
   adopt(): Promise<Journal | undefined>
   close(): Promise<void>
 }
 
-/** A journal as an operator sees it, beside the process that may be using it. */
+/** A journal as an operator sees it. A process may be using it at the same time. */
 export type JournalView = Pick<Journal, 'listParked' | 'putBack' | 'count' | 'close'> & { readonly name: string }

@@ -82,15 +82,15 @@ export function makeJournaling(
 
   function appended(entries: readonly JournalEntry[]): void {
     figures.journaled += entries.length
-    // Background entries wait for the record store, whose breaker reports its return. The hot store's breaker does so for viewers out of
-    // reach, and held viewers have a time of their own.
+    // The record store's breaker wakes background entries, and the hot store's breaker viewers out of reach. Held viewers have a time of
+    // their own.
     const mayGo = ({ viewer, isBackground }: JournalEntry): boolean =>
       isBackground !== true && !held.has(viewer) && !hotStore.isOpenFor(viewer)
     if (entries.some(mayGo)) wake()
   }
 
   function wake(): void {
-    // After `stop`, nobody closes what a run would open.
+    // After `stop`, a journal that a run opened would stay open.
     if (mode !== 'ended' && !hotStore.isOpenForAll()) void worker.wake()
   }
 

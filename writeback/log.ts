@@ -26,7 +26,7 @@ export type ConsumerHooks = {
    * again, later. Batches of one partition never overlap.
    */
   persist(batch: LogBatch): Promise<void>
-  /** A message that cannot be decoded was parked with this reason; where it stood and where it is now. The partition goes on. */
+  /** A message that cannot be decoded was parked: the reason, its place in the log, and its new place. The partition goes on. */
   parked?(reason: string, where?: Record<string, string | number>): void
 }
 

@@ -1,6 +1,5 @@
 /**
- * What a subgraph tells whoever runs it. A store that is down is told when it goes and when it is back, not with every
- * step that fails in between because of it.
+ * Reports of a subgraph to its operators. An outage is reported when it begins and when it ends, not with each step that fails in between.
  */
 import { saysDown, type AnyStoreName, type StoreName } from '../core/outage/degraded.ts'
 import type { Clock } from '../core/clock.ts'
@@ -8,21 +7,21 @@ import type { Breaker } from '../core/outage/breaker.ts'
 import type { Journal, Journals } from './journal.ts'
 
 export type Notices = {
-  /** A step in the background failed, and will be repeated or made up for. */
+  /** A background step failed. It is repeated, or another step makes up for it. */
   failed(error: unknown): void
   storeDown(store: AnyStoreName, error: unknown): void
   storeBack(store: AnyStoreName, downMs: number): void
-  /** Nothing waits in the journal any more: how many entries were applied, and since when. */
+  /** The journal is empty again: the number of applied entries, and the time that took. */
   replayed(entries: number, tookMs: number): void
-  /** A message of the log cannot be decoded and was set aside; where it stood, and where it is. */
+  /** A message of the log could not be decoded and was parked: its place in the log, and its new place. */
   parked(reason: string, where?: Record<string, string | number>): void
-  /** Something stored was damaged, and was set aside and made anew: what it was, what came of it, and where it stood. */
+  /** Stored data was damaged; it was quarantined and rebuilt. The sentence says which data, and the result. */
   damaged(what: string, where?: Record<string, string | number>): void
-  /** The same of a business that has stores of its own. */
+  /** The reports of a tenant with stores of its own. */
   ofBusiness?(name: string): Notices
 }
 
-/** Of those who want no more than errors, everything that is wrong is one. */
+/** Turns each report of trouble into an error, for callers that take only errors. */
 export function noticesOf(report: Notices | ((error: unknown) => void)): Notices {
   if (typeof report !== 'function') return report
   return {
@@ -30,7 +29,7 @@ export function noticesOf(report: Notices | ((error: unknown) => void)): Notices
     storeDown: (_, error) => report(error),
     storeBack() {},
     replayed() {},
-    parked: (reason) => report(new Error(`a message of the log was set aside: ${reason}`)),
+    parked: (reason) => report(new Error(`a message of the log was parked: ${reason}`)),
     damaged: (what) => report(new Error(what)),
   }
 }
@@ -50,23 +49,23 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
     })
   }
 
-  /** One that takes no writes, say: whatever its error says. */
+  /** For errors that do not name the store, such as a store that refuses writes. */
   function openedOf(store: AnyStoreName, error: unknown): void {
-    // Of a store in parts, others may be down already: it is one outage.
+    // Parts of a store that fail one after the other are one outage.
     if (downSince.has(store)) return
     downSince.set(store, clock.now())
     notices.storeDown(store, error)
   }
 
   return {
-    /** What the breakers' `onOpen` calls. */
+    /** For the breakers' `onOpen`. */
     opened(error: unknown): void {
       const store = ALL_STORES.find((name) => saysDown(error, name))
       if (store === undefined) notices.failed(error)
       else openedOf(store, error)
     },
     openedOf,
-    /** A step failed: not told if it is because of a store that is known to be down. */
+    /** A step failed. Not reported if the cause is a store that is known to be down. */
     failed(error: unknown): void {
       if (!ALL_STORES.some((name) => downSince.has(name) && saysDown(error, name))) notices.failed(error)
     },
@@ -77,7 +76,7 @@ export function makeOutageNotices(clock: Clock, notices: Notices) {
   }
 }
 
-/** The same journals; tells when what waited was applied. */
+/** The same journals; reports when all waiting entries have been applied. */
 export function noticeReplays(clock: Clock, journals: Journals, notices: Notices): Journals {
   function noticed(journal: Journal): Journal {
     let applied = 0

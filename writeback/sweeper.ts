@@ -1,8 +1,7 @@
 /**
- * The sweeper persists what no flush carried: dirty marks older than a bound, because a process died before flushing,
- * the log lost them or was down, or the aggregator was full. It runs in the job that owns the regions, with the persist
- * step that flushes use, so nothing that was acknowledged depends on a process staying alive. Rewards that were claimed
- * and never reached the log go there by the same round.
+ * The sweeper persists dirty marks that no flush carried: marks older than a bound. Their process died before flushing, the log lost them or
+ * was down, or the aggregator was full. The sweeper runs in the job that owns the regions, with the persist step of the flushes. No
+ * acknowledged write therefore depends on a process staying alive. Each round also sends claimed rewards that never reached the log.
  */
 import type { Clock } from '../core/clock.ts'
 import type { ProgressKey } from '../core/domain.ts'
@@ -22,17 +21,17 @@ export type SweeperOptions = {
 export type SweepReport = { keys: number; rewards: number }
 
 export type Sweeper = {
-  /** One round over the owned regions, until nothing old is left. Rejects with the code of the store that failed. */
+  /** One round over the owned regions, until no old mark is left. Rejects with the code of the store that failed. */
   sweep(): Promise<SweepReport>
-  /** Begins the rounds; a failed one is told to `onError` and tried again at the next. */
+  /** Begins the rounds. A failed round is reported to `onError`, and the next one tries again. */
   start(onRound: (report: SweepReport) => void, onError: (error: unknown) => void): void
   /** Ends the rounds after the one under way. */
   stop(): Promise<void>
 }
 
 /**
- * What it sweeps: without rewards, a store that has none. A store of which a step may leave something dirty, or not all is to be
- * swept, begins a walk for each round, that goes on behind what it has given; what is empty, or less than was asked for, ends it.
+ * The store that is swept; a store without rewards leaves them out. A store that may keep some keys dirty begins a walk per round, which
+ * continues behind its last key. A page that is empty, or shorter than the limit, ends the walk.
  */
 export type SweptStore = (ListedStore | WalkedStore) & Partial<PendingRewards>
 type ListedStore = { listDirty(regions: readonly number[], dirtyBefore: number, limit: number): Promise<readonly ProgressKey[]> }
@@ -52,7 +51,7 @@ export function makeSweeper(
   async function sweep(): Promise<SweepReport> {
     const regions = ownedRegions()
     const dirtyBefore = clock.now() - options.afterMs
-    // They need different stores: whichever is down, the other goes on.
+    // Keys and rewards need different stores: one goes on while the other's store is down.
     const [keys, rewards] = await Promise.allSettled([
       sweepKeys(regions, dirtyBefore),
       sweepRewards(hot, log, regions, dirtyBefore, options.keysMax, () => !stopped),
@@ -87,7 +86,7 @@ export function makeSweeper(
   }
 }
 
-/** Sends what was claimed at or before this moment and has not reached the log, until nothing is left. Returns how many. */
+/** Sends all rewards claimed at or before this moment that have not reached the log. Returns their number. */
 export async function sweepRewards(
   hot: Partial<PendingRewards>,
   log: Pick<Log, 'appendRewards'>,

@@ -1,5 +1,5 @@
 /**
- * The viewers whose entries wait in this process's journal. A viewer's new writes go behind waiting ones, and a read says that the hot store
+ * The viewers with waiting entries in this process's journal. A viewer's new writes go behind waiting ones, and a read says that the hot store
  * may lack something.
  *
  * Entries of an earlier process (numbers up to `leftUntil`) delay no write, but reads must know of them. Until the journal has been read

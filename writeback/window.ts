@@ -1,11 +1,11 @@
 /**
- * Windows of a job: batches of all partitions are collected, until the first is `windowMs` old or they hold `keysMax`
- * keys, and are persisted together, each key once. So a subject that a thousand viewers liked within a window has one
- * update of its counts, and not one per partition and batch.
+ * Windows of a job. A window collects the batches of all partitions until the first batch is `windowMs` old, or until the window holds
+ * `keysMax` keys. It persists them together, each key once. A subject that a thousand viewers liked within a window therefore has one update
+ * of its counts, instead of one per partition and batch.
  *
- * A batch resolves, and is committed, when its window is persisted; it rejects if that fails, and comes again. A batch that
- * arrives while a window is persisted opens the next one. What a partition brings meanwhile waits in the log: so a mark
- * that was flushed right after its partition's batch had left is counted within two windows.
+ * A batch resolves, and is committed, when its window is persisted. It rejects if that fails, and comes again. A batch that arrives during
+ * the persist step opens the next window. Later messages of a partition wait in the log: a mark that was flushed right after its partition's
+ * batch is counted within two windows.
  */
 import type { Clock, Timer } from '../core/clock.ts'
 import type { MarkKey } from '../core/domain.ts'
@@ -24,7 +24,7 @@ export type WindowOptions = {
 
 export type Windows = {
   add(batch: WindowBatch): Promise<void>
-  /** Persists what is collected at once, and every later batch as it comes; resolves when nothing is under way. */
+  /** Persists the open window at once, and each later batch as it comes. Resolves when nothing is under way. */
   stop(): Promise<void>
 }
 

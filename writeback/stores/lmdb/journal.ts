@@ -1,15 +1,14 @@
 /**
- * Journals on LMDB: a small environment each, in `journal-0`, `journal-1` … of the data folder. A process takes the first
- * that no living process holds and keeps its lock, which the kernel releases however the process ends. So two processes
- * never share a journal, a process that is started again finds the one its predecessor left, and what a dead neighbour
- * left can be adopted by whoever gets the lock. Folders stay: removing one could take it from under a process that is
- * just locking it.
+ * Journals on LMDB: a small environment each, in `journal-0`, `journal-1` … of the data folder. A process takes the first journal without a
+ * living owner and keeps its lock. The kernel releases the lock however the process ends. Two processes therefore never share a journal. A
+ * restarted process finds the journal of its predecessor, and a neighbour adopts the journal of a dead process. Folders stay: removing one
+ * could take it from a process that is locking it.
  *
  *     entries   number (u64)   format (1 byte) · JSON of the entry
  *     parked    number (u64)   the reason as a line of JSON · the bytes as they were
  *
- * An operator may look into any of them, and put back what was set aside, while its process runs: LMDB lets several
- * processes write, and an entry that is put back has its old number, which nobody uses again.
+ * An operator may read a journal, and put parked entries back, while its process runs: LMDB lets several processes write. An entry that is
+ * put back has its old number, which no other entry uses.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,15 +20,15 @@ import { failingAs } from '../../../stores/lmdb/failures.ts'
 import { lockDataFolder, type FolderLock } from '../../../stores/lmdb/folder-lock.ts'
 
 export type LmdbJournalsOptions = {
-  /** Folders beside, in which nobody has a journal of his own any more: what waits there is adopted as well. */
+  /** Further folders, in which no process has a journal any more. Their waiting entries are adopted too. */
   abandoned?: readonly string[]
-  /** The most a journal may grow to, in GB; address space, not disk. Default 16. */
+  /** Largest size of a journal in GB: address space, not disk. Default 16. */
   sizeMaxGb?: number
 }
 
 const FORMAT = 1
 const NAME = /^journal-(\d+)$/
-/** Journals know nothing of regions: a replay finds them out anew. */
+/** Journals have no regions: a replay computes them. */
 const REGIONS = 1
 const NEW_LINE = 0x0a
 const NO_LOCK: FolderLock = { release: () => undefined }
@@ -74,7 +73,7 @@ export function openLmdbJournals(data: string, options: LmdbJournalsOptions = {}
   }
 }
 
-/** Those of a data folder, whoever uses them. Nothing is opened that is not there. */
+/** All journals of a data folder, also those in use. It creates none. */
 export function viewLmdbJournals(data: string, options: LmdbJournalsOptions = {}): JournalView[] {
   const { sizeMaxGb = 16 } = options
   return journalNames(data).map((name) => ({ name, ...openJournal(join(data, name), NO_LOCK, sizeMaxGb) }))
