@@ -2,7 +2,7 @@
 import type { GraphQLSchema } from 'graphql'
 import type { Config } from '../config/config.ts'
 import { makeJudge } from '../gateway/limits/cost.ts'
-import { checkSupergraph, lacksOf, type CheckReport } from '../gateway/supergraph/check.ts'
+import { checkSupergraph, gapWarnings, type CheckReport } from '../gateway/supergraph/check.ts'
 import { readKnownOperations } from '../gateway/supergraph/known-operations.ts'
 import { lintSubgraphs, type Warning } from '../gateway/supergraph/lint.ts'
 import { fetchApiSchema } from '../gateway/supergraph/introspect.ts'
@@ -16,7 +16,7 @@ export async function check(flags: CheckFlags, print: (text: string) => void): P
   const config = readGraphSettings(flags)
   const { loaded, subgraphs } = await loadGraph(config)
   if (flags.lint === true) {
-    const warnings = [...lintSubgraphs(subgraphs), ...lacksOf(loaded)]
+    const warnings = [...lintSubgraphs(subgraphs), ...gapWarnings(loaded)]
     print(flags.json === true ? JSON.stringify({ ok: true, warnings }) : describeWarnings(warnings).join('\n'))
     return true
   }

@@ -10,7 +10,7 @@ export async function compose(flags: Flags & { out?: string }, print: (text: str
   if (flags.out === undefined) print(loaded.sdl)
   else write(flags.out, `${loaded.sdl}\n`)
   const names = loaded.placements.map(({ name, url }) => `${name} (${url ?? 'in the process'})`)
-  for (const sentence of loaded.lacks) tell(sentence)
+  for (const sentence of loaded.gaps) tell(sentence)
   tell(`composed ${names.join(', ')}: ${loaded.hash}${flags.out === undefined ? '' : `, in ${flags.out}`}`)
 }
 

@@ -7,7 +7,7 @@ import { Kind, TypeInfo, getNamedType, visit, visitWithTypeInfo } from 'graphql'
 import type { FieldNode, GraphQLSchema, SelectionSetNode } from 'graphql'
 import type { ErrorCode } from '../../core/errors.ts'
 import { VIEWER_NEEDED, type Viewer } from '../../core/viewer.ts'
-import type { Decided } from '../operation/conditions.ts'
+import type { DecidedOperation } from '../operation/conditions.ts'
 import type { Fragments } from '../operation/plan-document.ts'
 import type { FetchError } from '../transports/transport.ts'
 import { isGranted, type AccessRules, type Condition } from './access-rules.ts'
@@ -19,10 +19,10 @@ export type Guards = ReadonlyMap<FieldNode, Guard>
 export type Guard = { readonly coordinate: string; readonly conditions: readonly Condition[] }
 
 /** The fields that the viewer may not see, each with its error. */
-export type Denied = ReadonlyMap<FieldNode, FetchError>
+export type DeniedFields = ReadonlyMap<FieldNode, FetchError>
 
 /** `__typename` is never guarded: a caller that gets an object may know its type. */
-export function findGuards(schema: GraphQLSchema, { operation, fragments }: Decided, rules: AccessRules): Guards {
+export function findGuards(schema: GraphQLSchema, { operation, fragments }: DecidedOperation, rules: AccessRules): Guards {
   const guards = new Map<FieldNode, Guard>()
   for (const node of [operation, ...fragments.values()]) {
     const info = new TypeInfo(schema)
@@ -47,7 +47,7 @@ export function conditionsOf(guards: Guards): readonly Condition[] {
   return [...new Map([...guards.values()].flatMap(({ conditions }) => conditions).map((condition) => [condition.key, condition])).values()]
 }
 
-export function deniedTo(viewer: Viewer | undefined, guards: Guards): Denied {
+export function deniedTo(viewer: Viewer | undefined, guards: Guards): DeniedFields {
   const denied = new Map<FieldNode, FetchError>()
   for (const [field, { conditions }] of guards) {
     const missing = conditions.filter((condition) => !isGranted(condition, viewer))
@@ -72,7 +72,7 @@ function errorFor(field: FieldNode, missing: readonly Condition[], viewer: Viewe
 }
 
 /** The operation without the denied fields. A selection set may become empty, as with conditions. */
-export function withoutDenied({ operation, fragments }: Decided, denied: Denied): Decided {
+export function withoutDenied({ operation, fragments }: DecidedOperation, denied: DeniedFields): DecidedOperation {
   const strip = { Field: (field: FieldNode) => (denied.has(field) ? null : undefined) }
   return {
     operation: visit(operation, strip),
@@ -81,7 +81,7 @@ export function withoutDenied({ operation, fragments }: Decided, denied: Denied)
 }
 
 /** The first error of a root field. A subscription has one root field. */
-export function deniedRoot(set: SelectionSetNode, fragments: Fragments, denied: Denied): FetchError | undefined {
+export function deniedRoot(set: SelectionSetNode, fragments: Fragments, denied: DeniedFields): FetchError | undefined {
   for (const selection of set.selections) {
     if (selection.kind === Kind.FIELD) {
       const error = denied.get(selection)

@@ -17,14 +17,14 @@
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { NOTHING_HELD } from '../memory/family.ts'
 import { ownResult } from '../transports/answer-cache.ts'
-import type { FetchResult, FetchVariables, Wire, Kept, Read } from '../transports/transport.ts'
+import type { FetchResult, FetchVariables, Wire, AnswerIdentity, Read } from '../transports/transport.ts'
 
 /** By the index of the fetch in its plan. Undefined for a fetch that sends nothing. */
 type ByFetch<Value> = readonly (Value | undefined)[]
 
 export type Recording = {
   readonly calls: ByFetch<string>
-  readonly kept: ByFetch<Kept>
+  readonly kept: ByFetch<AnswerIdentity>
   /** The answer as JSON. */
   readonly json: Buffer
 }
@@ -44,7 +44,7 @@ export type AnswerReplay = {
 /** An ordinary run notes its calls here, so that it may become a recording. */
 export type Notes = {
   readonly calls: (string | undefined)[]
-  readonly kept: (Kept | undefined)[]
+  readonly kept: (AnswerIdentity | undefined)[]
   /** The calls that a replay made before it diverged. */
   readonly begun: ByFetch<Begun>
   allKept: boolean
@@ -109,7 +109,7 @@ export function makeNotes(begun: ByFetch<Begun> = []): Notes {
 }
 
 /** A fetch of an ordinary run. */
-export function callNoted(index: number, wire: Wire, variables: FetchVariables, context: object, notes: Notes): Promise<FetchResult> {
+export function recordCall(index: number, wire: Wire, variables: FetchVariables, context: object, notes: Notes): Promise<FetchResult> {
   const call = wire.callOf(variables)
   const begun = notes.begun[index]
   const reading = begun?.call === call ? begun.reading : wire.send(call, context)
@@ -122,7 +122,7 @@ export function callNoted(index: number, wire: Wire, variables: FetchVariables, 
 }
 
 /** A fetch of a replay. */
-export function callAgain(index: number, wire: Wire, context: object, replay: AnswerReplay): void | Promise<void> {
+export function repeatCall(index: number, wire: Wire, context: object, replay: AnswerReplay): void | Promise<void> {
   const call = replay.recording.calls[index]
   if (call === undefined || replay.diverged) return
   let reading: Promise<Read>
@@ -148,7 +148,7 @@ function diverge(replay: AnswerReplay, outcome: 'differs' | 'failed'): void {
 }
 
 /** Runs a plan along a recording. After a difference it does not wait for the other calls. */
-export function replayed(
+export function runReplay(
   recording: Recording,
   run: (replay: AnswerReplay) => void | Promise<void>,
 ): Promise<{ outcome: 'same' | 'differs' | 'failed'; begun: ByFetch<Begun> }> {

@@ -17,7 +17,7 @@ import { NO_KEY, compileRequires } from './representations.ts'
 import type { Rewrite } from './rewrites.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
 import type { DataPath, Run } from './run.ts'
-import { isRecord, loseTargets } from './run.ts'
+import { isRecord, failTargets } from './run.ts'
 import type { FetchError, FetchResult } from '../transports/transport.ts'
 
 /**
@@ -147,8 +147,8 @@ function failEntity(run: Run, batch: Batch, error: FetchError, flattens: readonl
   const failed = typeof place === 'number' ? targets.filter((_, index) => (places?.[index] ?? index) === place) : targets
   const below = rest.map((key) => (typeof key === 'string' ? (renamed.get(key) ?? key) : key))
   const located = locateAll(run, failed, flattens)
-  if (typeof place !== 'number') loseTargets(run, failed, error, sharedStart(located))
-  else if (below.length === 0) for (const path of located) loseTargets(run, failed, error, path)
+  if (typeof place !== 'number') failTargets(run, failed, error, sharedStart(located))
+  else if (below.length === 0) for (const path of located) failTargets(run, failed, error, path)
   else for (const path of located) run.failures.push({ error, path: [...path, ...below] })
 }
 
@@ -158,7 +158,7 @@ function locateAll(run: Run, targets: readonly Target[], flattens: readonly Flat
 }
 
 /** Merges an answer for several lists. An error that names no list concerns all of them. */
-export function takeAnswer(run: Run, lists: readonly EntityList[], batches: readonly Batch[], result: FetchResult): void {
+export function mergeAnswer(run: Run, lists: readonly EntityList[], batches: readonly Batch[], result: FetchResult): void {
   const { data, errors } = result
   const complete = lists.map((list, index) => data != null && list.merge(batches[index] as Batch, data))
   if (errors !== undefined && errors.length > 0) for (const error of errors) failAnswer(run, lists, batches, error)
@@ -176,7 +176,7 @@ function failAnswer(run: Run, lists: readonly EntityList[], batches: readonly Ba
 /** Notes one error for all targets of the fetch. */
 export function failLists(run: Run, lists: readonly EntityList[], batches: readonly Batch[], error: FetchError): void {
   const located = lists.flatMap((list, index) => list.locate(run, batches[index] as Batch))
-  loseTargets(
+  failTargets(
     run,
     batches.flatMap(({ targets }) => targets),
     error,

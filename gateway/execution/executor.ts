@@ -10,15 +10,15 @@ import type { BatchFetchNode, FetchNode, FlattenNode, PlanNode, SubscriptionNode
 import { Kind, parse } from 'graphql'
 import type { DocumentNode } from 'graphql'
 import type { Batch, EntityList } from './entities.ts'
-import { compileEntityList, failLists, takeAnswer } from './entities.ts'
+import { compileEntityList, failLists, mergeAnswer } from './entities.ts'
 import { compileFlatten, sharedStart } from './flatten.ts'
 import { countNodes, type PlanSize } from '../memory/estimates.ts'
 import { mergeObjects } from './merge.ts'
 import type { PossibleTypes } from '../operation/planner.ts'
 import { compileRewrites, renamedKeys } from './rewrites.ts'
-import { callAgain, callNoted } from './answer-replay.ts'
+import { repeatCall, recordCall } from './answer-replay.ts'
 import type { DataPath, Run } from './run.ts'
-import { isPromise, loseTargets } from './run.ts'
+import { isPromise, failTargets } from './run.ts'
 import { isTooDeep, tooDeep, unavailable } from './subgraph-errors.ts'
 import type { CompiledFetch, FetchResult, FetchVariables, Transport } from '../transports/transport.ts'
 
@@ -159,7 +159,7 @@ function compileFetch(node: FetchNode | BatchFetchNode, { transports, fetches }:
 /** In a replay a fetch makes the recorded call, because there is no data to read. */
 function replayable({ index, compiled: { wire } }: Fetch, step: Step): Step {
   if (wire === undefined) return step
-  return (run) => (run.replay === undefined ? step(run) : callAgain(index, wire, run.context, run.replay))
+  return (run) => (run.replay === undefined ? step(run) : repeatCall(index, wire, run.context, run.replay))
 }
 
 function pickVariables(variables: FetchVariables, names: readonly string[]): Record<string, unknown> {
@@ -196,7 +196,7 @@ function send(
 
 function begin({ index, compiled }: Fetch, variables: FetchVariables, { context, notes }: Run): FetchResult | Promise<FetchResult> {
   const { wire } = compiled
-  return wire === undefined || notes === undefined ? compiled.run(variables, context) : callNoted(index, wire, variables, context, notes)
+  return wire === undefined || notes === undefined ? compiled.run(variables, context) : recordCall(index, wire, variables, context, notes)
 }
 
 function compileRootFetch(node: FetchNode, around: Surroundings): Step {
@@ -227,7 +227,7 @@ function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'docu
       }
       for (const error of errors ?? []) {
         const path = error.path?.map((key) => (typeof key === 'string' ? (renamed.get(key) ?? key) : key))
-        if (path === undefined || data == null) loseTargets(run, [target], error, path === undefined ? undefined : [...place, ...path])
+        if (path === undefined || data == null) failTargets(run, [target], error, path === undefined ? undefined : [...place, ...path])
         else run.failures.push({ error, path: [...place, ...path] })
       }
       if (data == null && (errors ?? []).length === 0)
@@ -235,7 +235,7 @@ function compileTaker(node: FetchNode, { document, subgraph }: Pick<Fetch, 'docu
     },
     fail(run: Run, targets: readonly object[], places: readonly DataPath[], thrown: unknown): void {
       const path = [...sharedStart(places), ...(places.length === 1 ? below : [])]
-      loseTargets(run, targets, unavailable(subgraph, thrown), path.length === 0 ? undefined : path)
+      failTargets(run, targets, unavailable(subgraph, thrown), path.length === 0 ? undefined : path)
     },
   }
 }
@@ -288,7 +288,7 @@ function compileEntityFetch(node: BatchFetchNode, around: Surroundings): Step {
       fetch,
       withRepresentations(fetch.pick(run), lists, batches),
       run,
-      (result) => takeAnswer(run, lists, batches, result),
+      (result) => mergeAnswer(run, lists, batches, result),
       (thrown) => failLists(run, lists, batches, unavailable(fetch.subgraph, thrown)),
     )
   })

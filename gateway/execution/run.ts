@@ -37,7 +37,7 @@ export function makeRun(
 }
 
 /** Notes one failure for all objects that a fetch should have completed. */
-export function loseTargets(run: Run, targets: Iterable<object>, error: FetchError, path: DataPath | undefined): void {
+export function failTargets(run: Run, targets: Iterable<object>, error: FetchError, path: DataPath | undefined): void {
   run.failures.push({ error, path })
   run.lost ??= new Set()
   for (const target of targets) run.lost.add(target)

@@ -20,7 +20,7 @@ import { countNodes, operationBytes, variantBytes } from '../memory/estimates.ts
 import type { Family } from '../memory/family.ts'
 import type { Transport } from '../transports/transport.ts'
 import { decideConditions } from './conditions.ts'
-import type { Decided, Values } from './conditions.ts'
+import type { DecidedOperation, VariableValues } from './conditions.ts'
 import type { ReadOperation, ReadOptions } from './operations.ts'
 import { compileError, readOperation } from './operations.ts'
 import { makeDataKeys, splitOperation } from './plan-document.ts'
@@ -61,7 +61,7 @@ export function makeCompiler(
 
   function* compileVariant(
     read: ReadOperation,
-    variables: Values,
+    variables: VariableValues,
     family: Family,
     caller: { viewer: Viewer | undefined } | undefined,
   ): Work<Variant> {
@@ -126,6 +126,6 @@ function transportsOf(planner: Planner, subgraphs: readonly Subgraph[]): Map<str
   return transports
 }
 
-function nodesOf({ operation, fragments }: Decided): number {
+function nodesOf({ operation, fragments }: DecidedOperation): number {
   return [operation, ...fragments.values()].reduce((nodes, node) => nodes + countNodes(node), 0)
 }

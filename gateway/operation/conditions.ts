@@ -11,7 +11,7 @@ import { Kind, visit } from 'graphql'
 import type { ASTNode, DirectiveNode, OperationDefinitionNode } from 'graphql'
 import type { Fragments } from './plan-document.ts'
 
-export type Values = Readonly<Record<string, unknown>>
+export type VariableValues = Readonly<Record<string, unknown>>
 
 /** The condition variables. Each has the value that includes more fields. */
 export function conditionVariables(operation: OperationDefinitionNode, fragments: Fragments): ReadonlyMap<string, boolean> {
@@ -29,18 +29,18 @@ export function conditionVariables(operation: OperationDefinitionNode, fragments
   return values
 }
 
-export type Decided = { readonly operation: OperationDefinitionNode; readonly fragments: Fragments }
+export type DecidedOperation = { readonly operation: OperationDefinitionNode; readonly fragments: Fragments }
 
 /**
  * The operation without excluded fields and without conditions. A selection set may become empty. @defer is removed as well: a deferred
  * fragment comes with the rest of the answer.
  */
-export function decideConditions({ operation, fragments }: Decided, variables: Values): Decided {
+export function decideConditions({ operation, fragments }: DecidedOperation, variables: VariableValues): DecidedOperation {
   const decide = <Node extends ASTNode>(node: Node): Node => decideIn(node, variables)
   return { operation: decide(operation), fragments: new Map([...fragments].map(([name, fragment]) => [name, decide(fragment)])) }
 }
 
-function decideIn<Node extends ASTNode>(root: Node, variables: Values): Node {
+function decideIn<Node extends ASTNode>(root: Node, variables: VariableValues): Node {
   const unlessExcluded = (node: { readonly directives?: readonly DirectiveNode[] | undefined }) =>
     isIncluded(node.directives, variables) ? undefined : null
   return visit(root, {
@@ -51,7 +51,7 @@ function decideIn<Node extends ASTNode>(root: Node, variables: Values): Node {
   })
 }
 
-function isIncluded(directives: readonly DirectiveNode[] | undefined, variables: Values): boolean {
+function isIncluded(directives: readonly DirectiveNode[] | undefined, variables: VariableValues): boolean {
   return (directives ?? []).every((directive) => {
     if (!isCondition(directive)) return true
     const value = valueOf(directive)

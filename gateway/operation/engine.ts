@@ -51,13 +51,13 @@ export type Engine = {
   pin(query: string, operationName?: string): Prepared
 }
 
-export type MadeEngine = Engine & {
+export type ClosableEngine = Engine & {
   /** Drops all prepared operations and keeps no new ones. A subscription that outlives the engine then does not hold them in memory. */
   forget(): void
 }
 
 /** Throws CONFIG_INVALID if the supergraph cannot be read, or if `subgraphs` lacks one of its subgraphs. */
-export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): MadeEngine {
+export function makeEngine(supergraphSdl: string, subgraphs: readonly Subgraph[], options: EngineOptions): ClosableEngine {
   const { memory, close } = closableMemory(options.memory ?? makeClientMemory())
   const recordings = makeAnswerRecordings(memory)
   const preparing = makePreparing()

@@ -5,7 +5,7 @@
  */
 import { isListType, isNonNullType, typeFromAST } from 'graphql'
 import type { GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql'
-import type { Values } from './conditions.ts'
+import type { VariableValues } from './conditions.ts'
 
 type IsPlain = (value: unknown) => boolean
 
@@ -13,7 +13,7 @@ type IsPlain = (value: unknown) => boolean
 export function compilePlainVariables(
   schema: GraphQLSchema,
   definitions: readonly VariableDefinitionNode[],
-): ((given: Values | undefined) => Values | undefined) | undefined {
+): ((given: VariableValues | undefined) => VariableValues | undefined) | undefined {
   const checks: { name: string; isPlain: IsPlain }[] = []
   for (const { variable, type, defaultValue } of definitions) {
     const isPlain = defaultValue === undefined ? plainnessOf(typeFromAST(schema, type) as GraphQLInputType | undefined) : undefined

@@ -4,7 +4,7 @@ import type { DocumentNode, ExecutionResult, GraphQLSchema } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
 import type { CachePolicy } from '../cache/cache-policy.ts'
 import { conditionVariables } from './conditions.ts'
-import type { Values } from './conditions.ts'
+import type { VariableValues } from './conditions.ts'
 import type { CompiledPlan, Source } from '../execution/executor.ts'
 import { compileExactIds } from '../request/exact-ids.ts'
 import { NOTHING_HELD, type Family } from '../memory/family.ts'
@@ -14,7 +14,7 @@ import type { Gate, Preparing, Work } from './preparing.ts'
 import type { ReadOperation } from './operations.ts'
 import { codedError, compileError, withCode } from './operations.ts'
 import { compilePlainVariables } from './plain-variables.ts'
-import { makeNotes, replayed } from '../execution/answer-replay.ts'
+import { makeNotes, runReplay } from '../execution/answer-replay.ts'
 import type { AnswerRecordings } from '../execution/answer-replay.ts'
 import type { ExecutionAnswer, Run } from '../execution/run.ts'
 import { isPromise, makeRun } from '../execution/run.ts'
@@ -30,7 +30,7 @@ export type RequestContext = object & {
   readonly viewer?: Viewer | undefined
 }
 
-export type Variables = Values | undefined
+export type Variables = VariableValues | undefined
 
 export type PreparedOperation = {
   readonly kind: 'query' | 'mutation' | 'subscription'
@@ -59,7 +59,7 @@ export type PreparedOperation = {
 /** An operation, or the errors that refuse it. */
 export type Prepared = PreparedOperation | { readonly errors: readonly GraphQLError[] }
 
-type Coerced = { readonly variables: Values } | { readonly errors: readonly GraphQLError[] }
+type Coerced = { readonly variables: VariableValues } | { readonly errors: readonly GraphQLError[] }
 
 const NO_VARIABLES = Object.freeze({})
 const COERCION_ERRORS_MAX = 50
@@ -92,18 +92,26 @@ export type CompiledOperation = {
 }
 
 /** `compile` makes a variant when it is first needed. */
-export function compileOperation(around: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>): CompiledOperation {
+export function compileOperation(
+  around: Compiling,
+  read: ReadOperation,
+  compile: (variables: VariableValues) => Work<Variant>,
+): CompiledOperation {
   const { schema, recordings } = around
   const { operation, hash } = read
   const coerce = compileCoercion(schema, read)
   const { variantOf, compileMost } = compileVariants(around, read, compile)
 
-  const answer = async (variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult> => {
+  const answer = async (variables: VariableValues, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult> => {
     const found = variantOf(variables, gate)
     return answerOf(isPromise(found) ? await found : found, makeRun({}, variables, context))
   }
 
-  async function answerInJson(variables: Values, context: RequestContext, gate: Gate | undefined): Promise<ExecutionResult | Buffer> {
+  async function answerInJson(
+    variables: VariableValues,
+    context: RequestContext,
+    gate: Gate | undefined,
+  ): Promise<ExecutionResult | Buffer> {
     const found = variantOf(variables, gate)
     const variant = isPromise(found) ? await found : found
     const { plan } = variant
@@ -112,7 +120,7 @@ export function compileOperation(around: Compiling, read: ReadOperation, compile
     const recording = recordings.get(key)
     let notes = makeNotes()
     if (recording !== undefined) {
-      const { outcome, begun } = await replayed(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
+      const { outcome, begun } = await runReplay(recording, (replay) => plan.step(makeRun({}, variables, context, { replay })))
       if (outcome === 'same') return recording.json
       if (outcome === 'differs' && recordings.get(key) === recording) recordings.forget(key)
       notes = makeNotes(begun)
@@ -126,7 +134,7 @@ export function compileOperation(around: Compiling, read: ReadOperation, compile
   }
 
   const executing =
-    <Result>(run: (variables: Values, context: RequestContext, gate: Gate | undefined) => Promise<Result>) =>
+    <Result>(run: (variables: VariableValues, context: RequestContext, gate: Gate | undefined) => Promise<Result>) =>
     async (given: Variables, context: RequestContext, gate?: Gate): Promise<Result | ExecutionResult> => {
       try {
         if (operation.operation === 'subscription') {
@@ -201,15 +209,15 @@ export function compileCoercion(schema: GraphQLSchema, { operation }: ReadOperat
 type Kept = { readonly variant: Variant | GraphQLError; holding: Holding }
 
 /** Compiles a variant when it is first needed, and keeps it as long as the memory has room. */
-function compileVariants({ preparing, family }: Compiling, read: ReadOperation, compile: (variables: Values) => Work<Variant>) {
+function compileVariants({ preparing, family }: Compiling, read: ReadOperation, compile: (variables: VariableValues) => Work<Variant>) {
   const conditions = conditionVariables(read.operation, read.fragments)
   const most = Object.fromEntries(conditions)
   const names = [...conditions.keys()]
-  const keyOf = (variables: Values): string => names.map((name) => (variables[name] === true ? '1' : '0')).join('')
+  const keyOf = (variables: VariableValues): string => names.map((name) => (variables[name] === true ? '1' : '0')).join('')
   const known = new Map<string, Kept>()
   const underWay = new Map<string, Promise<Variant>>()
 
-  function variantOf(variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+  function variantOf(variables: VariableValues, gate: Gate | undefined): Variant | Promise<Variant> {
     const key = names.length === 0 ? '' : keyOf(variables)
     const kept = known.get(key)
     if (kept !== undefined) {
@@ -220,7 +228,7 @@ function compileVariants({ preparing, family }: Compiling, read: ReadOperation, 
     return underWay.get(key) ?? make(key, variables, gate)
   }
 
-  function make(key: string, variables: Values, gate: Gate | undefined): Variant | Promise<Variant> {
+  function make(key: string, variables: VariableValues, gate: Gate | undefined): Variant | Promise<Variant> {
     const made = preparing.run(read.length, gate, () => measured(key, variables))
     if (!isPromise(made)) return made
     const settled = made.finally(() => underWay.delete(key))
@@ -228,7 +236,7 @@ function compileVariants({ preparing, family }: Compiling, read: ReadOperation, 
     return settled
   }
 
-  function* measured(key: string, variables: Values): Work<Variant> {
+  function* measured(key: string, variables: VariableValues): Work<Variant> {
     try {
       const variant = yield* compile(variables)
       keep(key, variant, variant.bytes)
@@ -259,7 +267,7 @@ export function compileIntrospection(
   family: Family,
 ): (run: Run) => void {
   if (document === undefined) return () => {}
-  const answer = (variableValues: Values) => execute({ schema, document, variableValues }) as ExecutionResult
+  const answer = (variableValues: VariableValues) => execute({ schema, document, variableValues }) as ExecutionResult
   let constant: ExecutionResult | undefined
   let holding = NOTHING_HELD
   const keep = (result: ExecutionResult): ExecutionResult => {
@@ -279,7 +287,7 @@ async function openStream(
   source: Source,
   plan: CompiledPlan,
   project: (run: Run) => ExecutionAnswer,
-  variables: Values,
+  variables: VariableValues,
   context: RequestContext,
 ): Promise<ExecutionResult | AsyncIterableIterator<ExecutionResult>> {
   const answer = async (event: FetchResult): Promise<ExecutionResult> => {

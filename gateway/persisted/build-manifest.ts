@@ -26,10 +26,10 @@ import { APOLLO_FORMAT, sha256 } from './manifest.ts'
 
 export type SourceFile = { readonly name: string; readonly text: string }
 export type BuiltOperation = { readonly id: string; readonly name: string; readonly type: string; readonly body: string }
-export type Built = { readonly operations: readonly BuiltOperation[]; readonly mistakes: readonly string[] }
+export type BuiltManifest = { readonly operations: readonly BuiltOperation[]; readonly mistakes: readonly string[] }
 
 /** Without a schema only the rules that need none are checked. `mistakes` has one sentence each, with file and line. */
-export function buildManifest(files: readonly SourceFile[], schema: GraphQLSchema | undefined): Built {
+export function buildManifest(files: readonly SourceFile[], schema: GraphQLSchema | undefined): BuiltManifest {
   const operations = new Map<string, OperationDefinitionNode>()
   const fragments = new Map<string, FragmentDefinitionNode>()
   const mistakes: string[] = []

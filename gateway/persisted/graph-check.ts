@@ -5,13 +5,13 @@
 import type { Engine } from '../operation/engine.ts'
 import type { GraphCheck } from '../supergraph/reload.ts'
 import { failureSentence, type LiveSet } from './live-set.ts'
-import { failuresOf, prepareOne, type PinningEngine } from './pinned-operations.ts'
+import { failuresOf, pinText, type PinningEngine } from './pinned-operations.ts'
 
 /** `serving` is the engine in use. */
 export function checkPersisted(persisted: Pick<LiveSet, 'prepareWith'>, serving: PinningEngine): GraphCheck {
   return async (candidate: Engine) => {
     const { failures, commit } = await persisted.prepareWith(candidate)
-    const lost = failures.filter(({ operation }) => failuresOf(operation, prepareOne(serving, operation)).length === 0)
+    const lost = failures.filter(({ operation }) => failuresOf(operation, pinText(serving, operation)).length === 0)
     return { refusals: lost.map(failureSentence), commit }
   }
 }

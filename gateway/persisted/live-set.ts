@@ -21,9 +21,9 @@ import {
   failuresOf,
   makePinnedSet,
   mergeOperations,
-  prepareOne,
+  pinText,
   type OperationFailure,
-  type Pinned,
+  type PinnedText,
   type PinnedSet,
   type PinningEngine,
 } from './pinned-operations.ts'
@@ -47,7 +47,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
   const { manifests: paths, tokensMax, watchEveryMs } = options
   const watch = makeManifestWatch(paths, watchEveryMs, clock, reload)
   let manifests = readAtStart()
-  let pinned: ReadonlyMap<string, Pinned> = new Map()
+  let pinned: ReadonlyMap<string, PinnedText> = new Map()
   let set = pinAtStart()
   let broken = 0
   /** Counts engines. Operations that were prepared on one engine must not be used after the next has replaced it. */
@@ -64,8 +64,8 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
   function pinAtStart(): PinnedSet {
     const { operations, mistakes } = mergeOperations(manifests.values())
     refuseAtStart(mistakes)
-    const prepared = new Map<string, Pinned>()
-    for (const operation of operations) if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(engine, operation))
+    const prepared = new Map<string, PinnedText>()
+    for (const operation of operations) if (!prepared.has(operation.body)) prepared.set(operation.body, pinText(engine, operation))
     refuseAtStart(failuresAmong(operations, prepared).map(failureSentence))
     pinned = prepared
     metrics.set({ operations: operations.length, failing: 0, broken: 0 })
@@ -101,7 +101,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
 
   async function replaceBy(operations: readonly ManifestOperation[]): Promise<void> {
     let begun: number
-    let prepared: Map<string, Pinned>
+    let prepared: Map<string, PinnedText>
     do {
       begun = engines
       prepared = await prepareAll(engine, operations, pinned)
@@ -109,7 +109,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
     use(operations, prepared)
   }
 
-  function use(operations: readonly ManifestOperation[], prepared: ReadonlyMap<string, Pinned>): void {
+  function use(operations: readonly ManifestOperation[], prepared: ReadonlyMap<string, PinnedText>): void {
     pinned = prepared
     set = makePinnedSet(operations, prepared)
     const failures = failuresAmong(operations, prepared)
@@ -127,8 +127,7 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
         commit() {
           engines++
           // Manifests may have changed meanwhile. New operations are prepared now.
-          for (const operation of set.operations)
-            if (!prepared.has(operation.body)) prepared.set(operation.body, prepareOne(next, operation))
+          for (const operation of set.operations) if (!prepared.has(operation.body)) prepared.set(operation.body, pinText(next, operation))
           use(set.operations, prepared)
         },
       }
@@ -147,14 +146,14 @@ export function makeLiveSet(engine: PinningEngine, options: LiveSetOptions, log:
 async function prepareAll(
   engine: PinningEngine,
   operations: readonly ManifestOperation[],
-  known: ReadonlyMap<string, Pinned>,
-): Promise<Map<string, Pinned>> {
-  const prepared = new Map<string, Pinned>()
+  known: ReadonlyMap<string, PinnedText>,
+): Promise<Map<string, PinnedText>> {
+  const prepared = new Map<string, PinnedText>()
   for (const operation of operations) {
     if (prepared.has(operation.body)) continue
     const before = known.get(operation.body)
     if (before === undefined) await setImmediate()
-    prepared.set(operation.body, before ?? prepareOne(engine, operation))
+    prepared.set(operation.body, before ?? pinText(engine, operation))
   }
   return prepared
 }
@@ -171,7 +170,7 @@ function withOld({ manifests, missing }: ManifestFiles, old: ReadonlyMap<string,
   return next
 }
 
-function failuresAmong(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): OperationFailure[] {
+function failuresAmong(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, PinnedText>): OperationFailure[] {
   return operations.flatMap((operation) => {
     const entry = pinned.get(operation.body)
     return entry === undefined ? [] : failuresOf(operation, entry)

@@ -8,7 +8,7 @@ import { hashMismatch, notFound, notInList, notRegistrable, notSupported } from 
 import { isSha256, scopedKey, sha256 } from './manifest.ts'
 import type { PersistedMetrics } from './metrics.ts'
 import type { PersistedMode } from './modes.ts'
-import type { Pinned, PinnedSet } from './pinned-operations.ts'
+import type { PinnedText, PinnedSet } from './pinned-operations.ts'
 import type { Recorder } from './recorder.ts'
 import type { RegisteredTexts } from './registered-texts.ts'
 import { requestIdOf, type RequestId } from './request-id.ts'
@@ -82,13 +82,13 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
     recorder.note(() => ({ id: sha256(text), name, type, body: text, client }), scopedKey(text, client))
   }
 
-  function ofPinned({ body, prepared }: Pinned, operationName: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
+  function ofPinned({ body, prepared }: PinnedText, operationName: string | undefined, gate: Gate): Prepared | Promise<Prepared> {
     // The engine has the error for a name that the text does not have.
     return prepared.get(operationName) ?? engine.prepareFor(gate, body, operationName)
   }
 
   /** An id and a text must match. Otherwise one client could register its text under the id of another client's operation. */
-  function checkText(called: RequestId, text: string, entry: Pinned | undefined): void {
+  function checkText(called: RequestId, text: string, entry: PinnedText | undefined): void {
     if (entry !== undefined ? entry.body === text : isSha256(called.id) && sha256(text) === called.id) return
     metrics.count('mismatch')
     throw entry !== undefined || isSha256(called.id) ? hashMismatch(called) : notRegistrable(called)

@@ -8,7 +8,7 @@ import { conflictOf, scopedKey, type Manifest, type ManifestOperation } from './
 
 export type PinningEngine = Pick<Engine, 'pin'>
 
-export type Pinned = {
+export type PinnedText = {
   readonly body: string
   /** By name. The only operation of a text is also under undefined. */
   readonly prepared: ReadonlyMap<string | undefined, Prepared>
@@ -18,8 +18,8 @@ export type PinnedSet = {
   readonly operations: readonly ManifestOperation[]
   /** Some operations belong to one client only, so that answers depend on the client. */
   readonly byClient: boolean
-  byId(id: string, client: string | undefined): Pinned | undefined
-  byText(text: string, client: string | undefined): Pinned | undefined
+  byId(id: string, client: string | undefined): PinnedText | undefined
+  byText(text: string, client: string | undefined): PinnedText | undefined
 }
 
 export type OperationFailure = { readonly operation: ManifestOperation; readonly message: string }
@@ -38,7 +38,7 @@ export function mergeOperations(manifests: Iterable<Manifest>): { operations: Ma
 }
 
 /** Prepares the operations of one text. A failed one stays in the set with its errors, and callers get these errors. */
-export function prepareOne(engine: PinningEngine, { body, names }: ManifestOperation): Pinned {
+export function pinText(engine: PinningEngine, { body, names }: ManifestOperation): PinnedText {
   const prepared = new Map<string | undefined, Prepared>()
   for (const name of names) {
     const outcome = engine.pin(body, names.length === 1 ? undefined : name)
@@ -48,14 +48,14 @@ export function prepareOne(engine: PinningEngine, { body, names }: ManifestOpera
   return { body, prepared }
 }
 
-export function failuresOf(operation: ManifestOperation, { prepared }: Pinned): OperationFailure[] {
+export function failuresOf(operation: ManifestOperation, { prepared }: PinnedText): OperationFailure[] {
   const errors = [...new Set(prepared.values())].flatMap((outcome) => ('errors' in outcome ? outcome.errors : []))
   return errors.length === 0 ? [] : [{ operation, message: errors.map(withCause).join('; ') }]
 }
 
 /** `pinned` is keyed by text. */
-export function makePinnedSet(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, Pinned>): PinnedSet {
-  const byKey = new Map<string, Pinned>()
+export function makePinnedSet(operations: readonly ManifestOperation[], pinned: ReadonlyMap<string, PinnedText>): PinnedSet {
+  const byKey = new Map<string, PinnedText>()
   const clientsOf = new Map<string, Set<string | undefined>>()
   for (const { id, client, body } of operations) {
     const entry = pinned.get(body)

@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { ClientMemory, Holding } from '../memory/client-memory.ts'
 import { textBytes } from '../memory/estimates.ts'
 import type { Log } from '../request/error-format.ts'
-import type { Noted, Unknown } from './report-file.ts'
+import type { NotedOperation, UnknownOperation } from './report-file.ts'
 import { makeReportWriter } from './report-writer.ts'
 
 export type RecorderOptions = {
@@ -19,7 +19,7 @@ export type RecorderOptions = {
 }
 
 export type Recorder = {
-  note(unknown: () => Unknown, key: string): void
+  note(unknown: () => UnknownOperation, key: string): void
   /** Writes the rest. */
   close(): Promise<void>
 }
@@ -36,13 +36,13 @@ export function makeRecorder(
   onChange: (count: number, dropped: number) => void,
   options: RecorderOptions,
 ): Recorder {
-  const noted = new Map<string, Noted>()
+  const noted = new Map<string, NotedOperation>()
   const holdings = new Map<string, Holding>()
   const writer = makeReportWriter(clock, log, options)
   let length = 0
   let dropped = 0
 
-  function note(makeUnknown: () => Unknown, key: string): void {
+  function note(makeUnknown: () => UnknownOperation, key: string): void {
     const now = clock.now()
     const known = noted.get(key)
     if (known !== undefined) {

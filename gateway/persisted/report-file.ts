@@ -7,7 +7,7 @@ import type { Clock } from '../../core/clock.ts'
 import { APOLLO_FORMAT, scopedKey } from './manifest.ts'
 
 /** An operation that no manifest has. */
-export type Unknown = {
+export type UnknownOperation = {
   readonly id: string
   readonly name: string | undefined
   readonly type: string
@@ -16,7 +16,7 @@ export type Unknown = {
 }
 
 /** An unknown operation with its count. Times are milliseconds since the epoch. */
-export type Noted = Unknown & { count: number; firstSeen: number; lastSeen: number }
+export type NotedOperation = UnknownOperation & { count: number; firstSeen: number; lastSeen: number }
 
 type Line = {
   id: string
@@ -44,11 +44,11 @@ export async function whileLocked(file: string, clock: Clock, write: () => Promi
 }
 
 /** The caller has the lock. Throws if the file is there and is not a report. */
-export async function addToReport(file: string, noted: readonly Noted[], countMax: number): Promise<void> {
+export async function addToReport(file: string, noted: readonly NotedOperation[], countMax: number): Promise<void> {
   await replace(file, merged(await readLines(file), noted, countMax))
 }
 
-function merged(lines: readonly Line[], noted: readonly Noted[], countMax: number): Line[] {
+function merged(lines: readonly Line[], noted: readonly NotedOperation[], countMax: number): Line[] {
   const all = new Map(lines.map((line) => [scopedKey(line.id, line.clientName), line]))
   for (const { id, name, type, body, client, count, firstSeen, lastSeen } of noted) {
     const key = scopedKey(id, client)

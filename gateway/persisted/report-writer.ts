@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import type { Clock, Timer } from '../../core/clock.ts'
 import type { Log } from '../request/error-format.ts'
-import { addToReport, whileLocked, type Noted, type Unknown } from './report-file.ts'
+import { addToReport, whileLocked, type NotedOperation, type UnknownOperation } from './report-file.ts'
 
 export type ReportWriterOptions = {
   /** Undefined: nothing is written. */
@@ -13,7 +13,7 @@ export type ReportWriterOptions = {
 }
 
 export type ReportWriter = {
-  add(key: string, unknown: Unknown, now: number): void
+  add(key: string, unknown: UnknownOperation, now: number): void
   /** Drops the operation from the queue. True if it is lost, because the file does not have its last counts. */
   forget(key: string): boolean
   /** Writes the rest of the queue. */
@@ -24,11 +24,11 @@ const CLOSING_ROUNDS = 5
 const CLOSING_PAUSE_MS = 50
 
 export function makeReportWriter(clock: Clock, log: Log, { file, countMax, writeEveryMs }: ReportWriterOptions): ReportWriter {
-  const unwritten = new Map<string, Noted>()
+  const unwritten = new Map<string, NotedOperation>()
   let timer: Timer | undefined
   let writing: Promise<void> = Promise.resolve()
 
-  function add(key: string, unknown: Unknown, count: number, now: number): void {
+  function add(key: string, unknown: UnknownOperation, count: number, now: number): void {
     if (file === undefined) return
     const waiting = unwritten.get(key)
     if (waiting === undefined) unwritten.set(key, { ...unknown, count, firstSeen: now, lastSeen: now })
@@ -53,7 +53,7 @@ export function makeReportWriter(clock: Clock, log: Log, { file, countMax, write
 
   async function write(): Promise<void> {
     if (file === undefined || unwritten.size === 0) return
-    let taken: [string, Noted][] = []
+    let taken: [string, NotedOperation][] = []
     try {
       await whileLocked(file, clock, () => {
         taken = [...unwritten]

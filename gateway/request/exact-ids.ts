@@ -20,13 +20,13 @@ import {
 import type { DocumentNode, GraphQLInputType, GraphQLSchema, VariableDefinitionNode } from 'graphql'
 import type { ErrorCode } from '../../core/errors.ts'
 import { inexactIdMistake } from '../../core/keys.ts'
-import type { Values } from '../operation/conditions.ts'
+import type { VariableValues } from '../operation/conditions.ts'
 
 /** The first rounded number of a value, with its path; undefined if there is no such number. */
 type Find = (value: unknown) => Found | undefined
 type Found = { readonly number: number; readonly path: string }
 
-export type FindInexactId = (given: Values | undefined) => GraphQLError | undefined
+export type FindInexactId = (given: VariableValues | undefined) => GraphQLError | undefined
 
 /** Undefined if no variable can hold an ID. */
 export function compileExactIds(schema: GraphQLSchema, definitions: readonly VariableDefinitionNode[]): FindInexactId | undefined {

@@ -1,7 +1,7 @@
 /** One operation seen from outside: its context with what the fetches below it note in, and what of it the client is shown. */
 import type { ExecutionResult } from 'graphql'
 import type { Caller } from './caller.ts'
-import type { FetchNote, Watched } from '../transports/fetch-observer.ts'
+import type { FetchNote, ObservedContext } from '../transports/fetch-observer.ts'
 import type { RequestContext } from '../operation/prepared-operation.ts'
 import type { TraceContext, Tracing } from './tracing.ts'
 
@@ -25,10 +25,10 @@ export function makeWatching(isDevelopment: boolean, tracing: Tracing | undefine
     begin({ kind, name }, caller, context) {
       // A stream has no end that its plan could be shown at.
       if (caller.wantsPlan && kind !== 'subscription')
-        Object.assign<object, Watched>(context, { plan: { startedAt: performance.now(), fetches: [] } })
+        Object.assign<object, ObservedContext>(context, { plan: { startedAt: performance.now(), fetches: [] } })
       if (tracing === undefined) return NOBODY_WATCHES
       const span = tracing.beginOperation(kind, name, caller.trace)
-      Object.assign<object, Watched>(context, { trace: span.context })
+      Object.assign<object, ObservedContext>(context, { trace: span.context })
       return span
     },
   }

@@ -68,13 +68,13 @@ export function checkSupergraph(input: CheckInput): CheckReport {
     subgraphs: loaded.placements,
     changes,
     operations: reports,
-    warnings: [...lintSubgraphs(input.subgraphs), ...lacksOf(loaded)],
+    warnings: [...lintSubgraphs(input.subgraphs), ...gapWarnings(loaded)],
   }
 }
 
 /** Only a warning: a deployment may deliberately serve a part of its configuration. */
-export function lacksOf({ lacks }: LoadedSupergraph): Warning[] {
-  return lacks.map((sentence) => ({ rule: 'supergraph-lacks-ours', subgraph: '', place: '', sentence }))
+export function gapWarnings({ gaps }: LoadedSupergraph): Warning[] {
+  return gaps.map((sentence) => ({ rule: 'supergraph-lacks-ours', subgraph: '', place: '', sentence }))
 }
 
 function checkOperation(planner: Planner, costRules: CostRules, { name, text, file }: KnownOperation, input: CheckInput): OperationReport {

@@ -12,7 +12,7 @@ import { fetchSubgraphSdl } from './introspect.ts'
 import { readSource, type EnvironmentVariables, type ListedSubgraph } from './source.ts'
 import { configError } from './config-error.ts'
 
-export type Gathered = {
+export type GatheredSchemas = {
   /** A composed supergraph, or subgraphs to compose. */
   readonly content: { readonly supergraph: string } | { readonly subgraphs: readonly SubgraphSdl[] }
   readonly fingerprint: string
@@ -29,7 +29,7 @@ export type GatherOptions = {
 }
 
 /** `path` undefined: only our subgraphs. Rejects with CONFIG_INVALID, one sentence per mistake. */
-export async function gather(path: string | undefined, ours: readonly SubgraphSdl[], options: GatherOptions): Promise<Gathered> {
+export async function gather(path: string | undefined, ours: readonly SubgraphSdl[], options: GatherOptions): Promise<GatheredSchemas> {
   if (path === undefined) return gathered({ subgraphs: ours }, [], false)
   const source = readSource(path, options.environment)
   if (source.kind === 'composed') return gathered({ supergraph: source.sdl }, [path], false)
@@ -47,7 +47,7 @@ export async function gather(path: string | undefined, ours: readonly SubgraphSd
   )
 }
 
-function gathered(content: Gathered['content'], files: readonly string[], asked: boolean): Gathered {
+function gathered(content: GatheredSchemas['content'], files: readonly string[], asked: boolean): GatheredSchemas {
   return { content, fingerprint: createHash('sha256').update(JSON.stringify(content)).digest('hex'), files, asked }
 }
 

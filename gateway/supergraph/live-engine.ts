@@ -10,12 +10,12 @@
  */
 import { GraphQLError } from 'graphql'
 import type { Clock, Timer } from '../../core/clock.ts'
-import type { Engine, MadeEngine } from '../operation/engine.ts'
+import type { Engine, ClosableEngine } from '../operation/engine.ts'
 import type { Generation, OpenStream } from './generation.ts'
 import { clientError } from '../execution/subgraph-errors.ts'
 
 export type Candidate = {
-  readonly engine: MadeEngine
+  readonly engine: ClosableEngine
   readonly generation: Generation
   /** Releases the resources of this engine, such as connections. Called once, when no operation runs on it. */
   release(): void

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { Kind, parse, type ConstDirectiveNode, type DocumentNode } from 'graphql'
 import { composeSupergraph, parseSdl, type SubgraphSdl } from './compose.ts'
-import type { Gathered } from './gather.ts'
+import type { GatheredSchemas } from './gather.ts'
 import { configError } from './config-error.ts'
 
 /** `url` undefined: in this process. */
@@ -21,19 +21,19 @@ export type LoadedSupergraph = {
    * One sentence per configured subgraph of Tidemark with fields missing from the supergraph. Only a precomposed supergraph can lack
    * fields.
    */
-  readonly lacks: readonly string[]
+  readonly gaps: readonly string[]
 }
 
 /** Throws CONFIG_INVALID if it does not compose, or if it does not fit our subgraphs. */
-export function loadSupergraph({ content }: Gathered, ours: readonly SubgraphSdl[]): LoadedSupergraph {
+export function loadSupergraph({ content }: GatheredSchemas, ours: readonly SubgraphSdl[]): LoadedSupergraph {
   if ('subgraphs' in content) {
     const sdl = composeSupergraph(content.subgraphs)
-    return { sdl, hash: hashOf(sdl), placements: content.subgraphs.map(({ name, url }) => ({ name, url })), lacks: [] }
+    return { sdl, hash: hashOf(sdl), placements: content.subgraphs.map(({ name, url }) => ({ name, url })), gaps: [] }
   }
   const { supergraph: sdl } = content
   const document = parseSupergraph(sdl)
   const graphs = readGraphs(document)
-  return { sdl, hash: hashOf(sdl), placements: placementsOf(document, graphs, ours), lacks: findLacks(document, graphs, ours) }
+  return { sdl, hash: hashOf(sdl), placements: placementsOf(document, graphs, ours), gaps: findGaps(document, graphs, ours) }
 }
 
 function hashOf(sdl: string): string {
@@ -92,7 +92,7 @@ function refuseStale({ definitions }: DocumentNode, graph: string, own: Subgraph
 }
 
 /** The supergraph may be older than a configured business or subgraph, whose fields would be missing without notice. */
-function findLacks(document: DocumentNode, graphs: readonly Graph[], ours: readonly SubgraphSdl[]): string[] {
+function findGaps(document: DocumentNode, graphs: readonly Graph[], ours: readonly SubgraphSdl[]): string[] {
   const known = fieldsOf(document)
   return ours.flatMap(({ name, sdl }) => {
     if (!graphs.some((each) => each.name === name))

@@ -1,11 +1,11 @@
 /** The size of an operation for reports: its fields, with fragments spread, and its depth. Limits use operation-cost.ts. */
 import { Kind, type SelectionSetNode } from 'graphql'
-import type { Decided } from '../operation/conditions.ts'
+import type { DecidedOperation } from '../operation/conditions.ts'
 
 export type OperationSize = { readonly fields: number; readonly depth: number }
 
 /** The operation is valid: no fragment reaches itself. */
-export function sizeOfOperation({ operation, fragments }: Decided): OperationSize {
+export function sizeOfOperation({ operation, fragments }: DecidedOperation): OperationSize {
   const known = new Map<string, OperationSize>()
   const ofFragment = (name: string): OperationSize => {
     const size = known.get(name) ?? measure(fragments.get(name)?.selectionSet)

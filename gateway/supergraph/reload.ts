@@ -13,7 +13,7 @@ import type { Clock, Timer } from '../../core/clock.ts'
 import type { Engine } from '../operation/engine.ts'
 import type { Log } from '../request/error-format.ts'
 import type { Candidate, LiveEngine } from './live-engine.ts'
-import type { Gathered } from './gather.ts'
+import type { GatheredSchemas } from './gather.ts'
 import type { LoadedSupergraph } from './load.ts'
 import type { SupergraphMetrics } from './metrics.ts'
 import { watchFiles } from './file-watch.ts'
@@ -27,9 +27,9 @@ export type Verdict = { readonly refusals: readonly string[]; readonly commit?: 
 export type GraphCheck = (candidate: Engine) => Verdict | Promise<Verdict>
 
 export type ReloadParts = {
-  gather(): Promise<Gathered>
+  gather(): Promise<GatheredSchemas>
   /** Throws if the graph does not compose. */
-  build(gathered: Gathered): { readonly loaded: LoadedSupergraph; readonly candidate: Candidate }
+  build(gathered: GatheredSchemas): { readonly loaded: LoadedSupergraph; readonly candidate: Candidate }
   readonly live: LiveEngine
   readonly checks: ReadonlySet<GraphCheck>
   readonly metrics: SupergraphMetrics
@@ -49,7 +49,7 @@ export type Reloader = {
   close(): Promise<void>
 }
 
-export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock, { pollMs }: ReloadOptions): Reloader {
+export function startReloading(parts: ReloadParts, first: GatheredSchemas, clock: Clock, { pollMs }: ReloadOptions): Reloader {
   const { live, metrics, log } = parts
   let fingerprint = first.fingerprint
   let lastFailure = ''
@@ -109,7 +109,7 @@ export function startReloading(parts: ReloadParts, first: Gathered, clock: Clock
     return 'unchanged'
   }
 
-  async function replaceBy(gathered: Gathered): Promise<{ ended: number; kept: number; hash: string }> {
+  async function replaceBy(gathered: GatheredSchemas): Promise<{ ended: number; kept: number; hash: string }> {
     const { loaded, candidate } = parts.build(gathered)
     let verdicts: readonly Verdict[]
     try {

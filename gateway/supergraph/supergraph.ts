@@ -11,13 +11,13 @@ import { makeGeneration } from './generation.ts'
 import { makeLiveEngine, type Candidate, type LiveEngine } from './live-engine.ts'
 import { localTransport } from '../transports/local-transport.ts'
 import type { Transport } from '../transports/transport.ts'
-import { gather, type Gathered, type GatherOptions } from './gather.ts'
+import { gather, type GatheredSchemas, type GatherOptions } from './gather.ts'
 import { loadSupergraph, type LoadedSupergraph } from './load.ts'
 import { makeSupergraphMetrics } from './metrics.ts'
 import { startReloading, type GraphCheck, type ReloadResult } from './reload.ts'
 import { makeRemotes, type ClosableTransport } from './remotes.ts'
 
-export type OurSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
+export type LocalSubgraph = { readonly name: string; readonly sdl: string; readonly schema: GraphQLSchema }
 
 export type SupergraphOptions = GatherOptions & {
   /** supergraph.yaml or a composed supergraph. Undefined: only our subgraphs. */
@@ -55,7 +55,7 @@ export type Supergraph = {
 
 /** Rejects with CONFIG_INVALID. */
 export async function openSupergraph(
-  ours: readonly OurSubgraph[],
+  ours: readonly LocalSubgraph[],
   options: SupergraphOptions,
   parts: SupergraphParts,
 ): Promise<Supergraph> {
@@ -69,12 +69,12 @@ export async function openSupergraph(
     return { ...observe(name, remote), close: () => remote.close() }
   }
 
-  function serveNow({ hash, lacks }: LoadedSupergraph): void {
+  function serveNow({ hash, gaps }: LoadedSupergraph): void {
     metrics.serve(hash)
-    for (const sentence of lacks) log.warn({ hash }, sentence)
+    for (const sentence of gaps) log.warn({ hash }, sentence)
   }
 
-  function build(gathered: Gathered): { loaded: LoadedSupergraph; candidate: Candidate } {
+  function build(gathered: GatheredSchemas): { loaded: LoadedSupergraph; candidate: Candidate } {
     const loaded = loadSupergraph(gathered, sdls)
     const held = loaded.placements.map(({ name, url }) => ({ name, ...reach(name, url) }))
     const release = () => held.forEach((each) => each.release())

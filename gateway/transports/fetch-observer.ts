@@ -20,7 +20,7 @@ export type FetchNote = {
 }
 
 /** The parts of a request's context that the observer uses. */
-export type Watched = Traced & { plan?: { startedAt: number; fetches: FetchNote[] } | undefined }
+export type ObservedContext = Traced & { plan?: { startedAt: number; fetches: FetchNote[] } | undefined }
 
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -41,13 +41,13 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     const { kind, text } = operation
     const { wire } = fetch
 
-    function run(variables: FetchVariables, context: object & Watched): FetchResult | Promise<FetchResult> {
+    function run(variables: FetchVariables, context: object & ObservedContext): FetchResult | Promise<FetchResult> {
       return watched(context, variables, errorsOf, () => fetch.run(variables, context))
     }
 
     /** `variables` are absent if the plan is not shown. */
     function watched<Taken>(
-      context: Watched,
+      context: ObservedContext,
       variables: FetchVariables | undefined,
       errorsIn: (taken: Taken) => number,
       call: () => Taken | Promise<Taken>,
@@ -79,7 +79,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
     }
 
     function note(
-      { startedAt: first, fetches }: NonNullable<Watched['plan']>,
+      { startedAt: first, fetches }: NonNullable<ObservedContext['plan']>,
       variables: FetchVariables,
       startedAt: number,
       tookMs: number,
@@ -97,7 +97,7 @@ export function makeObserver(registry: Registry, tracing: Tracing | undefined): 
 
     if (wire === undefined) return { run, subscribe: fetch.subscribe }
     // A request that shows its plan does not use `wire`; see front.ts.
-    const send = async (call: string, context: object & Watched): Promise<Read> =>
+    const send = async (call: string, context: object & ObservedContext): Promise<Read> =>
       watched(
         context,
         undefined,

@@ -54,7 +54,7 @@ export type Transport = {
 }
 
 /** The identity of an answer's bytes. Equal answers to one call have the same identity. */
-export type Kept = object
+export type AnswerIdentity = object
 
 /** With `kept` the tree is cached, and must not be changed. */
-export type Read = { readonly result: FetchResult; readonly kept: Kept | undefined }
+export type Read = { readonly result: FetchResult; readonly kept: AnswerIdentity | undefined }

@@ -11,7 +11,7 @@ import { parse } from 'graphql'
 import type { GraphQLSchema } from 'graphql'
 import { composeSupergraph } from '../../gateway/supergraph/compose.ts'
 import { makeEngine } from '../../gateway/operation/engine.ts'
-import type { Engine, EngineOptions, MadeEngine } from '../../gateway/operation/engine.ts'
+import type { Engine, EngineOptions, ClosableEngine } from '../../gateway/operation/engine.ts'
 import { localTransport } from '../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../gateway/transports/transport.ts'
 
@@ -201,7 +201,7 @@ export const SUPERGRAPH = composeSupergraph(NAMES.map((name) => ({ name, sdl: HE
 type Wrap = (name: SubgraphName, transport: Transport) => Transport
 
 /** The engine over the four subgraphs; `wrap` may stand between it and a subgraph. */
-export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): MadeEngine {
+export function openGraph(wrap: Wrap = (_, transport) => transport, options: Partial<EngineOptions> = {}): ClosableEngine {
   const subgraphs = NAMES.map((name) => ({ name, transport: wrap(name, localTransport(graphSchema(name))) }))
   return makeEngine(SUPERGRAPH, subgraphs, { tokensMax: 1_000, ...options })
 }

@@ -1,7 +1,7 @@
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
-import { makeEngine, type MadeEngine } from '../../../gateway/operation/engine.ts'
+import { makeEngine, type ClosableEngine } from '../../../gateway/operation/engine.ts'
 import type { ClientMemory } from '../../../gateway/memory/client-memory.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import type { Transport } from '../../../gateway/transports/transport.ts'
@@ -117,7 +117,7 @@ export function noting(transport: Transport): Transport {
   return { ...transport, compile: (operation) => (fetched.push(operation.text), transport.compile(operation)) }
 }
 
-export function open(wrap: (transport: Transport) => Transport = noting, memory?: ClientMemory): MadeEngine {
+export function open(wrap: (transport: Transport) => Transport = noting, memory?: ClientMemory): ClosableEngine {
   const made = resolvers(calls)
   const subgraphs = [
     { name: 'shop', sdl: SHOP, resolvers: made.shop },

@@ -6,7 +6,7 @@ import { composeSupergraph } from '../../../gateway/supergraph/compose.ts'
 import { makeEngine, type Engine, type RequestContext } from '../../../gateway/operation/engine.ts'
 import { makeObserver } from '../../../gateway/transports/fetch-observer.ts'
 import { makeClientMemory } from '../../../gateway/memory/client-memory.ts'
-import { makeNotes, makeAnswerRecordings, replayed } from '../../../gateway/execution/answer-replay.ts'
+import { makeNotes, makeAnswerRecordings, runReplay } from '../../../gateway/execution/answer-replay.ts'
 import { compilePlan } from '../../../gateway/execution/executor.ts'
 import { makeRun } from '../../../gateway/execution/run.ts'
 import { NAMES, ask, graphSchema, makeContext, openGraph, type Act, type SubgraphName } from '../engine-graph.ts'
@@ -142,7 +142,7 @@ describe('a recorded answer', () => {
     graph.subgraphs.history.handle((_, response) => (answerLate = () => json(response, { data: { progressCount: 8 } })))
     const before = received(graph)
     const recording = { ...notes, json: Buffer.from('{}') }
-    const { outcome, begun } = await replayed(recording, (replay) => plan.step(makeRun({}, {}, {}, { replay })))
+    const { outcome, begun } = await runReplay(recording, (replay) => plan.step(makeRun({}, {}, {}, { replay })))
     expect([plan.replayable, outcome, begun.length]).toEqual([true, 'differs', 3])
     const again = makeRun({}, {}, {}, { notes: makeNotes(begun) })
     const pending = plan.step(again)

@@ -75,7 +75,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
   ]
   const check = (texts: Record<string, string>, before?: string) =>
     checkSupergraph({
-      loaded: { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], lacks: [] },
+      loaded: { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], gaps: [] },
       subgraphs,
       before: before === undefined ? undefined : buildSchema(before),
       operations: Object.entries(texts).map(([name, text]) => ({ name, text, file: 'f' })),
@@ -125,7 +125,7 @@ type Video @key(fields: "id") { id: ID! position: Int }`
   test('a breaking change counts if a known operation uses it, or if no operations are given', () => {
     expect(check({ Good: '{ watched { id } }' }, WITH_MORE)).toMatchObject({ ok: true, changes: [{ place: 'Video.likes', usedBy: [] }] })
     expect(check({ Likes: '{ watched { likes } }' }, WITH_MORE)).toMatchObject({ ok: false, changes: [{ usedBy: ['Likes'] }] })
-    const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], lacks: [] }
+    const loaded = { sdl: composeSupergraph(subgraphs), hash: 'h', placements: [], gaps: [] }
     const unknown = {
       loaded,
       subgraphs,
