@@ -25,7 +25,6 @@ type ByFetch<Value> = readonly (Value | undefined)[]
 export type Recording = {
   readonly calls: ByFetch<string>
   readonly kept: ByFetch<AnswerIdentity>
-  /** The answer as JSON. */
   readonly json: Buffer
 }
 

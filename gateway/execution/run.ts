@@ -24,7 +24,6 @@ export type Run = {
   readonly replay?: AnswerReplay | undefined
 }
 
-/** The answer for the client. */
 export type ExecutionAnswer = { data: Record<string, unknown> | null; errors?: readonly GraphQLError[] }
 
 export function makeRun(

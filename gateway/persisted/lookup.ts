@@ -113,7 +113,6 @@ export function makeLookup({ engine, operations, registered, recorder, metrics, 
   }
 }
 
-/** Runs `more` when an operation is prepared. */
 function after(outcome: Prepared | Promise<Prepared>, more: (prepared: PreparedOperation) => void): Prepared | Promise<Prepared> {
   if (isPromise(outcome)) return outcome.then((known) => after(known, more))
   if (!('errors' in outcome)) more(outcome)

@@ -75,7 +75,6 @@ export function plainId(id: string): string {
   return /^[0-9a-fA-F]{64}$/.test(bare) ? bare.toLowerCase() : id
 }
 
-/** Whether the text can be an id. */
 export function isId(id: string): boolean {
   return id.length <= ID_LENGTH_MAX && /^[!-~]+$/.test(id)
 }
