@@ -87,7 +87,7 @@ describe('a mistake is told with its file and line', () => {
       /a\.graphql:2:23: Cannot spread fragment "F" within itself/,
     ],
     ['a variable of nowhere', 'query A {\n  progress(business: $b, ids: []) { oid }\n}', /a\.graphql:2:22: Variable "\$b" is not defined/],
-    ['a piece of a schema', 'type Query { a: Int }', /a\.graphql:1:1 is part of a schema/],
+    ['a piece of a schema', 'type Query { a: Int }', /a\.graphql:1:1 is a schema definition/],
   ])('%s', async (_name, text, sentence) => {
     write('a.graphql', text)
     const { status, out, error } = await run()
