@@ -22,7 +22,7 @@ import { ERRORS, TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { JSON_TYPE, negotiate, type ContentType } from './accept.ts'
 import { callerKey, type Caller } from '../request/caller.ts'
 import { graphqlErrorOf, statusOf } from '../request/error-format.ts'
-import { subscriptionRefused, type Front } from '../request/front.ts'
+import { subscriptionRefused, type Front, type Refusal } from '../request/front.ts'
 import { releaseBody } from '../limits/held-bytes.ts'
 import { LARGE_BODY } from '../limits/message-intake.ts'
 import { isPromise } from '../execution/run.ts'
@@ -120,13 +120,19 @@ export async function refuseUnread(front: Front, { headers, socket }: IncomingMe
   const { contentType = JSON_TYPE } = negotiate(headers.accept)
   try {
     const caller = await front.callerOf(headers, socket.remoteAddress)
-    if ('errors' in caller) return requestErrors(caller.errors, contentType)
+    if ('errors' in caller) return unreadAnswer(caller, contentType)
     const bytes = declaredBytes(headers)
     const refused = front.waiting(caller) ?? (bytes === undefined ? undefined : await front.chargeBody(caller, bytes))
-    return refused && requestErrors(refused.errors, contentType)
+    return refused && unreadAnswer(refused, contentType)
   } catch (error) {
     return refusal(error, contentType)
   }
+}
+
+/** A blocked caller has continued after a thousand refusals: the connection closes, so that its further bytes are not read. */
+function unreadAnswer({ errors, isBlocked }: Refusal, contentType: string): Answer {
+  const answer = requestErrors(errors, contentType)
+  return isBlocked === true ? { ...answer, headers: { ...answer.headers, connection: 'close' } } : answer
 }
 
 /** Undefined for a body in chunks. */

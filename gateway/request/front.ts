@@ -25,7 +25,7 @@ import { makeHeldBytes, type HeldBytes } from '../limits/held-bytes.ts'
 import { makeOpenLimits, UNLIMITED, type OpenLimitOptions, type OpenLimits } from '../limits/open-limits.ts'
 import { preparingError, type PreparingLimit } from '../limits/preparing-limit.ts'
 import type { Gate } from '../operation/preparing.ts'
-import { COST_PER_MS, rateLimitedError, type RateLimits } from '../limits/rate-limits.ts'
+import { COST_PER_MS, rateLimitedError, type RateLimits, type Refused } from '../limits/rate-limits.ts'
 import { isPromise } from '../execution/run.ts'
 import type { Persisted } from '../persisted/persisted.ts'
 import { namesViewer, type Credentials, type Identify, type Viewer } from '../identity/viewer.ts'
@@ -76,7 +76,8 @@ export type JsonResult = {
   readonly refused?: ExecutionResult['errors']
 }
 
-export type Refusal = { readonly errors: readonly GraphQLError[] }
+/** `isBlocked`: for too many refused requests. */
+export type Refusal = { readonly errors: readonly GraphQLError[]; readonly isBlocked?: boolean }
 
 export type Front = {
   /**
@@ -165,14 +166,14 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const unknown: Caller = { viewer: undefined, client: undefined, address }
     // Callers with a valid token must not wait for callers without a token at the same address.
     const waiting = limits?.waiting(unknown, namesViewer(credentials) || credentials[IDENTITY_HEADER] !== undefined)
-    if (waiting !== undefined) return refuse([rateLimitedError(waiting)])
+    if (waiting !== undefined) return refuseLimited(waiting)
     let viewer: Viewer
     try {
       viewer = await identify(credentials)
     } catch (error) {
       if (limits === undefined || !isTidemarkError(error) || !BAD_CREDENTIALS.has(error.code)) throw error
       const isWaiting = limits.waiting(unknown)
-      if (isWaiting !== undefined) return refuse([rateLimitedError(isWaiting)])
+      if (isWaiting !== undefined) return refuseLimited(isWaiting)
       limits.refuse(unknown)
       throw error
     }
@@ -183,12 +184,12 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
 
   function waiting(caller: Caller): Refusal | undefined {
     const refused = limits?.waiting(caller)
-    return refused && refuse([rateLimitedError(refused)])
+    return refused && refuseLimited(refused)
   }
 
   async function chargeBody(caller: Caller, bytes: number): Promise<Refusal | undefined> {
     const refused = await limits?.spend(caller, Math.ceil(bytes / 1_024))
-    return refused && refuse([rateLimitedError(refused)])
+    return refused && refuseLimited(refused)
   }
 
   function prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal> {
@@ -239,6 +240,10 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     const refused = limits?.spend(caller, prepared.cost?.(request.variables) ?? 1)
     if (refused === undefined) return undefined
     return Promise.resolve(refused).then((known) => (known === undefined ? undefined : refuse([rateLimitedError(known)])))
+  }
+
+  function refuseLimited(refused: Refused): Refusal {
+    return { ...refuse([rateLimitedError(refused)]), isBlocked: refused.blocked }
   }
 
   function refuse(errors: readonly GraphQLError[]): Refusal {

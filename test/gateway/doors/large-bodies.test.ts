@@ -182,6 +182,26 @@ describe('large bodies of declared length', () => {
     await server.close()
   })
 
+  it('of a blocked caller close the connection, and those of a refused caller do not', async () => {
+    const options = { anonymous: { points: 150, perSeconds: 600 }, abuse: { refusals: 2, perSeconds: 600, blockSeconds: 600 } }
+    const limits = makeRateLimits(options, undefined, { warn() {} })
+    const server = await startServer({ more: { limits }, bodyBytesMax: 1_000_000 })
+    const body = `{"query":"{ hello }","extensions":{"fill":"${'x'.repeat(LARGE)}"}}`
+    const answers = []
+    for (let count = 0; count < 5; count++) {
+      const { status, headers } = await post(server.url, body)
+      answers.push([status, headers.get('connection')])
+    }
+    expect(answers).toEqual([
+      [200, 'keep-alive'],
+      [429, 'keep-alive'],
+      [429, 'keep-alive'],
+      [429, 'keep-alive'],
+      [429, 'close'],
+    ])
+    await server.close()
+  })
+
   it.each([
     ['100,001 values', '0,'.repeat(100_000)],
     ['50,001 objects', '{},'.repeat(50_001)],
