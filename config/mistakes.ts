@@ -32,7 +32,7 @@ export function mistakesOf(issues: readonly ZodIssue[], merged: unknown, sources
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => {
         const path = [...issue.path, key]
-        return `${nameOf(path, merged)} is not a setting: remove it, or see "Configuration" in README.md for the names${origin(path, sources)}`
+        return `${nameOf(path, merged)} is not a setting: remove it, or see docs/operating/configuration.md for the names${origin(path, sources)}`
       })
     }
     const { path } = issue

@@ -75,7 +75,7 @@ function anchorsOf(text: string): ReadonlySet<string> {
   return found
 }
 
-function anchorOf(heading: string): string {
+export function anchorOf(heading: string): string {
   return heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
     .toLowerCase()

@@ -57,7 +57,7 @@ async function runCommands(cwd: string): Promise<void> {
 
 /** Each fenced command of the README that is followed by a fenced answer. */
 function readmeExamples(readme: string): { command: string; expected: string }[] {
-  const examples = [...readme.matchAll(/```\n(curl [^`]+)```\n```json\n([^`]+)```/g)]
+  const examples = [...readme.matchAll(/```(?:sh)?\n(curl [^`]+)```\n```json\n([^`]+)```/g)]
   if (examples.length === 0) throw new Error('README.md has no commands with answers')
   return examples.map(([, command, expected]) => ({ command: command as string, expected: expected as string }))
 }

@@ -74,7 +74,7 @@ function fromFile(named: string | undefined): ConfigSource {
   if (values !== null && (typeof values !== 'object' || Array.isArray(values))) {
     throw new TidemarkError(
       'CONFIG_INVALID',
-      `${path} is not a mapping: write settings as "key: value" lines, see "Configuration" in README.md`,
+      `${path} is not a mapping: write settings as "key: value" lines, see docs/operating/configuration.md`,
     )
   }
   const unread: UnreadSetting[] = []

@@ -11,12 +11,12 @@ const sources = FOLDERS.flatMap((folder) =>
 )
   .filter((file) => file.endsWith('.ts') && file !== join('core', 'errors.ts'))
   .map((file) => readFileSync(join(HOME, file), 'utf8'))
-const readme = readFileSync(join(HOME, 'README.md'), 'utf8')
+const reference = readFileSync(join(HOME, 'docs', 'reference', 'errors.md'), 'utf8')
 
 describe('the table of errors', () => {
-  test.each(Object.entries(ERRORS))('%s is thrown somewhere, and the README says what it means', (code, entry) => {
+  test.each(Object.entries(ERRORS))('%s is thrown somewhere, and the reference says what it means', (code, entry) => {
     expect(sources.some((text) => text.includes(`'${code}'`))).toBe(true)
-    expect(readme).toContain(`| \`${code}\` | ${entry.meaning} |`)
+    expect(reference).toContain(`| \`${code}\` | ${entry.meaning} |`)
   })
 
   test('an error carries its code where GraphQL libraries look for it', () => {
