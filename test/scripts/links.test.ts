@@ -1,63 +1,55 @@
-/** `npm run check:links` in a repository of its own, run as CI runs it. */
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { plantedRepository } from './planted.ts'
 
-const SCRIPT = join(import.meta.dirname, '..', '..', 'scripts', 'links.ts')
-const PACKAGE = JSON.stringify({ name: 'planted', version: '1.0.0', files: ['README.md', 'docs/guide.md'] })
+const { plant, script } = plantedRepository()
 
-let folder: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tidemark-links-'))
-  execFileSync('git', ['init', '--quiet'], { cwd: folder })
-  write('package.json', PACKAGE)
-  write('docs/guide.md', '# Guide\n\n## Who asks, and `how`\n\n## Limits\n\n## Limits\n')
+  plant('package.json', JSON.stringify({ name: 'planted', version: '1.0.0', files: ['README.md', 'docs/guide.md'] }))
+  plant('docs/guide.md', '# Guide\n\n## Limits, and `how` they work\n\n## Limits\n\n## Limits\n')
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-function write(path: string, text: string): void {
-  mkdirSync(dirname(join(folder, path)), { recursive: true })
-  writeFileSync(join(folder, path), text)
-}
-
-function check(): { status: number | null; said: string[] } {
-  const { status, stderr } = spawnSync(process.execPath, [SCRIPT], { cwd: folder, encoding: 'utf8' })
-  return { status, said: stderr.split('\n').filter((line) => line !== '') }
-}
-
-test('links to files, folders and headings that are there pass, and so do examples in code', () => {
-  write(
+test('links to existing files, folders and headings pass, and so do examples in code', () => {
+  plant(
     'README.md',
     [
       '# Planted',
-      '[guide](docs/guide.md#who-asks-and-how), [second](docs/guide.md#limits-1), [folder](docs/), [here](#planted), [far](https://example.com/none)',
+      '[guide](docs/guide.md#limits-and-how-they-work), [second](docs/guide.md#limits-1), [folder](docs/), [here](#planted), [far](https://example.com/none)',
       'in code `[x](none.md)` and',
       '```',
       '[x](none.md)',
       '```',
     ].join('\n'),
   )
-  expect(check()).toEqual({ status: 0, said: [] })
+  expect(script('links')).toEqual({ status: 0, findings: [], printed: [] })
 })
 
 test('a planted link to a missing file or heading fails, with document and line', () => {
-  write('README.md', '# Planted\n\n[file](none.md) [heading](docs/guide.md#none)\n\n[text]: ../outside.md\n')
-  const { status, said } = check()
+  plant('README.md', '# Planted\n\n[file](none.md) [heading](docs/guide.md#none)\n\n[text]: ../outside.md\n')
+  const { status, findings } = script('links')
   expect(status).toBe(1)
-  expect(said.filter((line) => !line.endsWith('in the npm package'))).toEqual([
+  expect(findings.filter((line) => !line.endsWith('in the npm package'))).toEqual([
     'README.md:3: the link to none.md is dead: none.md is not there',
     'README.md:3: the link to docs/guide.md#none is dead: docs/guide.md has no heading for #none',
     'README.md:5: the link to ../outside.md is dead: ../outside.md is not there',
   ])
 })
 
+test('a dead link fails in a page of docs/, in a template of .github/ and in a new file that git does not track yet', () => {
+  plant('docs/start/web.md', '[next](mobile.md)\n')
+  plant('.github/pull_request_template.md', '[rules](../CONTRIBUTING.md)\n')
+  const { status, findings } = script('links')
+  expect(status).toBe(1)
+  expect(findings).toEqual([
+    '.github/pull_request_template.md:1: the link to ../CONTRIBUTING.md is dead: CONTRIBUTING.md is not there',
+    'docs/start/web.md:1: the link to mobile.md is dead: docs/start/mobile.md is not there',
+  ])
+})
+
 test('a link from a packed document to a file that the package leaves out fails', () => {
-  write('README.md', '[code](config/config.ts)\n')
-  write('config/config.ts', '')
-  expect(check()).toEqual({
+  plant('README.md', '[code](config/config.ts)\n')
+  plant('config/config.ts', '')
+  expect(script('links')).toMatchObject({
     status: 1,
-    said: ['README.md:1: the link to config/config.ts is dead: config/config.ts is not there in the npm package'],
+    findings: ['README.md:1: the link to config/config.ts is dead: config/config.ts is not there in the npm package'],
   })
 })

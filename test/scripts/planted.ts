@@ -1,0 +1,37 @@
+/** A small repository in a temporary folder, in which a test plants a mistake and then runs a script as CI runs it. */
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach } from 'vitest'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+
+export function plantedRepository() {
+  let folder: string
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tidemark-planted-'))
+    execFileSync('git', ['init', '--quiet'], { cwd: folder })
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+  const run = (program: string, args: readonly string[]) => {
+    const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, encoding: 'utf8' })
+    return { status, findings: linesOf(stderr), printed: linesOf(stdout) }
+  }
+
+  return {
+    plant(path: string, text: string): void {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    },
+    /** Runs `scripts/NAME.ts` in the repository. */
+    script: (name: string, ...args: string[]) => run(process.execPath, [join(ROOT, 'scripts', `${name}.ts`), ...args]),
+    /** Runs the linter with the project's rules, without the rules that need types. */
+    lint: () => run(join(ROOT, 'node_modules', '.bin', 'oxlint'), ['-c', join(ROOT, '.oxlintrc.json'), '-f', 'unix', '.']),
+  }
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').filter((line) => line !== '')
+}
