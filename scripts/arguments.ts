@@ -1,4 +1,4 @@
-/** Arguments of programs that are no part of the command: a mistake ends with its sentence, the usage, and status 2. */
+/** Arguments of programs outside the `tidemark` command. A mistake prints its sentence and the usage, and ends with status 2. */
 
 export type Complain = (sentence: string) => never
 
@@ -9,7 +9,7 @@ export function makeComplain(usage: string): Complain {
   }
 }
 
-/** What `parse` gives; what it throws is said. */
+/** The result of `parse`. If it throws, the program ends with its message. */
 export function parsedOr<T>(complain: Complain, parse: () => T): T {
   try {
     return parse()

@@ -1,11 +1,11 @@
 /**
- * Relative links of Markdown documents that lead nowhere: to a file that is not there, or to a heading that a document lacks.
- * Headings get the anchors that GitHub gives them. Links to other hosts are not followed.
+ * Dead relative links of Markdown documents: the file is missing, or the document has no such heading. Headings have the
+ * anchors that GitHub gives them. Links to other hosts are not followed.
  */
 import { posix } from 'node:path'
 
 export type Documents = {
-  /** Paths from the root, with `/`. A folder is there if it holds one of them. */
+  /** Paths from the root, with `/`. A folder exists if it holds one of them. */
   files: ReadonlySet<string>
   read(path: string): string
 }
@@ -83,7 +83,7 @@ export function anchorOf(heading: string): string {
     .replaceAll(' ', '-')
 }
 
-/** Blocks of code as empty lines. */
+/** The lines of the text, with empty lines in place of code blocks. */
 function textLines(text: string): string[] {
   let fence: string | undefined
   return text.split('\n').map((line) => {

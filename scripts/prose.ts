@@ -4,6 +4,7 @@
  *
  *   node scripts/prose.ts                       the whole repository
  *   node scripts/prose.ts core README.md        these paths
+ *   node scripts/prose.ts --over                 only folders and documents above a limit
  *   node scripts/prose.ts --worst 20 core       also the 20 sentences to rewrite first, with file and line
  */
 import { parseArgs } from 'node:util'
@@ -13,9 +14,9 @@ import { makeTally, type Tally } from './prose/figures.ts'
 import { hardness, sentencesOf } from './prose/sentences.ts'
 import { openRepository } from './repository.ts'
 
-const complain = makeComplain('usage: node scripts/prose.ts [--worst N] [PATH…]')
+const complain = makeComplain('usage: node scripts/prose.ts [--over] [--worst N] [PATH…]')
 const { values, positionals } = parsedOr(complain, () =>
-  parseArgs({ options: { worst: { type: 'string', default: '0' } }, allowPositionals: true }),
+  parseArgs({ options: { over: { type: 'boolean', default: false }, worst: { type: 'string', default: '0' } }, allowPositionals: true }),
 )
 
 const { files, read } = openRepository()
@@ -35,10 +36,10 @@ for (const path of files) {
   }
 }
 
-print('where', ['sentences', 'words each', '>30 words', 'what…/100', 'What…', 'he/1000'])
+if (!values.over) print('where', ['sentences', 'words each', '>30 words', 'what…/100', 'What…', 'he/1000'])
 for (const [group, tally] of [...tallies].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
-  if (tally.sentences() === 0) continue
   const over = tally.over()
+  if (tally.sentences() === 0 || (values.over && over.length === 0)) continue
   print(group, tally.columns(), over)
   if (over.length > 0) process.exitCode = 1
 }

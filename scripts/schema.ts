@@ -1,8 +1,8 @@
 /**
- * Generates what schema/ derives from its sources, or with --check says whether it is fresh:
- * - supergraph.graphql, composed from the subgraphs under the default configuration;
- * - records.js and records.d.ts, from records.proto, by protobufjs-cli (fetched by npx; it is needed only here, so it is
- *   no dependency). Their freshness is judged by the hash of records.proto, which records.js carries in its last line.
+ * Generates the derived files of schema/. With --check it fails if one of them is stale.
+ * - supergraph.graphql is composed from the subgraphs, under the default configuration.
+ * - records.js and records.d.ts come from records.proto. npx fetches protobufjs-cli, which is no dependency because only
+ *   this script needs it. The last line of records.js has the hash of records.proto, which proves that both files are fresh.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

@@ -1,12 +1,12 @@
 /**
  * Starts, stops and shows the servers of the distributed shape from this folder: `scripts/services up|down|status`.
  *
- * Everything they keep stands in `.services/` (git ignores it; removing it while they are down starts them afresh). `up`
- * may be repeated: what runs is left running, what was killed is started on its data. Servers of other folders, and
- * those of the machine, are never touched: a port that one of them holds is a complaint that names it.
+ * All data is in `.services/`, which git ignores. If the folder is removed while the servers are down, they start empty.
+ * A second `up` leaves running servers alone and starts killed ones on their data. Servers of other folders and of the
+ * machine are never touched: if one of them holds a port, the command fails with a sentence that names it.
  *
- * What `up` starts keeps what it acknowledged, as `tidemark doctor` asks for. `up --for-tests` leaves it to the kernel when Redis'
- * bytes reach the disk: tests kill processes, not machines, and would wait for a disk twenty times as long.
+ * `up` starts durable servers, as `tidemark doctor` asks for. With `up --for-tests`, the kernel decides when Redis'
+ * bytes reach the disk. Tests kill processes, not machines, and would wait twenty times as long for a disk.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ function makeServers(names: readonly ServerName[], redisSettings: readonly strin
   return names.map((name) => make[name]())
 }
 
-/** Brings one server up; the line to print. Rejects with a sentence. */
+/** Starts one server. Resolves with the line to print, rejects with a sentence. */
 async function up(server: Server): Promise<string> {
   const started = Date.now()
   if (runsWhole(server) && (await server.answers())) return 'already up'
@@ -53,7 +53,7 @@ async function up(server: Server): Promise<string> {
     const dead = server.listeners.find(({ folder }) => runningPid(folder) === undefined)
     if (dead !== undefined)
       throw new Error(
-        `${server.name} ended at once; its last words, from ${join(dead.folder, 'output.log')}:\n${lastOutput(dead.folder, 8)}`,
+        `${server.name} ended at once; its last output, from ${join(dead.folder, 'output.log')}:\n${lastOutput(dead.folder, 8)}`,
       )
     if (Date.now() - started > READY_MS)
       throw new Error(`${server.name} does not answer after ${READY_MS / 1000} s: see ${join(HOME, server.name)}`)
@@ -110,7 +110,7 @@ async function runCommand(command: string, servers: readonly Server[]): Promise<
   return results.every(Boolean)
 }
 
-/** Servers keep the ports they were started with; a command that has others in mind would find them dead. */
+/** A sentence if servers of this folder run on other ports: to a command with the new ports they would look dead. */
 function otherPorts(): string | undefined {
   const base = portBase(process.env)
   const started = existsSync(PORTS) ? Number(readFileSync(PORTS, 'utf8')) : base
@@ -118,7 +118,7 @@ function otherPorts(): string | undefined {
   return `TIDEMARK_SERVICES_PORTS differs: the servers of this folder were started with ${started}, and it is ${base} now; set it to ${started}, or run scripts/services down first`
 }
 
-/** A reader without the lock (`status`) sees the old text or the new one. */
+/** A reader without the lock (`status`) sees the whole old text or the whole new text. */
 function writeWhole(path: string, text: string): void {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -141,7 +141,7 @@ async function main(args: readonly string[]): Promise<number> {
     rest.includes(FOR_TESTS) ? [] : DURABLE,
   )
   mkdirSync(HOME, { recursive: true })
-  // Under the lock: otherwise one of two parallel commands could read the base while the other writes it.
+  // Under the lock: otherwise a command could read the base while another one writes it.
   const work = async () => {
     const sentence = otherPorts()
     if (sentence !== undefined) process.stderr.write(`${sentence}\n`)

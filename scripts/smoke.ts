@@ -1,6 +1,6 @@
 /**
- * A stranger's first minutes: clones the committed state into a folder of another name, types `npm start`, and runs the
- * README's first commands as printed. Fails if the service is not up, an answer differs, or it does not end cleanly.
+ * The first minutes of a new user: clones the committed state into a folder with another name, runs `npm start`, and then the
+ * README's first commands as printed. Fails if the service does not start, an answer differs, or the service does not end cleanly.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { join } from 'node:path'
 
 const START_MAX_MS = 3_000
 const home = join(import.meta.dirname, '..')
-const folder = mkdtempSync(join(tmpdir(), 'a-stranger-'))
+const folder = mkdtempSync(join(tmpdir(), 'a-new-user-'))
 const clone = join(folder, 'clone-of-another-name')
 
 try {

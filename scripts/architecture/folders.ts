@@ -4,6 +4,8 @@ import type { Repository } from '../repository.ts'
 import { exportedNames, isModule } from './modules.ts'
 
 const FILES_MAX = 25
+/** Decision records are one numbered list. */
+const LISTS = new Set(['docs/decisions'])
 
 /** Every benchmark and every attack exports the same entry, and a runner finds the files by their place. */
 const ENTRIES: readonly { path: RegExp; name: string }[] = [
@@ -14,7 +16,7 @@ const ENTRIES: readonly { path: RegExp; name: string }[] = [
 export function largeFolders({ files }: Repository): string[] {
   const folders = Map.groupBy(files, (path) => posix.dirname(path))
   return [...folders]
-    .filter(([, paths]) => paths.length > FILES_MAX)
+    .filter(([folder, paths]) => paths.length > FILES_MAX && !LISTS.has(folder))
     .map(([folder, paths]) => `${folder} holds ${paths.length} files: split it, ${FILES_MAX} is the limit`)
 }
 

@@ -1,7 +1,7 @@
 /**
- * The map in ARCHITECTURE.md against the tree. The map is the table whose first heading is `folder`. It has one row for each
- * folder of depth 1 and 2; the first cell names the folder, as `core/` or as a link. Folders whose names begin with a dot
- * are not on the map.
+ * The map in ARCHITECTURE.md against the tree. The map is the table with the first heading `folder`. It has one row for each
+ * folder of depth 1 and 2; the first cell names the folder, as `core/` or as a link. A
+ * folder such as `.ci` may have a row and needs none.
  */
 import type { Repository } from '../repository.ts'
 
@@ -11,23 +11,23 @@ export function mapMistakes({ files, read }: Repository): string[] {
   const rows = files.has(DOCUMENT) ? rowsOf(read(DOCUMENT)) : undefined
   if (rows === undefined) return [`${DOCUMENT} has no map: add a table with the headings "folder" and "what it holds"`]
   const named = rows.map(({ folder }) => folder)
-  const folders = new Set([...files].flatMap(foldersOnMap))
+  const folders = new Set([...files].flatMap(mappableFolders))
   return [
     ...rows.flatMap(({ folder, line }, at) => {
       if (named.indexOf(folder) < at) return [`${DOCUMENT}:${line}: the map has ${folder} twice`]
       return folders.has(folder) ? [] : [`${DOCUMENT}:${line}: the map has ${folder}, which is no folder of depth 1 or 2`]
     }),
     ...[...folders]
-      .filter((folder) => !named.includes(folder))
+      .filter((folder) => !named.includes(folder) && !/(?:^|\/)\./.test(folder))
       .toSorted()
       .map((folder) => `${DOCUMENT}: the map lacks ${folder}`),
   ]
 }
 
-function foldersOnMap(path: string): string[] {
+function mappableFolders(path: string): string[] {
   const [first, second] = path.split('/').slice(0, -1)
-  if (first === undefined || first.startsWith('.')) return []
-  return second === undefined || second.startsWith('.') ? [first] : [first, `${first}/${second}`]
+  if (first === undefined) return []
+  return second === undefined ? [first] : [first, `${first}/${second}`]
 }
 
 type Row = { folder: string; line: number }

@@ -2,17 +2,17 @@
 import { freeRelativesIn, hesIn, startsLate, wordsIn } from './sentences.ts'
 
 const LONG_WORDS = 30
-/** A share of a few sentences says nothing. */
+/** A share of fewer sentences is not judged. */
 const SENTENCES_MIN = 20
 
 const LIMITS = {
   /** Percent of sentences with more than 30 words. */
   long: 12,
-  /** Words such as "what" and "whose" per 100 words. */
+  /** Free relatives per 100 words: `what`, `whose`. */
   freeRelatives: 0.8,
-  /** Percent of sentences that start with What, Who, Of or So. */
+  /** Percent of sentences that do not start with their subject: `What`, `Of`. */
   starts: 4,
-  /** "he" and "his" per 1,000 words. */
+  /** `he` and `his` per 1,000 words. */
   he: 0,
 }
 

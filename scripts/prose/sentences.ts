@@ -24,22 +24,22 @@ export function wordsIn(sentence: string): number {
   return count(WORD, sentence)
 }
 
-/** Words such as "what" and "whose". */
+/** `what`, `whose` and the like. */
 export function freeRelativesIn(sentence: string): number {
   return count(FREE_RELATIVE, sentence)
 }
 
-/** Does the sentence start with a word such as "What" or "Of", and not with its subject? */
+/** Does the sentence start with `What`, `Of` or the like, before its subject? */
 export function startsLate(sentence: string): boolean {
   return START.test(sentence)
 }
 
-/** "he", "his" and their kin. */
+/** `he`, `his` and the like. */
 export function hesIn(sentence: string): number {
   return count(HE, sentence)
 }
 
-/** A rank: the sentences with the highest are to be rewritten first. */
+/** The sentences with the highest value need a new wording first. */
 export function hardness(sentence: string): number {
   return (
     3 * freeRelativesIn(sentence) +

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 
 const WAIT_MS = 1_000
 
-/** Sends `question` and resolves with what came when `isWhole` says so; undefined if nothing fitting comes in a second. */
+/** Sends `question`. Resolves with the answer once `isWhole` accepts it, or with undefined after a second without one. */
 export function ask(port: number, question: Buffer | string, isWhole: (answer: Buffer) => boolean): Promise<Buffer | undefined> {
   return new Promise((resolve) => {
     let answer = Buffer.alloc(0)
@@ -22,7 +22,7 @@ export function ask(port: number, question: Buffer | string, isWhole: (answer: B
   })
 }
 
-/** Does anybody accept connections there? */
+/** Does a process accept connections on this port? */
 export function isTaken(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => {

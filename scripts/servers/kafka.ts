@@ -1,8 +1,8 @@
 /**
- * Kafka 4.1 from its Maven artifacts, on Java 17 or later: one process that is broker and controller (KRaft). What was
- * acknowledged survives `kill -9` of the process, since it is in the kernel's page cache by then.
+ * Kafka 4.1 from its Maven artifacts, on Java 17 or later: one process that is broker and controller (KRaft). An
+ * acknowledged record is in the page cache of the kernel and therefore survives `kill -9` of the process.
  *
- * The artifacts are copied once into a folder (43 MB) that several brokers may share.
+ * Maven copies the artifacts once into a folder (43 MB) that several brokers may share.
  */
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,12 +15,12 @@ import type { Server } from './server.ts'
 const STOP_MS = 15_000
 const JAVA_MIN = 17
 
-/** What `kafka-pom.xml` brings, by Kafka's version: a change of version copies anew. */
+/** The folder of the artifacts in `kafka-pom.xml`. It names Kafka's version, so that another version is copied again. */
 const LIBRARIES = 'libraries-4.1.0'
 
 export type KafkaPorts = { port: number; controllerPort: number }
 
-/** `shared` is where the artifacts go; `settings` are further lines of the broker's properties, which win. */
+/** `shared` is the folder of the artifacts. Lines of `settings` override the broker's other properties. */
 export function makeKafka(folder: string, ports: KafkaPorts, shared: string = folder, settings: readonly string[] = []): Server {
   const libraries = join(shared, LIBRARIES)
   return {
@@ -86,7 +86,7 @@ function propertiesOf(folder: string, { port, controllerPort }: KafkaPorts): str
     'transaction.state.log.num.partitions=5',
     'share.coordinator.state.topic.replication.factor=1',
     'share.coordinator.state.topic.min.isr=1',
-    // A broker that was killed may register again only after its old session has ended.
+    // A killed broker can register again only after its old session has ended.
     'broker.session.timeout.ms=3000',
     'broker.heartbeat.interval.ms=1000',
     'group.initial.rebalance.delay.ms=0',

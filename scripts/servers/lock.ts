@@ -1,6 +1,6 @@
 /**
- * One `up` or `down` at a time per folder, since test files start servers side by side. The lock is SQLite's on a file: the
- * kernel gives it back however its owner ends, so nobody has to judge whether one is dead, and two can never both have it.
+ * One `up` or `down` at a time per folder, because test files start servers in parallel. The lock is SQLite's lock on a
+ * file. The kernel releases it however its owner ends, so that a dead owner needs no detection.
  */
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,7 +13,10 @@ export async function withLock<T>(file: string, work: () => Promise<T>, waitMs: 
   const database = new DatabaseSync(file)
   try {
     for (const end = Date.now() + waitMs; !tryLock(database); await sleep(pauseMs)) {
-      if (Date.now() > end) throw new Error(`another scripts/services has held ${file} for ${waitMs / 60_000} minutes: see what it does`)
+      if (Date.now() > end)
+        throw new Error(
+          `another scripts/services has held ${file} for ${waitMs / 60_000} minutes: wait for it, or stop it and run this again`,
+        )
     }
     return await work()
   } finally {
@@ -21,7 +24,7 @@ export async function withLock<T>(file: string, work: () => Promise<T>, waitMs: 
   }
 }
 
-/** Not by `locking_mode = EXCLUSIVE`: who fails keeps a shared lock then, so that two who wait keep each other out for ever. */
+/** Not `locking_mode = EXCLUSIVE`: a failed attempt would keep a shared lock, and two waiting processes would block each other. */
 function tryLock(database: DatabaseSync): boolean {
   try {
     database.exec('BEGIN EXCLUSIVE')

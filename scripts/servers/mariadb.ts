@@ -1,7 +1,7 @@
 /**
- * MariaDB from Debian's packages: root without a password on a socket, and the user tidemark (password tidemark) on TCP,
- * who may do everything in databases whose names begin with tidemark, and read the binary log. With the default
- * `innodb_flush_log_at_trx_commit=1`, so what was committed survives any kill.
+ * MariaDB from Debian's packages. Root connects through a socket, without a password. The user tidemark (password tidemark)
+ * connects over TCP, has all rights on databases named tidemark…, and reads the binary log. The default
+ * `innodb_flush_log_at_trx_commit=1` stays, so that a committed transaction survives any kill.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO 'tidemark'@'127.0.0.1';
 GRANT REPLICATION SLAVE, BINLOG MONITOR ON *.* TO 'tidemark'@'localhost';
 `
 
-/** Where root may connect without a password. */
+/** The socket on which root connects without a password. */
 export function mariadbSocket(folder: string): string {
   const beside = join(folder, 'mariadb.sock')
   if (Buffer.byteLength(beside) <= SOCKET_PATH_BYTES_MAX) return beside
@@ -34,8 +34,8 @@ export function mariadbSocket(folder: string): string {
 }
 
 /**
- * Whole rows with their columns' names, for the change feed. The system writes the files out when it likes: a killed server
- * loses nothing by that, only a machine that loses its power does. Files go after an hour.
+ * The binary log has whole rows with column names, for the change feed. The kernel decides when its files reach the disk: a
+ * killed server loses nothing, a power cut may lose the end. Files are deleted after an hour.
  */
 const BINLOG = [
   '--log-bin=binlog',
@@ -62,7 +62,7 @@ export function makeMariadb(folder: string, port: number, settings: readonly str
       writeFileSync(join(folder, 'users.sql'), USERS)
       launch({ program: findProgram('mariadbd') as string, args: [...argsOf(folder, port), ...settings], folder })
     },
-    // The server speaks first: a packet's header of four bytes, then version 10 of the protocol; an error begins with 255.
+    // The server sends the first packet: a header of four bytes, then the protocol's version 10. An error begins with 255.
     answers: async () => (await ask(port, '', (bytes) => bytes.length > 4))?.[4] === 10,
     stop: () => stopProcess(folder, STOP_MS),
   }
@@ -86,8 +86,8 @@ function argsOf(folder: string, port: number): string[] {
 }
 
 /**
- * In a folder beside, then renamed: one that was cut off half way is never taken for whole. The script does not quote
- * its paths, so it gets one without the folder's own name, which may have spaces.
+ * The data folder is created under another name, then renamed: an interrupted creation is never used. The script does not
+ * quote its paths. It therefore gets a relative path, because the name of the outer folder may contain spaces.
  */
 async function createDataFolder(folder: string): Promise<void> {
   const data = join(folder, 'data')
@@ -99,7 +99,7 @@ async function createDataFolder(folder: string): Promise<void> {
     `--user=${userInfo().username}`,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
-    // Kernels bound asynchronous requests for all processes together; several servers at once may meet that bound.
+    // The kernel limits asynchronous requests of all processes together. Several servers at once may exceed the limit.
     '--innodb-use-native-aio=0',
   ]
   for (let tries = 1; ; tries += 1) {
@@ -108,7 +108,7 @@ async function createDataFolder(folder: string): Promise<void> {
       await run(findProgram('mariadb-install-db') as string, args, 'mariadb-install-db could not create the data folder', folder)
       return renameSync(partial, data)
     } catch (error) {
-      // It has been seen to fail where many processes began at the same moment, and to succeed right after.
+      // It sometimes fails while many processes start at once, and succeeds right after.
       if (tries === INSTALL_TRIES_MAX) throw error
     }
   }

@@ -1,15 +1,15 @@
 /**
- * Programs the servers need, and Debian's packages that bring them. Installs them with apt-get where that is possible
- * (as root); elsewhere the caller gets a sentence that says what is missing.
+ * The programs of the servers, and the Debian packages that contain them. Root gets missing packages through apt-get. Any
+ * other user gets a sentence that names the missing programs.
  *
- * A package that brings a service would start it. While installing, policy-rc.d forbids that (Debian policy, 9.3.3), so
- * that no server appears that nobody asked for; one that the machine has already is left alone.
+ * Debian starts a service when its package is installed. During an installation, policy-rc.d forbids that (Debian policy,
+ * 9.3.3). A policy-rc.d that the machine already has stays.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Where programs stand that are not on the path of every user. */
+/** Folders of programs that are not on the path of every user. */
 const MORE_FOLDERS = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin', '/opt/homebrew/bin', '/opt/homebrew/sbin']
 
 export function findProgram(name: string): string | undefined {
@@ -31,7 +31,7 @@ function isExecutable(file: string): boolean {
 
 let installing: Promise<unknown> = Promise.resolve()
 
-/** Makes sure that all `programs` are there. One installation at a time: apt-get locks its lists. */
+/** Installs `packages` if one of `programs` is missing. One installation runs at a time, because apt-get locks its lists. */
 export async function ensurePrograms(server: string, programs: readonly string[], packages: readonly string[]): Promise<void> {
   const missing = () => programs.filter((program) => findProgram(program) === undefined)
   if (missing().length === 0) return
@@ -66,7 +66,7 @@ async function installPackages(server: string, missing: readonly string[], packa
   }
 }
 
-/** Runs a program to its end; rejects with `complaint` and the last lines that it printed. */
+/** Runs a program to its end. Rejects with `complaint` and the last lines of its output. */
 export function run(program: string, args: readonly string[], complaint: string, folder?: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }

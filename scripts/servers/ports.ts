@@ -1,8 +1,8 @@
 /**
  * The ports and addresses of the servers that `scripts/services` starts, in one place. All listen on 127.0.0.1 only.
- * They are far from the usual ones (6379, 9092, 3306) and below what systems hand out by themselves (32768 and up).
+ * The usual ports (6379, 9092, 3306) stay free, and so does the range that systems assign by themselves (32768 and up).
  *
- * | port          | what                                                   |
+ * | port          | server                                                 |
  * |---------------|--------------------------------------------------------|
  * | 17379         | redis: one Redis                                       |
  * | 17401 – 17406 | cluster: three masters, then three replicas at first   |
@@ -10,7 +10,7 @@
  * | 17092, 17093  | kafka: brokers' clients, the controller                |
  * | 17306         | mariadb                                                |
  *
- * `TIDEMARK_SERVICES_PORTS=18000` moves all of them to 18379, 18401 …: for two clones at once on one machine.
+ * `TIDEMARK_SERVICES_PORTS=18000` moves all of them to 18379, 18401 …, so that two clones run on one machine.
  */
 export const SERVER_NAMES = ['redis', 'cluster', 'kafka', 'mariadb'] as const
 export type ServerName = (typeof SERVER_NAMES)[number]
@@ -30,7 +30,7 @@ export function portsFrom(base: number): Ports {
   return { redis: base + 379, cluster, kafka: { port: base + 92, controllerPort: base + 93 }, mariadb: base + 306 }
 }
 
-/** The base that the environment asks for. Throws a sentence where it is not a usable number. */
+/** The base from the environment. Throws if it is not a usable number. */
 export function portBase(environment: NodeJS.ProcessEnv): number {
   const text = environment['TIDEMARK_SERVICES_PORTS']
   if (text === undefined || text === '') return PORT_BASE
@@ -39,7 +39,7 @@ export function portBase(environment: NodeJS.ProcessEnv): number {
   throw new Error(`TIDEMARK_SERVICES_PORTS is "${text}": set a whole number from 1024 to 65000, such as 18000`)
 }
 
-/** What a client is configured with. */
+/** The addresses for the configuration of a client. */
 export type Addresses = Record<ServerName, string>
 
 export function addressesOf(ports: Ports): Addresses {

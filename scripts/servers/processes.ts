@@ -1,7 +1,7 @@
 /**
- * Processes that outlive the command that started them. Each runs in a folder of its own, which holds its pid file and
- * its output. A pid file alone proves nothing, since the system reuses numbers: a process is taken for ours only if its
- * command line names the folder, or the folder is its working directory (which stays true when a clone is renamed).
+ * Processes that outlive the command that started them. Each has a folder with its pid file and its output. The system
+ * reuses process ids, so that a pid file alone proves nothing. A process is ours only if its command line names the folder,
+ * or if the folder is its working directory, which stays true after a clone is renamed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { closeSync, mkdirSync, openSync, readFileSync, readdirSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,13 +11,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type Launch = {
   program: string
   args: readonly string[]
-  /** Where the process runs; its pid file and what it prints (`output.log`) stand there. */
+  /** The working directory. It also holds the pid file and the output (`output.log`). */
   folder: string
-  /** Default: that of this process. */
+  /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv
 }
 
-/** Starts the program and does not wait for it. Does nothing if the one of this folder runs. */
+/** Starts the program and does not wait for it. Does nothing if the process of this folder runs. */
 export function launch({ program, args, folder, env }: Launch): void {
   if (runningPid(folder) !== undefined) return
   mkdirSync(folder, { recursive: true })
@@ -43,7 +43,7 @@ export function runningPid(folder: string): number | undefined {
   return Number.isInteger(pid) && pid > 1 && belongsTo(pid, folder) ? pid : undefined
 }
 
-/** Asks the process of this folder to end, and ends it if it has not after `graceMs`. Resolves when it is gone. */
+/** Asks the process of this folder to end, and kills it after `graceMs`. Resolves when the process is gone. */
 export async function stopProcess(folder: string, graceMs: number): Promise<void> {
   const pid = runningPid(folder)
   if (pid !== undefined) {
@@ -91,7 +91,7 @@ function workingDirectoryOf(pid: number): string | undefined {
   }
 }
 
-/** The command line, words parted by spaces; empty for one that ended and was not yet collected. */
+/** The command line, with spaces between words. It is empty for a zombie process. */
 function commandOf(pid: number): string | undefined {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
@@ -102,7 +102,7 @@ function commandOf(pid: number): string | undefined {
   }
 }
 
-/** Who listens on this port of this machine, as far as this user may see it. */
+/** The process that listens on this port, if this user may see it. Linux only: other systems give undefined. */
 export function listenerOf(port: number): { pid: number; command: string } | undefined {
   const inodes = listeningInodes(port)
   if (inodes.size === 0) return undefined

@@ -1,11 +1,10 @@
 /**
- * Redis from Debian's packages: a single one, and a Cluster of three masters with a replica each.
+ * Redis from Debian's packages: a single server, and a Cluster of three masters with a replica each.
  *
- * What was acknowledged survives `kill -9` of the process: the append-only file is written before the answer goes out.
- * That is so with `appendfsync no` and `always`, but not with `everysec`, which puts the write off for up to two seconds
- * while an fsync is under way (`flushAppendOnlyFile` in Redis' aof.c). `no` leaves the fsync to the kernel: these servers
- * are for tests, and need not survive a power cut. Real ones want `always`, and so do those that somebody tries Tidemark on: then
- * it is among the settings, of which the last of a name counts.
+ * An acknowledged write survives `kill -9` of the process, because Redis writes the append-only file before it answers.
+ * This holds for `appendfsync no` and `always`. With `everysec`, Redis delays the write for up to two seconds while an
+ * fsync runs (`flushAppendOnlyFile` in Redis' aof.c). The default here is `no`, because servers for tests need not survive a
+ * power cut. For other uses the caller passes `appendfsync always` in the settings: the last setting of a name wins.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ import { launch, stopProcess } from './processes.ts'
 import type { Server } from './server.ts'
 
 const STOP_MS = 5_000
-/** Milliseconds without an answer until the cluster declares a node dead and elects its replica. */
+/** Milliseconds without an answer until the cluster declares a node dead and promotes its replica. */
 const NODE_TIMEOUT_MS = 2_000
 
 const install = () => ensurePrograms('redis', ['redis-server', 'redis-cli'], ['redis-server', 'redis-tools'])
@@ -76,7 +75,7 @@ function launchNode(folder: string, port: number, settings: readonly string[]): 
     'appendonly yes',
     'appendfsync no',
     'maxmemory-policy noeviction',
-    // The command line shows the file, by which the process is known as ours.
+    // The command line then names the file, which proves that the process is ours.
     'proc-title-template "{title} {listen-addr} {config-file} {server-mode}"',
     ...settings,
   ]
@@ -104,7 +103,7 @@ async function anyKnows(ports: readonly number[], nodes: number): Promise<boolea
   return infos.some((info) => info.get('cluster_known_nodes') === String(nodes))
 }
 
-/** redis-cli gives the first half the slots, and each of the others becomes the replica of one of them. */
+/** redis-cli gives the slots to the first half of the nodes. Each other node becomes the replica of one of them. */
 async function joinNodes(ports: readonly number[]): Promise<void> {
   const nodes = ports.map((port) => `127.0.0.1:${port}`)
   const args = ['--cluster', 'create', ...nodes, '--cluster-replicas', '1', '--cluster-yes']

@@ -1,21 +1,21 @@
 /**
- * What `scripts/services` knows of a server: how to get its programs, start it, ask it, stop it. One server may be
- * several processes (the six nodes of the cluster); each has a folder of its own with its data, output and pid file.
+ * A server as `scripts/services` sees it: install its programs, start it, ask it, stop it. One server may be several
+ * processes (the six nodes of the cluster). Each process has a folder with its data, its output and its pid file.
  */
 import type { ServerName } from './ports.ts'
 
 export type Server = {
   name: ServerName
-  /** What a client is configured with. */
+  /** The address for the configuration of a client. */
   address: string
-  /** Every port it will listen on, with the folder of the process that does. */
+  /** Its ports, each with the folder of the process that listens there. */
   listeners: readonly { port: number; folder: string }[]
-  /** Finds or installs its programs. Rejects with a sentence that names what is missing and how to get it. */
+  /** Finds or installs its programs. Rejects with a sentence that names the missing ones and the command that installs them. */
   install(): Promise<void>
-  /** Begins the processes that do not run. */
+  /** Starts the processes that do not run. */
   start(): Promise<void>
-  /** Does the whole server answer as a client needs it? */
+  /** Is the whole server ready for clients? */
   answers(): Promise<boolean>
-  /** Stops the processes that run from its folders, and no others. */
+  /** Stops the processes of its folders, and no others. */
   stop(): Promise<void>
 }

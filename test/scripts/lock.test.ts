@@ -17,7 +17,7 @@ const LOCK = join(import.meta.dirname, '..', '..', 'scripts', 'servers', 'lock.t
 const HOLD = `import { withLock } from ${JSON.stringify(LOCK)}
 await withLock(process.argv[1], async () => { console.log('held'); await new Promise((resolve) => setTimeout(resolve, 60_000)) })`
 
-test('only one works at a time, and everybody gets his turn', async () => {
+test('one command works at a time, and each gets its turn', async () => {
   const file = join(folder, 'lock')
   let inside = 0
   let most = 0
@@ -30,7 +30,7 @@ test('only one works at a time, and everybody gets his turn', async () => {
   expect(most).toBe(1)
 })
 
-test('one that was killed holds nothing, and only one of those who wait takes over', async () => {
+test('a killed owner releases the lock, and one of the waiting commands takes it', async () => {
   const file = join(folder, 'lock')
   const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', HOLD, file], { stdio: ['ignore', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
@@ -53,7 +53,7 @@ const CONTEND = `import { withLock } from ${JSON.stringify(LOCK)}
 for (let turn = 0; turn < 100; turn++)
   await withLock(process.argv[1], () => new Promise((resolve) => setTimeout(resolve, 2 * Math.random())), 15_000, 1)`
 
-test('processes that wait do not keep each other out', async () => {
+test('waiting processes do not block each other', async () => {
   const file = join(folder, 'lock')
   const ended = Array.from({ length: 4 }, async () => {
     const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', CONTEND, file], {

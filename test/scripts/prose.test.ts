@@ -34,6 +34,14 @@ test('each document is judged alone, and a folder as a whole', () => {
   expect(printed.slice(1).map((line) => /^\S+|over/g[Symbol.match](line))).toEqual([['docs/bad.md', 'over'], ['docs/good.md']])
 })
 
+test('--over prints only what exceeds a limit', () => {
+  plant('core/worker.ts', comment())
+  plant('stores/worker.ts', comment('Of every slot the worker folds a part.', 'Of every slot the worker folds a part.'))
+  const { status, printed } = script('prose', '--over')
+  expect(status).toBe(1)
+  expect(printed.map((line) => line.split(/\s+/)[0])).toEqual(['stores'])
+})
+
 test('comments and descriptions of every language are measured', () => {
   const sentence = 'The planted sentence has seven plain words.'
   plant('a/planted.ts', `/** ${sentence} */\nconst text = 'what who whose whom'\n`)

@@ -1,4 +1,4 @@
-/** What `scripts/services up` starts for somebody who tries Tidemark loses nothing; what tests start is quick. */
+/** Servers from `scripts/services up` are durable, servers for tests are fast. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ describe.skipIf(!(await redisIsHere()))('the Redis of scripts/services', { timeo
   let folder: string
   let base: number
   beforeEach(async () => {
-    // Of a clone of its own: those of this one may be up.
+    // A clone of its own: the servers of this clone may be up.
     folder = mkdtempSync(join(tmpdir(), 'tidemark-services-'))
     cpSync(join(import.meta.dirname, '..', '..', 'scripts'), join(folder, 'scripts'), { recursive: true })
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}')
@@ -33,13 +33,13 @@ describe.skipIf(!(await redisIsHere()))('the Redis of scripts/services', { timeo
       stdio: ['ignore', 'pipe', 'pipe'],
     }).toString()
 
-  test('is one that doctor does not call wrong', async () => {
+  test('passes the checks of doctor', async () => {
     services('up', 'redis')
     const findings = await checkRedis({ urls: [`redis://127.0.0.1:${base + REDIS_OFFSET}`] })
     expect(findings.filter(({ severity, sentence }) => severity === 'wrong' || /appendfsync/.test(sentence))).toEqual([])
   })
 
-  test('leaves it to the kernel for tests when bytes reach the disk', async () => {
+  test('does not wait for the disk if it is for tests', async () => {
     services('up', '--for-tests', 'redis')
     const redis = new Redis(base + REDIS_OFFSET, '127.0.0.1')
     expect(Object.values((await redis.config('GET', 'appendfsync')) as object)).toContain('no')
