@@ -31,7 +31,7 @@ import { isLargeOrUnknown, makeHttp, refusal, refuseUnread, type Answer, type Ht
 import { OPERATION_PATH, type HttpRequest } from './parameters.ts'
 import { badRequest, makeApp } from './request-errors.ts'
 import { makeSse } from './sse.ts'
-import { serveWebSockets } from './websocket.ts'
+import { serveWebSockets } from './websocket/serve.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 

@@ -14,9 +14,9 @@
  */
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
-import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../doors/addresses.ts'
+import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../request/addresses.ts'
 import { once } from '../../core/once.ts'
-import { makeOpenCost } from '../doors/open-cost.ts'
+import { makeOpenCost } from './open-cost.ts'
 import { isService } from '../../core/viewer.ts'
 import type { Viewer } from '../identity/viewer.ts'
 

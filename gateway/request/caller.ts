@@ -1,5 +1,5 @@
 /** The caller of a request: viewer, client program and address. Limits and permissions depend on it. */
-import { addressGroup } from '../doors/addresses.ts'
+import { addressGroup } from './addresses.ts'
 import type { TraceContext } from './tracing.ts'
 import type { Credentials, Viewer } from '../identity/viewer.ts'
 

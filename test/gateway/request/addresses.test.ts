@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { addressGroup, makeAddressOf } from '../../../gateway/doors/addresses.ts'
+import { addressGroup, makeAddressOf } from '../../../gateway/request/addresses.ts'
 
 describe('the address of a request', () => {
   it('is the other end of the connection where no proxy is trusted, whatever the client claims', () => {
