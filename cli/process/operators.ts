@@ -6,7 +6,7 @@ import { systemClock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { makeFormatError } from '../../gateway/request/error-format.ts'
 import { addHealthRoutes, HEALTH_PATHS } from '../../gateway/doors/health.ts'
-import { makeApp } from '../../gateway/doors/request-errors.ts'
+import { makeApp, makeFailureOf } from '../../gateway/doors/request-errors.ts'
 import { makeReadiness, type AskedStores } from './readiness.ts'
 
 /** After `drain` the process says that it is not ready. */
@@ -34,7 +34,8 @@ export function serveOperators(
   log: Logger,
 ): { listen(): Promise<string>; close(): Promise<void> } {
   const { mode, bodyBytesMax } = config.server
-  const { app } = makeApp({ forceCloseConnections: true }, { paths: HEALTH_PATHS, advice: PATHS, bodyBytesMax }, makeFormatError(mode, log))
+  const failureOf = makeFailureOf(makeFormatError(mode, log), bodyBytesMax)
+  const app = makeApp({ forceCloseConnections: true }, { paths: HEALTH_PATHS, advice: PATHS, bodyBytesMax }, failureOf)
   const operators = addOperatorRoutes(app, config, stores, registry, log)
   return {
     listen: () => app.listen({ host: config.server.host, port: config.server.port }),

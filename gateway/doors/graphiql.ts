@@ -6,6 +6,7 @@
  */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 
 export type GraphiqlPage = { readonly html: Buffer; readonly compressed: Buffer }
 
@@ -85,4 +86,15 @@ async function render(endpoint: string): Promise<GraphiqlPage> {
     }).trim(),
   )
   return { html, compressed: await promisify(gzip)(html) }
+}
+
+export function wantsPage(request: FastifyRequest): boolean {
+  return request.method === 'GET' && request.headers.accept?.includes('text/html') === true
+}
+
+export async function sendPage(request: FastifyRequest, reply: FastifyReply, graphiql: () => Promise<GraphiqlPage>): Promise<FastifyReply> {
+  const { html, compressed } = await graphiql()
+  const gzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
+  reply.type('text/html; charset=utf-8').header('vary', 'accept, accept-encoding')
+  return gzip ? reply.header('content-encoding', 'gzip').send(compressed) : reply.send(html)
 }

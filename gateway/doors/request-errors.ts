@@ -14,29 +14,11 @@ import { refuseConnection } from './slow-clients.ts'
 /** The longest operation id in a path. */
 const ID_LENGTH_MAX = 1_000
 
-export type App = {
-  readonly app: FastifyInstance
-  /** The answer to a request that failed with this error. */
-  failureOf(error: unknown): Answer
-}
+/** The answer to a request that failed with this error. */
+export type FailureOf = (error: unknown) => Answer
 
-/** `paths`: the methods of each path. `advice`: names the existing paths. */
-export function makeApp(
-  options: FastifyHttpOptions<Server>,
-  { paths, advice, bodyBytesMax }: { paths: Readonly<Record<string, readonly string[]>>; advice: string; bodyBytesMax: number },
-  formatError: FormatError,
-): App {
-  const app = Fastify({
-    logger: false,
-    bodyLimit: bodyBytesMax,
-    exposeHeadRoutes: false,
-    clientErrorHandler: refuseConnection,
-    frameworkErrors: (error, _request, reply) => void sendAnswer(reply, failureOf(error)),
-    ...options,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
-  })
-
-  function failureOf(error: unknown): Answer {
+export function makeFailureOf(formatError: FormatError, bodyBytesMax: number): FailureOf {
+  return function failureOf(error) {
     if (isTidemarkError(error)) return refusal(error, JSON_TYPE)
     const { code, statusCode, message } = error as { code?: unknown; statusCode?: unknown; message?: unknown }
     if (typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499)
@@ -47,6 +29,23 @@ export function makeApp(
     }
     return badRequest(statusCode, SENTENCES[String(code)] ?? `the request is malformed, correct it: ${String(message)}`)
   }
+}
+
+/** `paths`: the methods of each path. `advice`: names the existing paths. */
+export function makeApp(
+  options: FastifyHttpOptions<Server>,
+  { paths, advice, bodyBytesMax }: { paths: Readonly<Record<string, readonly string[]>>; advice: string; bodyBytesMax: number },
+  failureOf: FailureOf,
+): FastifyInstance {
+  const app = Fastify({
+    logger: false,
+    bodyLimit: bodyBytesMax,
+    exposeHeadRoutes: false,
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: (error, _request, reply) => void sendAnswer(reply, failureOf(error)),
+    ...options,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: ID_LENGTH_MAX },
+  })
 
   app.setErrorHandler((error, _request, reply) => sendAnswer(reply, failureOf(error)))
   app.setNotFoundHandler(({ method, url }, reply) => {
@@ -58,7 +57,7 @@ export function makeApp(
   app.server.on('checkExpectation', (_request, response) =>
     writeAnswer(response, badRequest(417, 'the header "expect" is not understood: leave it out, or send 100-continue')),
   )
-  return { app, failureOf }
+  return app
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {

@@ -1,0 +1,41 @@
+/** One request to the API, answered over HTTP or as an event stream. */
+import type { ServerResponse } from 'node:http'
+import { TidemarkError } from '../../core/errors.ts'
+import { JSON_TYPE, negotiate } from './accept.ts'
+import { writeAnswer } from './fast-lane.ts'
+import { refusal, type Answer } from './http.ts'
+import type { InFlight } from './in-flight.ts'
+import type { HttpRequest } from './parameters.ts'
+import type { FailureOf } from './request-errors.ts'
+import type { Sse } from './sse.ts'
+
+/** Answers in whichever way the request asks for. Never rejects. */
+export type HandleRequest = (request: HttpRequest, response: ServerResponse) => Promise<void>
+
+export function makeRequestHandler(
+  http: (request: HttpRequest, response: ServerResponse) => Promise<Answer>,
+  sse: Sse,
+  inFlight: InFlight,
+  failureOf: FailureOf,
+): HandleRequest {
+  return async function handle(request, response) {
+    try {
+      if (inFlight.isDraining()) {
+        response.setHeader('connection', 'close')
+        return writeAnswer(response, SHUTTING_DOWN)
+      }
+      const wanted = negotiate(request.headers.accept)
+      const answer = wanted.streamFirst ? undefined : await http(request, response)
+      if (answer !== undefined && (answer.subscription === undefined || !wanted.stream)) return writeAnswer(response, answer)
+      const opened = await sse.open(request, response, answer?.subscription)
+      if (typeof opened !== 'function') return writeAnswer(response, opened)
+      await opened(response)
+    } catch (error) {
+      const answer = failureOf(error)
+      if (response.headersSent) response.destroy()
+      else writeAnswer(response, answer)
+    }
+  }
+}
+
+const SHUTTING_DOWN = refusal(new TidemarkError('SHUTTING_DOWN', 'this process drains: send the request again'), JSON_TYPE)

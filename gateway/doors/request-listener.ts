@@ -1,0 +1,53 @@
+/** The first look at a request, before routes: its host, its origin, the size that it declares. */
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { TidemarkError } from '../../core/errors.ts'
+import { holdBody } from '../limits/held-bytes.ts'
+import type { Front } from '../request/front.ts'
+import { JSON_TYPE } from './accept.ts'
+import type { Cors } from './cors.ts'
+import { writeAnswer, type FastLane } from './fast-lane.ts'
+import { unknownHostSentence, type IsKnownHost } from './hosts.ts'
+import { isLargeOrUnknown, refusal, refuseUnread, type Answer } from './http.ts'
+import type { InFlight } from './in-flight.ts'
+import { badRequest } from './request-errors.ts'
+
+/** Absent: any host is answered, and no web page of another origin. */
+export type RequestChecks = { readonly isKnownHost: IsKnownHost | undefined; readonly cors: Cors | undefined }
+
+/** `route`: takes the requests that the fast lane leaves. */
+export function makeRequestListener(
+  front: Front,
+  inFlight: InFlight,
+  { isKnownHost, cors }: RequestChecks,
+  bodyBytesMax: number,
+  fastLane: FastLane,
+  route: RequestListener,
+): RequestListener<typeof IncomingMessage, typeof ServerResponse<IncomingMessage>> {
+  return (request, response) => {
+    inFlight.track(response)
+    holdBody(front.heldBytes, request, response, bodyBytesMax)
+    const { host } = request.headers
+    if (host === undefined && request.httpVersion === '1.1') return writeAnswer(response, NO_HOST)
+    if (isKnownHost?.(host) === false) return writeAnswer(response, unknownHost(host))
+    if (cors?.(request, response) === true) return
+    const read = (): void => {
+      if (!fastLane(request, response)) route(request, response)
+    }
+    if (isLargeOrUnknown(request.headers, bodyBytesMax)) void refuseOr(request, response, read)
+    else read()
+  }
+
+  async function refuseOr(request: IncomingMessage, response: ServerResponse, read: () => void): Promise<void> {
+    const refused = await refuseUnread(front, request)
+    if (refused === undefined) return read()
+    writeAnswer(response, refused)
+    // Closing would lose the answer for a client that is still sending.
+    request.resume()
+  }
+}
+
+const NO_HOST = badRequest(400, 'the header "host" is missing: send the name of this server')
+
+function unknownHost(host = ''): Answer {
+  return refusal(new TidemarkError('FORBIDDEN', unknownHostSentence(host)), JSON_TYPE)
+}

@@ -1,0 +1,47 @@
+/** The routes of the API, of GraphiQL and of the metrics. Most requests to the API take the fast lane instead. */
+import type { FastifyInstance } from 'fastify'
+import type { Front } from '../request/front.ts'
+import { textOf } from './body.ts'
+import { sendPage, wantsPage, type GraphiqlPage } from './graphiql.ts'
+import { OPERATION_PATH } from './parameters.ts'
+import type { HandleRequest } from './request-handler.ts'
+
+/** `apiPaths`: where operations are answered. `graphiql`: absent in production. */
+export function addApiRoutes(
+  app: FastifyInstance,
+  apiPaths: readonly string[],
+  handle: HandleRequest,
+  graphiql: (() => Promise<GraphiqlPage>) | undefined,
+): void {
+  // Bodies stay text: the media type decides later who reads them, and how.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
+    const body = textOf(bytes, request.headers)
+    if (typeof body === 'string') done(null, body)
+    else done(body)
+  })
+
+  for (const path of apiPaths) {
+    app.all(path, async (request, reply) => {
+      if (graphiql !== undefined && wantsPage(request)) return sendPage(request, reply, graphiql)
+      reply.hijack()
+      const { method, url, headers, body } = request
+      return handle({ method, url, headers, body: typeof body === 'string' ? body : '', address: request.socket.remoteAddress }, reply.raw)
+    })
+  }
+  app.all<{ Params: { id: string } }>(`${OPERATION_PATH}:id`, async ({ method, url, headers, body, params, socket }, reply) => {
+    reply.hijack()
+    const text = typeof body === 'string' ? body : ''
+    return handle({ method, url, headers, body: text, address: socket.remoteAddress, pathId: params.id }, reply.raw)
+  })
+  if (graphiql !== undefined && !apiPaths.includes('/')) {
+    app.get('/', (request, reply) => (wantsPage(request) ? sendPage(request, reply, graphiql) : reply.callNotFound()))
+  }
+}
+
+export function addMetricsRoute(app: FastifyInstance, metrics: Front['metrics'], metricsOfAll: (() => Promise<string>) | undefined): void {
+  app.get('/metrics', { exposeHeadRoute: true }, async (_request, reply) => {
+    const { contentType, text } = await metrics.render(metricsOfAll)
+    return reply.type(contentType).send(text)
+  })
+}
