@@ -25,6 +25,7 @@ import { saysDown } from './degraded.ts'
 import type { BusinessNumber } from '../domain.ts'
 import { TidemarkError } from '../errors.ts'
 import { makeFairQueue } from '../fair-queue.ts'
+import { makeReadLatency } from './read-latency.ts'
 
 export type RecordReadsOptions = {
   /** Milliseconds a read of the record store may wait for its turn. Default 10000. */
@@ -63,27 +64,10 @@ export type RecordReads = {
   figures(): RecordReadsFigures
 }
 
-/** Reads of one kind that are judged together. */
-const ROUND = 8
-/** The usual time follows slowly. Otherwise the luckiest of many rounds would be the measure. */
-const USUAL_SHARE = 1 / 8
-const SLOW_ROUNDS = 2
-/** A cut was in vain if reads still take more than this part of their time: half the reads should take about half as long. */
-const VAIN_RATIO = 0.75
-const VAIN_CUTS_MAX = 2
-const SLOW_RATIO = 2
-/** One turn of this process's event loop takes some milliseconds. A smaller difference says nothing about a store. */
-const NOTICED_MS = 5
 /** Milliseconds a read waits for its turn while the hot store is down. */
 const BRIEF_MS = 200
 const CALLS_AT_FIRST = 2
 
-/** Times are those of the fastest read of a round. `slowMs`: at the last cut. */
-type Kind = { usualMs: number; slowRounds: number; slowMs: number; vainCuts: number } & Round
-/** The current round. `full`: its reads that reached the limit. */
-type Round = { fastestMs: number; count: number; full: number }
-const NO_ROUND: Round = { fastestMs: Infinity, count: 0, full: 0 }
-const NOT_SLOW = { slowRounds: 0, slowMs: Infinity, vainCuts: 0 }
 type Waiting = { start(): void; refuse(sentence: string): void }
 
 /** `what`: the data that is read, for messages. `isHotDown`: whether reads of a failed hot store come here. */
@@ -95,12 +79,11 @@ export function makeRecordReads(
   isHotDown: () => boolean,
   what = 'the record store',
 ): RecordReads {
-  const kinds = new Map<string, Kind>()
   const queue = makeFairQueue<Waiting>(recordReadsWaitingMax)
   const callsMax = readsAtOnceMax ?? Number.MAX_SAFE_INTEGER
   const limit = makeConcurrencyLimit(clock, { callsMax, callsAtFirst: Math.min(callsMax, CALLS_AT_FIRST) })
+  const latency = makeReadLatency(clock, limit)
   const figures = { underWay: 0, made: 0, refused: 0 }
-  let roundsBeganAt = -Infinity
 
   async function make<T>(read: RecordRead, task: () => Promise<T>): Promise<T> {
     const beganAt = clock.now()
@@ -110,7 +93,7 @@ export function makeRecordReads(
     const isFull = figures.underWay >= limit.calls()
     try {
       const result = await breaker.run(task)
-      judge(kindOf(read), beganAt, isFull)
+      latency.judge(read, beganAt, isFull)
       return result
     } catch (error) {
       if (saysDown(error, 'recordStore') && !wasDown) limit.cut(beganAt)
@@ -119,43 +102,6 @@ export function makeRecordReads(
       figures.underWay--
       admit()
     }
-  }
-
-  function judge(kind: Kind, beganAt: number, isFull: boolean): void {
-    const now = clock.now()
-    // The read was measured under another limit. After a clock was set back, times do not tell.
-    if (beganAt < roundsBeganAt && roundsBeganAt <= now) return
-    kind.fastestMs = Math.min(kind.fastestMs, now - beganAt)
-    kind.count++
-    if (isFull) kind.full++
-    if (kind.count < ROUND) return
-    const { full, fastestMs, usualMs } = kind
-    Object.assign(kind, NO_ROUND)
-    if (fastestMs > usualMs * SLOW_RATIO + NOTICED_MS) {
-      if (++kind.slowRounds >= SLOW_ROUNDS) answerSlow(kind, fastestMs, beganAt)
-      return
-    }
-    Object.assign(kind, NOT_SLOW)
-    if (usualMs === Infinity) kind.usualMs = fastestMs
-    else if (fastestMs < usualMs) kind.usualMs -= (usualMs - fastestMs) * USUAL_SHARE
-    for (let growths = Math.min(full, limit.calls()); growths > 0; growths--) limit.grow(true)
-  }
-
-  function answerSlow(kind: Kind, fastestMs: number, beganAt: number): void {
-    const vainCuts = fastestMs > kind.slowMs * VAIN_RATIO ? kind.vainCuts + 1 : 0
-    const done = vainCuts < VAIN_CUTS_MAX ? limit.cut(beganAt) : 'least'
-    if (done === 'least') Object.assign(kind, NOT_SLOW, { usualMs: fastestMs })
-    else Object.assign(kind, { slowRounds: 0, slowMs: fastestMs, vainCuts })
-    if (done !== 'cut') return
-    roundsBeganAt = clock.now()
-    for (const each of kinds.values()) Object.assign(each, NO_ROUND)
-  }
-
-  function kindOf({ kind, size }: RecordRead): Kind {
-    const name = `${kind} ${32 - Math.clz32(size)}`
-    let found = kinds.get(name)
-    if (found === undefined) kinds.set(name, (found = { usualMs: Infinity, ...NOT_SLOW, ...NO_ROUND }))
-    return found
   }
 
   function admit(): void {
