@@ -8,7 +8,8 @@
  * Without expiry, which LRU here has not: what it adds is in the cost of a lookup. The rows with changing fashions have no
  * target: where popularity moves and the cache is large, LRU is the better one.
  */
-import { makeCachedLookup, type Loaded } from '../../loaders/lookup/cached.ts'
+import type { Loaded } from '../../loaders/lookup/cache-fill.ts'
+import { makeCachedLookup } from '../../loaders/lookup/cached.ts'
 import { systemClock } from '../../core/clock.ts'
 import { makeHotKeys } from '../../loaders/lookup/hot-keys.ts'
 import { seededRandom } from '../../core/random.ts'

@@ -21,7 +21,8 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
 import type { Cacheable, LocalCache } from './local-cache.ts'
-import { fnv1a } from '../../core/regions.ts'
+import { makeCacheFill, type Loaded } from './cache-fill.ts'
+import { makeChanges } from './changes.ts'
 
 export type CachedLookupOptions<K, V> = {
   /** Milliseconds. Minimum 0. */
@@ -40,9 +41,6 @@ export type CachedLookupOptions<K, V> = {
   /** Keep what was loaded for other keys as well, as last known values. Default true. */
   keepCold?: boolean
 }
-
-/** A value as it is cached: loads are numbered as they begin. */
-export type Loaded<V> = { value: V; load: number; begunAt: number }
 
 export type CachedLookupFigures = {
   /** Keys answered from the cache, by a load under way, by a load of their own. */
@@ -67,27 +65,22 @@ export type CachedLookup<K, V> = {
 type Wanted<K> = { keys: K[]; texts: string[]; hot: boolean[]; places: number[]; again: { row: number; place: number }[]; since: number }
 type Flight<V> = { since: number; index: number; values: Promise<readonly V[]> }
 
-const STRIPES = 4_096
-/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
-const ENTRY_BYTES = 160
-
 export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
   cache: LocalCache<Loaded<V>>,
   load: (keys: readonly K[]) => Promise<readonly V[]>,
   { ttlMs, isHot, textOf, bytesOf, isSame = Object.is, keepCold = true }: CachedLookupOptions<K, V>,
 ): CachedLookup<K, V> {
-  const changedAt = new Float64Array(STRIPES)
+  const { latest, note, noteAll, hasChanged } = makeChanges()
+  const fill = makeCacheFill(cache, bytesOf, isSame)
   const flights = new Map<string, Flight<V>>()
   const figures: CachedLookupFigures = { cached: 0, joined: 0, loaded: 0 }
   let loads = 0
-  let changes = 0
-  let allChangedAt = 0
 
   async function getMany(keys: readonly K[]): Promise<V[]> {
     const values = Array.from<V>({ length: keys.length })
     const joined: Promise<unknown>[] = []
-    const wanted: Wanted<K> = { keys: [], texts: [], hot: [], places: [], again: [], since: changes }
+    const wanted: Wanted<K> = { keys: [], texts: [], hot: [], places: [], again: [], since: latest() }
     const rows = new Map<string, number>()
     // All texts first: if one cannot be had, nothing has begun.
     const texts = keys.map((key) => textOf(key))
@@ -150,37 +143,15 @@ export function makeCachedLookup<K, V extends Cacheable>(
     return answers
   }
 
-  function fill(text: string, isHotKey: boolean, value: V, number: number, begunAt: number, freshMs: number): void {
-    const held = isHotKey ? cache.getStale(text) : cache.visit(text)
-    if (held !== undefined && held.load > number) return
-    const bytes = bytesOf(value)
-    if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
-      cache.set(text, { value, load: number, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, freshMs)
-      return
-    }
-    // It may be fresh for less time than it could be, which only matters to what turns hot.
-    if (!isSame(held.value, value)) held.value = value
-    held.load = number
-    held.begunAt = begunAt
-  }
-
-  function hasChanged(text: string, since: number): boolean {
-    return changes > since && (allChangedAt > since || (changedAt[stripeOf(text)] as number) > since)
-  }
-
-  function stripeOf(text: string): number {
-    return fnv1a(text) % STRIPES
-  }
-
   return {
     getMany,
     invalidate(key) {
       const text = textOf(key)
-      changedAt[stripeOf(text)] = ++changes
+      note(text)
       cache.delete(text)
     },
     invalidateAll() {
-      allChangedAt = ++changes
+      noteAll()
       cache.clear()
     },
     lastKnown(key) {

@@ -23,6 +23,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
+import { makeHeavyKeeper } from './heavy-keeper.ts'
 
 export type HotKeysOptions = {
   /** Milliseconds. Minimum 1. Default 1000. */
@@ -44,10 +45,6 @@ export type HotKeys = {
 }
 
 const DEFAULTS: HotKeysOptions = { windowMs: 1_000, shareMin: 0.01, countMin: 100 }
-/** The base of the decay that the paper found best. */
-const DECAY_BASE = 1.08
-/** The chance that a count of this index loses one. From 256 on it is below 3 in a thousand million: taken as never. */
-const DECAY_CHANCES = Float64Array.from({ length: 256 }, (_, count) => DECAY_BASE ** -count)
 /** Reading the clock costs as much as an addition: `add` reads it each so many additions. The others always do. */
 const ADDS_PER_CLOCK_READING = 16
 
@@ -55,13 +52,9 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
   const { windowMs, shareMin, countMin } = { ...DEFAULTS, ...options }
   assert(windowMs >= 1 && shareMin >= 0.0001 && shareMin <= 1 && countMin >= 1, 'a hot key has a share, a count and a window')
   const widthBits = Math.ceil(Math.log2(32 / shareMin))
-  const width = 2 ** widthBits
-  /** Two rows of `width` buckets of four: fingerprint and count of one pane, then of the other, in one line of the CPU's cache. */
-  const buckets = new Uint32Array(2 * width * 4)
+  const sketch = makeHeavyKeeper(widthBits, random)
   const seed = Math.floor(random() * 2 ** 32)
   const listed = makeListed(2 ** (widthBits - 2), isHot)
-  /** 0 or 2: where in a bucket the current pane is; the last one is at the other. */
-  let pane = 0
   let paneBegan = clock.now()
   let lastWeight = 1
   let total = 0
@@ -72,59 +65,9 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
     if (--addsUntilReading === 0) readClock()
     total += count
     const print = fingerprint(key, seed)
-    const bits = mixed(print)
-    const first = firstBucket(bits)
-    const second = secondBucket(bits)
-    const current = Math.max(countIn(first, print, count), countIn(second, print, count))
-    const isEnough = current + lastWeight * held(first, second, pane ^ 2, print) >= threshold()
+    const isEnough = sketch.add(print, count, lastWeight) >= threshold()
     if (isEnough) listed.add(key, print)
     return isEnough
-  }
-
-  function firstBucket(bits: number): number {
-    return (bits & (width - 1)) * 4
-  }
-
-  function secondBucket(bits: number): number {
-    return (width + (Math.imul(bits, 0x9e3779b1) >>> (32 - widthBits))) * 4
-  }
-
-  /** The key's count in this bucket after `count` more; 0 if the bucket stays another's. */
-  function countIn(bucket: number, print: number, count: number): number {
-    const at = bucket + pane
-    const had = buckets[at + 1] as number
-    if (had > 0 && buckets[at] !== print) return had < DECAY_CHANCES.length ? contest(at, print, count) : 0
-    buckets[at] = print
-    return (buckets[at + 1] = Math.min(had + count, 0xffffffff))
-  }
-
-  function contest(at: number, print: number, count: number): number {
-    let had = buckets[at + 1] as number
-    for (let left = count; left > 0; left--) {
-      const chance = DECAY_CHANCES[had] as number
-      // So many of a large count pass before the next one that takes effect: the loop is as long as what the bucket had.
-      if (left > 1) left -= Math.floor(Math.log(1 - random()) / Math.log(1 - chance))
-      else if (random() >= chance) break
-      if (left <= 0) break
-      buckets[at + 1] = --had
-      if (had > 0) continue
-      buckets[at] = print
-      return (buckets[at + 1] = left)
-    }
-    return 0
-  }
-
-  function held(first: number, second: number, pane: number, print: number): number {
-    const inFirst = buckets[first + pane] === print ? (buckets[first + pane + 1] as number) : 0
-    const inSecond = buckets[second + pane] === print ? (buckets[second + pane + 1] as number) : 0
-    return Math.max(inFirst, inSecond)
-  }
-
-  function estimate(print: number): number {
-    const bits = mixed(print)
-    const first = firstBucket(bits)
-    const second = secondBucket(bits)
-    return held(first, second, pane, print) + lastWeight * held(first, second, pane ^ 2, print)
   }
 
   function windowTotal(): number {
@@ -137,7 +80,7 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
 
   function isHot(key: string): boolean {
     readClock()
-    return estimate(fingerprint(key, seed)) >= threshold()
+    return sketch.estimate(fingerprint(key, seed), lastWeight) >= threshold()
   }
 
   function readClock(): void {
@@ -152,18 +95,16 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
 
   function turnPane(began: number): void {
     const isNext = began === paneBegan + windowMs
-    pane ^= 2
+    sketch.turnPane(isNext)
     lastTotal = isNext ? total : 0
     total = 0
     paneBegan = began
-    for (let at = pane + 1; at < buckets.length; at += 4) buckets[at] = 0
-    if (!isNext) for (let at = (pane ^ 2) + 1; at < buckets.length; at += 4) buckets[at] = 0
   }
 
   function list(): HotKey[] {
     return listed
       .keys()
-      .map((key) => ({ key, count: estimate(fingerprint(key, seed)) }))
+      .map((key) => ({ key, count: sketch.estimate(fingerprint(key, seed), lastWeight) }))
       .map(({ key, count }) => ({ key, share: count / windowTotal(), perSecond: (count * 1_000) / windowMs }))
       .sort((a, b) => b.share - a.share)
   }
@@ -176,13 +117,6 @@ function fingerprint(key: string, seed: number): number {
   let hash = seed
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), 0x01000193)
   return hash >>> 0
-}
-
-/** The finalizer of MurmurHash3 (A. Appleby, public domain): every bit of the print moves every bit of the place. */
-function mixed(print: number): number {
-  let bits = Math.imul(print ^ (print >>> 16), 0x85ebca6b)
-  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35)
-  return bits ^ (bits >>> 16)
 }
 
 /**

@@ -4,7 +4,8 @@
  */
 import { UNAVAILABLE, saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
-import { makeCachedLookup, type CachedLookupFigures, type Loaded } from './cached.ts'
+import type { Loaded } from './cache-fill.ts'
+import { makeCachedLookup, type CachedLookupFigures } from './cached.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { LocalCacheFigures } from './local-cache.ts'
 import { makeSieveCache } from './sieve.ts'

@@ -11,7 +11,9 @@
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
+import { makeExpiry } from './expiry.ts'
 import type { Cacheable, LocalCache } from './local-cache.ts'
+import { makeSieveQueue, NO_CELL } from './sieve-queue.ts'
 
 export type SieveCacheOptions = {
   /** Entries it may hold. Minimum 1. */
@@ -20,53 +22,33 @@ export type SieveCacheOptions = {
   bytesMax: number
 }
 
-const NONE = -1
-
 export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, bytesMax }: SieveCacheOptions): LocalCache<V> {
   assert(Number.isInteger(entriesMax) && entriesMax >= 1 && bytesMax >= 1, 'a cache has room for something')
   const cells = new Map<string, number>()
   const keys = Array.from({ length: entriesMax }, () => '')
   const values = Array.from<V | undefined>({ length: entriesMax })
   const sizes = new Float64Array(entriesMax)
-  const storedAt = new Float64Array(entriesMax)
-  const expiresAt = new Float64Array(entriesMax)
-  const visited = new Uint8Array(entriesMax)
-  const newer = new Int32Array(entriesMax)
-  /** Of a free cell: the next free one. */
-  const older = new Int32Array(entriesMax)
-  let newest = NONE
-  let oldest = NONE
-  /** Where the last eviction ended; NONE: it begins at the oldest again. */
-  let hand = NONE
-  let free = NONE
+  const expiry = makeExpiry(clock, entriesMax)
+  const queue = makeSieveQueue(entriesMax)
+  const { visited } = queue
   let hits = 0
   let misses = 0
   let evictions = 0
   let bytes = 0
-  clear()
 
   function clear(): void {
     cells.clear()
     keys.fill('')
     values.fill(undefined)
-    for (let cell = 0; cell < entriesMax; cell++) older[cell] = cell + 1 < entriesMax ? cell + 1 : NONE
-    newest = oldest = hand = NONE
-    free = bytes = 0
-  }
-
-  /** A clock that was set back would make entries live on: one from the future is not fresh either. */
-  function isFresh(cell: number): boolean {
-    const until = expiresAt[cell] as number
-    if (until === Infinity) return true
-    const now = clock.now()
-    return now < until && now >= (storedAt[cell] as number)
+    queue.clear()
+    bytes = 0
   }
 
   function get(key: string): V | undefined {
     const cell = cells.get(key)
     if (cell !== undefined) {
       visited[cell] = 1
-      if (isFresh(cell)) {
+      if (expiry.isFresh(cell)) {
         hits++
         return values[cell]
       }
@@ -77,63 +59,41 @@ export function makeSieveCache<V extends Cacheable>(clock: Clock, { entriesMax, 
 
   function set(key: string, value: V, size: number, ttlMs = Infinity): boolean {
     assert(Number.isSafeInteger(size) && size >= 0 && ttlMs >= 0, `a size of ${size} bytes or ${ttlMs} ms to live cannot be`)
-    let cell = cells.get(key) ?? NONE
+    let cell = cells.get(key) ?? NO_CELL
     if (size > bytesMax) {
-      if (cell !== NONE) remove(cell)
+      if (cell !== NO_CELL) remove(cell)
       return false
     }
-    if (cell !== NONE) bytes -= sizes[cell] as number
-    while (bytes + size > bytesMax || (cell === NONE && free === NONE)) evictOne(cell)
-    if (cell === NONE) cell = append(key)
+    if (cell !== NO_CELL) bytes -= sizes[cell] as number
+    while (bytes + size > bytesMax || (cell === NO_CELL && queue.isFull())) evictOne(cell)
+    if (cell === NO_CELL) cell = append(key)
     else visited[cell] = 1
     values[cell] = value
     sizes[cell] = size
     bytes += size
-    const now = ttlMs === Infinity ? 0 : clock.now()
-    storedAt[cell] = now
-    expiresAt[cell] = now + ttlMs
+    expiry.start(cell, ttlMs)
     return true
   }
 
   function append(key: string): number {
-    const cell = free
-    free = older[cell] as number
+    const cell = queue.append()
     keys[cell] = key
     cells.set(key, cell)
-    visited[cell] = 0
-    older[cell] = newest
-    newer[cell] = NONE
-    if (newest === NONE) oldest = cell
-    else newer[newest] = cell
-    newest = cell
     return cell
   }
 
-  /** Never the entry `kept`, which is being written. Ends within two rounds: the first clears every bit. */
+  /** Never the entry `kept`, which is being written. */
   function evictOne(kept: number): void {
-    let cell = hand === NONE ? oldest : hand
-    while (visited[cell] === 1 || cell === kept) {
-      visited[cell] = 0
-      cell = newer[cell] === NONE ? oldest : (newer[cell] as number)
-    }
-    hand = cell
-    remove(cell)
+    remove(queue.findVictim(kept))
     evictions++
   }
 
   function remove(cell: number): void {
-    const [before, after] = [older[cell] as number, newer[cell] as number]
-    if (hand === cell) hand = after
-    if (before === NONE) oldest = after
-    else newer[before] = after
-    if (after === NONE) newest = before
-    else older[after] = before
+    queue.remove(cell)
     cells.delete(keys[cell] as string)
     bytes -= sizes[cell] as number
     keys[cell] = ''
     values[cell] = undefined
-    older[cell] = free
-    free = cell
   }
 
   return {

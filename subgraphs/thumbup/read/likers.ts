@@ -18,7 +18,7 @@
 import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Loaded } from '../../../loaders/lookup/cached.ts'
+import type { Loaded } from '../../../loaders/lookup/cache-fill.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
 import { textOf, type CountReads } from '../../../loaders/counts.ts'
 import { getMarkMany, type MarkSources } from '../../../loaders/marks.ts'

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { makeCachedLookup, type CachedLookupOptions, type Loaded } from '../../../loaders/lookup/cached.ts'
+import type { Loaded } from '../../../loaders/lookup/cache-fill.ts'
+import { makeCachedLookup, type CachedLookupOptions } from '../../../loaders/lookup/cached.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'

@@ -1,0 +1,28 @@
+/** Puts loaded values into the cache of a lookup. Of two loads of a key the later begun wins. */
+import type { Cacheable, LocalCache } from './local-cache.ts'
+
+/** A value as it is cached: loads are numbered as they begin. */
+export type Loaded<V> = { value: V; load: number; begunAt: number }
+
+/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
+const ENTRY_BYTES = 160
+
+export function makeCacheFill<V extends Cacheable>(
+  cache: LocalCache<Loaded<V>>,
+  bytesOf: (value: V) => number,
+  isSame: (kept: V, loaded: V) => boolean,
+) {
+  return (text: string, isHotKey: boolean, value: V, load: number, begunAt: number, freshMs: number): void => {
+    const held = isHotKey ? cache.getStale(text) : cache.visit(text)
+    if (held !== undefined && held.load > load) return
+    const bytes = bytesOf(value)
+    if (isHotKey || held === undefined || bytesOf(held.value) !== bytes) {
+      cache.set(text, { value, load, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, freshMs)
+      return
+    }
+    // It may be fresh for less time than it could be, which only matters to what turns hot.
+    if (!isSame(held.value, value)) held.value = value
+    held.load = load
+    held.begunAt = begunAt
+  }
+}

@@ -1,0 +1,24 @@
+/** The time to live of numbered cells. */
+import type { Clock } from '../../core/clock.ts'
+
+export function makeExpiry(clock: Clock, cellsMax: number) {
+  const storedAt = new Float64Array(cellsMax)
+  const expiresAt = new Float64Array(cellsMax)
+
+  return {
+    /** The cell is fresh for `ttlMs` from now on. */
+    start(cell: number, ttlMs: number): void {
+      const now = ttlMs === Infinity ? 0 : clock.now()
+      storedAt[cell] = now
+      expiresAt[cell] = now + ttlMs
+    },
+
+    /** A clock that was set back would make entries live on: one from the future is not fresh either. */
+    isFresh(cell: number): boolean {
+      const until = expiresAt[cell] as number
+      if (until === Infinity) return true
+      const now = clock.now()
+      return now < until && now >= (storedAt[cell] as number)
+    },
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The queue of SIEVE (`sieve.ts`): cells in order of arrival, a `visited` bit each, and the hand that evicts. It is linked
+ * through typed arrays, made once.
+ */
+export const NO_CELL = -1
+
+export type SieveQueue = ReturnType<typeof makeSieveQueue>
+
+export function makeSieveQueue(cellsMax: number) {
+  const visited = new Uint8Array(cellsMax)
+  const newer = new Int32Array(cellsMax)
+  /** Of a free cell: the next free one. */
+  const older = new Int32Array(cellsMax)
+  let newest = NO_CELL
+  let oldest = NO_CELL
+  /** Where the last eviction ended; NO_CELL: it begins at the oldest again. */
+  let hand = NO_CELL
+  let free = NO_CELL
+  clear()
+
+  function clear(): void {
+    for (let cell = 0; cell < cellsMax; cell++) older[cell] = cell + 1 < cellsMax ? cell + 1 : NO_CELL
+    newest = oldest = hand = NO_CELL
+    free = 0
+  }
+
+  /** Takes a free cell, and makes it the newest. */
+  function append(): number {
+    const cell = free
+    free = older[cell] as number
+    visited[cell] = 0
+    older[cell] = newest
+    newer[cell] = NO_CELL
+    if (newest === NO_CELL) oldest = cell
+    else newer[newest] = cell
+    newest = cell
+    return cell
+  }
+
+  /** The cell to evict, never `kept`. Ends within two rounds: the first clears every bit. */
+  function findVictim(kept: number): number {
+    let cell = hand === NO_CELL ? oldest : hand
+    while (visited[cell] === 1 || cell === kept) {
+      visited[cell] = 0
+      cell = newer[cell] === NO_CELL ? oldest : (newer[cell] as number)
+    }
+    hand = cell
+    return cell
+  }
+
+  function remove(cell: number): void {
+    const [before, after] = [older[cell] as number, newer[cell] as number]
+    if (hand === cell) hand = after
+    if (before === NO_CELL) oldest = after
+    else newer[before] = after
+    if (after === NO_CELL) newest = before
+    else older[after] = before
+    older[cell] = free
+    free = cell
+  }
+
+  return { visited, append, findVictim, remove, clear, isFull: () => free === NO_CELL }
+}
