@@ -51,7 +51,7 @@ export function makeCountReads(
       hotTtlMs: options.hotTtlMs,
       bytesMax: options.hotBytesMax,
       isHot: (text) => hotKeys.add(text) || options.isCacheDown(),
-      textOf,
+      textOf: subjectText,
       isSame: (kept, read) => kept.likes === read.likes && kept.dislikes === read.dislikes,
     },
   )
@@ -59,7 +59,7 @@ export function makeCountReads(
     getMany: ladder.getMany,
     getFresh: ladder.getFresh,
     reload: ladder.reload,
-    mayBeOld: (subject) => options.hotTtlMs > 0 && hotKeys.isHot(textOf(subject)),
+    mayBeOld: (subject) => options.hotTtlMs > 0 && hotKeys.isHot(subjectText(subject)),
     learn(counted) {
       for (const { business, oid, counts } of counted) ladder.learn({ business, oid }, counts)
     },
@@ -67,6 +67,6 @@ export function makeCountReads(
   }
 }
 
-export function textOf({ business, oid }: Subject): string {
+export function subjectText({ business, oid }: Subject): string {
   return `${business}:${oid}`
 }

@@ -47,7 +47,7 @@ export function makeFills(
 
   return {
     bring(of) {
-      const text = textOf(of)
+      const text = viewerBusinessText(of)
       const found = underWay.get(text)
       if (found !== undefined) return found
       const filling = fillNow(of)
@@ -65,11 +65,11 @@ export function makeFills(
   }
 }
 
-export function textOf({ viewer, business }: ViewerBusiness): string {
+export function viewerBusinessText({ viewer, business }: ViewerBusiness): string {
   return `${business}:${viewer}`
 }
 
 /** The viewers and businesses of these keys, each once. */
 export function distinctOwners(keys: readonly ViewerBusiness[]): ViewerBusiness[] {
-  return [...new Map(keys.map(({ viewer, business }) => [textOf({ viewer, business }), { viewer, business }])).values()]
+  return [...new Map(keys.map(({ viewer, business }) => [viewerBusinessText({ viewer, business }), { viewer, business }])).values()]
 }

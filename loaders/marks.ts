@@ -9,7 +9,7 @@
  */
 import { saysDown, type Degraded } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
-import { distinctOwners, textOf, type Fills } from './mark-fills.ts'
+import { distinctOwners, viewerBusinessText, type Fills } from './mark-fills.ts'
 import { concernsSomeOnly } from '../core/outage/part-outage.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
 import type { HotMark, MarkStore } from '../subgraphs/thumbup/stores/hot-store.ts'
@@ -46,7 +46,9 @@ async function lookUp(sources: MarkSources, keys: readonly MarkKey[], degraded: 
   const held = await hot.getMarkMany(keys)
   const filled = await fillUnknown(sources, keys, held, degraded)
   if (filled.size > 0) {
-    const places = [...keys.keys()].filter((place) => held[place]?.older === 'unknown' && filled.has(textOf(keys[place] as MarkKey)))
+    const places = [...keys.keys()].filter(
+      (place) => held[place]?.older === 'unknown' && filled.has(viewerBusinessText(keys[place] as MarkKey)),
+    )
     const again = await hot.getMarkMany(places.map((place) => keys[place] as MarkKey))
     places.forEach((place, index) => (held[place] = again[index] as HotMark))
   }
@@ -72,7 +74,7 @@ async function fillUnknown(
   const unknown = distinctOwners(keys.filter((_, place) => held[place]?.older === 'unknown')).slice(0, FILLS_MAX)
   try {
     await Promise.all(unknown.map((of) => fills.bring(of)))
-    return new Set(unknown.map(textOf))
+    return new Set(unknown.map(viewerBusinessText))
   } catch (error) {
     if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
     degraded.add('recordStore')

@@ -10,7 +10,7 @@ import type { BusinessNumber, MarkKey, Subject, SubjectCounts } from '../core/do
 import { apartIfPartIsOut } from '../core/outage/part-outage.ts'
 import { keyText } from '../core/progress-key.ts'
 import type { MarkRecords } from '../subgraphs/thumbup/stores/record-store.ts'
-import { textOf, type CountReads } from './counts.ts'
+import { subjectText, type CountReads } from './counts.ts'
 import { getMarkMany, type MarkSources, type ShownMark } from './marks.ts'
 import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
 import { makeSharedLookup } from './lookup/shared.ts'
@@ -105,10 +105,10 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     const countPage = (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getMany(some, degraded))
     return {
       marks: new DataLoader(markPage, { cache: !lasting, cacheKeyFn: keyText, maxBatchSize: BATCH_MAX }),
-      counts: new DataLoader(countPage, { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX }),
+      counts: new DataLoader(countPage, { cache: !lasting, cacheKeyFn: subjectText, maxBatchSize: BATCH_MAX }),
       freshCounts: new DataLoader(
         (subjects: readonly Subject[]) => bySources(subjects, (sources, some) => sources.counts.getFresh(some, degraded)),
-        { cache: !lasting, cacheKeyFn: textOf, maxBatchSize: BATCH_MAX },
+        { cache: !lasting, cacheKeyFn: subjectText, maxBatchSize: BATCH_MAX },
       ),
       ownerLikes: new DataLoader(
         (owners: readonly OwnerKey[]) =>

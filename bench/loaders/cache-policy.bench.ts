@@ -8,7 +8,7 @@
  * Without expiry, which LRU here has not: what it adds is in the cost of a lookup. The rows with changing fashions have no
  * target: where popularity moves and the cache is large, LRU is the better one.
  */
-import type { Loaded } from '../../loaders/lookup/cache-fill.ts'
+import type { CachedLoad } from '../../loaders/lookup/cache-fill.ts'
 import { makeCachedLookup } from '../../loaders/lookup/cached.ts'
 import { systemClock } from '../../core/clock.ts'
 import { makeHotKeys } from '../../loaders/lookup/hot-keys.ts'
@@ -97,7 +97,7 @@ async function lookupMeasures(quick: boolean): Promise<Measure[]> {
   const results: Measure[] = []
   for (const keepCold of [true, false]) {
     const hotKeys = makeHotKeys(systemClock, seededRandom(4))
-    const cache = makeSieveCache<Loaded<number>>(systemClock, { entriesMax: 10_000, bytesMax: 10_000_000 })
+    const cache = makeSieveCache<CachedLoad<number>>(systemClock, { entriesMax: 10_000, bytesMax: 10_000_000 })
     const lookup = makeCachedLookup<string, number>(systemClock, cache, (keys) => Promise.resolve(keys.map((key) => key.length)), {
       ttlMs: 1_000,
       isHot: (text) => hotKeys.add(text),

@@ -2,13 +2,13 @@
 import type { Cacheable, LocalCache } from './local-cache.ts'
 
 /** A value as it is cached: loads are numbered as they begin. */
-export type Loaded<V> = { value: V; load: number; begunAt: number }
+export type CachedLoad<V> = { value: V; load: number; begunAt: number }
 
 /** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
 const ENTRY_BYTES = 160
 
 export function makeCacheFill<V extends Cacheable>(
-  cache: LocalCache<Loaded<V>>,
+  cache: LocalCache<CachedLoad<V>>,
   bytesOf: (value: V) => number,
   isSame: (kept: V, loaded: V) => boolean,
 ) {

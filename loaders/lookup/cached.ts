@@ -21,7 +21,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
 import type { Cacheable, LocalCache } from './local-cache.ts'
-import { makeCacheFill, type Loaded } from './cache-fill.ts'
+import { makeCacheFill, type CachedLoad } from './cache-fill.ts'
 import { makeChanges } from './changes.ts'
 
 export type CachedLookupOptions<K, V> = {
@@ -67,7 +67,7 @@ type Flight<V> = { since: number; index: number; values: Promise<readonly V[]> }
 
 export function makeCachedLookup<K, V extends Cacheable>(
   clock: Clock,
-  cache: LocalCache<Loaded<V>>,
+  cache: LocalCache<CachedLoad<V>>,
   load: (keys: readonly K[]) => Promise<readonly V[]>,
   { ttlMs, isHot, textOf, bytesOf, isSame = Object.is, keepCold = true }: CachedLookupOptions<K, V>,
 ): CachedLookup<K, V> {

@@ -4,7 +4,7 @@
  */
 import { UNAVAILABLE, saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Loaded } from './cache-fill.ts'
+import type { CachedLoad } from './cache-fill.ts'
 import { makeCachedLookup, type CachedLookupFigures } from './cached.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { LocalCacheFigures } from './local-cache.ts'
@@ -68,7 +68,7 @@ export function makeLadder<K, V extends { version: number }>(
   { hotTtlMs, bytesMax, isHot, textOf, isSame }: LadderOptions<K, V>,
 ): Ladder<K, V> {
   const entriesMax = Math.max(16, Math.floor(bytesMax / 2 / BYTES_PER_ENTRY))
-  const local = makeSieveCache<Loaded<Found<V>>>(clock, { entriesMax, bytesMax: bytesMax / 2 })
+  const local = makeSieveCache<CachedLoad<Found<V>>>(clock, { entriesMax, bytesMax: bytesMax / 2 })
   /** Invalidating makes the lookup forget what it knew; what was learnt instead is here. */
   const learnt = makeSieveCache<V>(clock, { entriesMax, bytesMax: bytesMax / 2 })
   const figures = { fromRecords: 0, lastKnown: 0 }

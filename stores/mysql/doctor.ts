@@ -19,7 +19,7 @@ export const MYSQL_FINDINGS = {
   clock: 'mysql-clock',
 } as const satisfies Record<string, StoreFindingName>
 
-export type Finding = {
+export type MysqlFinding = {
   /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
   level: 'good' | 'doubtful' | 'wrong'
   /** What was looked at, in a word or two. */
@@ -36,7 +36,7 @@ const PACKET_BYTES_MIN = 8_388_608
  * Rejects with the code of the failure if the server cannot be asked. `followsBinlog`: the configuration has
  * `thumbup.changes.feed: binlog`; without it nobody needs to read the binary log.
  */
-export async function checkMysql(database: Database, clock: Clock = systemClock, followsBinlog = true): Promise<Finding[]> {
+export async function checkMysql(database: Database, clock: Clock = systemClock, followsBinlog = true): Promise<MysqlFinding[]> {
   const askedAt = clock.now()
   const [facts] = (await database.send(SELECT_FACTS)).rows
   const tookMs = clock.now() - askedAt
@@ -67,38 +67,44 @@ export async function checkMysql(database: Database, clock: Clock = systemClock,
   ]
 }
 
-function finding(good: boolean, otherwise: 'doubtful' | 'wrong', subject: Finding['subject'], found: string, advice: string): Finding {
+function finding(
+  good: boolean,
+  otherwise: 'doubtful' | 'wrong',
+  subject: MysqlFinding['subject'],
+  found: string,
+  advice: string,
+): MysqlFinding {
   return good ? { level: 'good', subject, sentence: found } : { level: otherwise, subject, sentence: `${found}: ${advice}` }
 }
 
 /** MariaDB has descending indexes from 10.8 on, and 10.11 is what is tested; TiDB reports itself as a MySQL. */
-export function versionFinding(version: string): Finding {
+export function versionFinding(version: string): MysqlFinding {
   const tidb = /TiDB-v(\d+\.\d+)/.exec(version)?.[1]
   if (tidb !== undefined) return leastVersion('TiDB', version, tidb, [6, 5])
   if (/MariaDB/i.test(version)) return leastVersion('MariaDB', version, version, [10, 11])
   return leastVersion('MySQL', version, version, [8, 0])
 }
 
-function leastVersion(name: string, version: string, numbers: string, [leastMajor, leastMinor]: [number, number]): Finding {
+function leastVersion(name: string, version: string, numbers: string, [leastMajor, leastMinor]: [number, number]): MysqlFinding {
   const [major = 0, minor = 0] = numbers.split('.').map((part) => Number.parseInt(part, 10))
   const enough = major > leastMajor || (major === leastMajor && minor >= leastMinor)
   return finding(enough, 'wrong', 'version', `the server is ${name} ${version}`, `use ${name} ${leastMajor}.${leastMinor} or later`)
 }
 
-function schemaFinding(stored: number | undefined): Finding {
+function schemaFinding(stored: number | undefined): MysqlFinding {
   const wanted = codeSchemaVersion()
   const found = stored === undefined ? 'there is no schema' : `the schema has version ${stored}`
   const advice = (stored ?? 0) > wanted ? `this program knows ${wanted}: run the newer Tidemark that migrated it` : 'run `tidemark migrate`'
   return finding(stored === wanted, 'wrong', 'schema', found, advice)
 }
 
-function durabilityFinding(value: string | undefined): Finding {
+function durabilityFinding(value: string | undefined): MysqlFinding {
   const found = `innodb_flush_log_at_trx_commit is ${value ?? 'not known to this server'}`
   return finding(value === undefined || value === '1', 'wrong', 'durability', found, 'set it to 1, or a crash loses what was acknowledged')
 }
 
 /** MySQL and MariaDB refuse READ COMMITTED where the binary log holds statements. */
-function binlogFinding(variables: ReadonlyMap<string, string>): Finding {
+function binlogFinding(variables: ReadonlyMap<string, string>): MysqlFinding {
   const [log, format, synced] = [
     variables.get('log_bin') ?? 'OFF',
     variables.get('binlog_format') ?? 'ROW',
@@ -119,7 +125,7 @@ function binlogFinding(variables: ReadonlyMap<string, string>): Finding {
 const MAY_REPLICATE = /GRANT ALL PRIVILEGES ON \*\.\*|REPLICATION SLAVE/i
 
 /** Without one the service's own events are followed, so this is never wrong. */
-async function feedFinding(database: Database): Promise<Finding> {
+async function feedFinding(database: Database): Promise<MysqlFinding> {
   const subject = 'change feed'
   const obstacle = binlogObstacle(await readBinlogFacts(database))
   if (obstacle !== undefined) return { level: 'good', subject, sentence: `of events only: ${obstacle}` }
@@ -134,7 +140,7 @@ async function feedFinding(database: Database): Promise<Finding> {
   )
 }
 
-function packetFinding(bytes: number): Finding {
+function packetFinding(bytes: number): MysqlFinding {
   return finding(
     bytes >= PACKET_BYTES_MIN,
     'wrong',
@@ -145,7 +151,7 @@ function packetFinding(bytes: number): Finding {
 }
 
 /** The server's clock is not used for anything stored, but one that is wrong is often not the only one. */
-function skewFinding(aheadMs: number, tookMs: number): Finding {
+function skewFinding(aheadMs: number, tookMs: number): MysqlFinding {
   const off = Math.max(0, Math.abs(aheadMs - tookMs / 2) - tookMs / 2)
   const found = `the server's clock is off by ${Math.round(off)} ms`
   return finding(off <= SKEW_MAX_MS, 'doubtful', 'clock', found, 'synchronize the clocks of all machines (NTP)')

@@ -12,6 +12,7 @@ import type { Clock, Timer } from '../../../core/clock.ts'
 import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
+import { VERSIONS_PER_MS } from '../../../core/version.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, KeyChange } from '../stores/hot-store.ts'
 import { makeChangeSequence, placeOf, versionOf, type Missed } from './change-sequence.ts'
@@ -19,7 +20,6 @@ import type { HistoryService } from '../write/service.ts'
 
 /** Milliseconds before the hot store is asked again. */
 const AGAIN_MS = 1_000
-const VERSIONS_PER_MS = 1_024
 
 export function tokenOf(change: ProgressChange): string {
   return versionOf(change).toString(36)

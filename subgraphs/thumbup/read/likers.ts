@@ -18,9 +18,9 @@
 import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
 import type { MarkEntry, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { Clock } from '../../../core/clock.ts'
-import type { Loaded } from '../../../loaders/lookup/cache-fill.ts'
+import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
-import { textOf, type CountReads } from '../../../loaders/counts.ts'
+import { subjectText, type CountReads } from '../../../loaders/counts.ts'
 import { getMarkMany, type MarkSources } from '../../../loaders/marks.ts'
 import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
 import type { CachedLikers, CountCache } from '../stores/count-cache.ts'
@@ -59,8 +59,8 @@ type Load = { running: Promise<CachedLikers>; next: Promise<CachedLikers> | unde
 export function makeLikersRead(clock: Clock, { hot, fills, cache, records, counts, mayLack }: LikersSources): LikersRead {
   const marks = { hot, fills, records }
   const loads = new Map<string, Load>()
-  const lastKnown = makeSieveCache<Loaded<CachedLikers>>(clock, LAST_KNOWN)
-  const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), textOf)
+  const lastKnown = makeSieveCache<CachedLoad<CachedLikers>>(clock, LAST_KNOWN)
+  const countedOf = makeSharedLookup<Subject, SubjectCounts>((subjects) => records.getCountsMany(subjects), subjectText)
 
   async function read(
     { subject, before }: LikersAsked,
@@ -93,7 +93,7 @@ export function makeLikersRead(clock: Clock, { hot, fills, cache, records, count
       return keep(subject, await load(subject))
     } catch (error) {
       noteOrThrow(error, 'recordStore', degraded)
-      return lastKnown.getStale(textOf(subject))?.value ?? null
+      return lastKnown.getStale(subjectText(subject))?.value ?? null
     }
   }
 
@@ -102,13 +102,13 @@ export function makeLikersRead(clock: Clock, { hot, fills, cache, records, count
    * is under way may have read before a like that was persisted, and acknowledged, since.
    */
   function load(subject: Subject): Promise<CachedLikers> {
-    const found = loads.get(textOf(subject))
+    const found = loads.get(subjectText(subject))
     if (found === undefined) return beginLoad(subject)
     return (found.next ??= found.running.catch(() => undefined).then(() => beginLoad(subject)))
   }
 
   function beginLoad(subject: Subject): Promise<CachedLikers> {
-    const text = textOf(subject)
+    const text = subjectText(subject)
     const begun: Load = {
       running: loadNow(subject).finally(() => {
         if (loads.get(text) === begun) loads.delete(text)
@@ -128,7 +128,7 @@ export function makeLikersRead(clock: Clock, { hot, fills, cache, records, count
   }
 
   function keep(subject: Subject, likers: CachedLikers): CachedLikers {
-    lastKnown.set(textOf(subject), { value: likers, load: 0, begunAt: clock.now() }, BYTES_PER_LIKER * (1 + likers.entries.length))
+    lastKnown.set(subjectText(subject), { value: likers, load: 0, begunAt: clock.now() }, BYTES_PER_LIKER * (1 + likers.entries.length))
     return likers
   }
 

@@ -6,7 +6,7 @@
 import type { Subject, SubjectCounts, CountedSubject } from '../../../core/domain.ts'
 import type { CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
-import { textOf, type CountReads } from '../../../loaders/counts.ts'
+import { subjectText, type CountReads } from '../../../loaders/counts.ts'
 
 export type CountRefresh = {
   /** Keeps the newest of each subject, unless newer counts are cached. Rejects with HOT_STORE_UNAVAILABLE. */
@@ -27,7 +27,7 @@ export function makeCountRefresh(
   async function apply(events: readonly (Subject & { counts: SubjectCounts })[]): Promise<void> {
     const newest = new Map<string, CountedSubject>()
     for (const { business, oid, counts } of events) {
-      const text = textOf({ business, oid })
+      const text = subjectText({ business, oid })
       const before = newest.get(text)
       if (before === undefined || before.counts.version < counts.version) newest.set(text, { business, oid, counts })
     }
@@ -41,7 +41,7 @@ export function makeCountRefresh(
   return {
     apply,
     async reload(subjects) {
-      const distinct = [...new Map(subjects.map((subject) => [textOf(subject), subject])).values()]
+      const distinct = [...new Map(subjects.map((subject) => [subjectText(subject), subject])).values()]
       if (distinct.length === 0) return
       const counts = await records.getCountsMany(distinct)
       await apply(distinct.map(({ business, oid }, index) => ({ business, oid, counts: counts[index] as SubjectCounts })))

@@ -10,7 +10,7 @@ import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
 import { DamagedMarks } from '../model/damaged-marks.ts'
 import type { BusinessNumber, MarkRecord } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
-import { distinctOwners, textOf, type Fills } from '../../../loaders/mark-fills.ts'
+import { distinctOwners, viewerBusinessText, type Fills } from '../../../loaders/mark-fills.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkOutcome, MarkStore, MarkWrite } from '../stores/hot-store.ts'
 
@@ -111,8 +111,8 @@ async function helped(
 ): Promise<MarkWrite[]> {
   const unknown = distinctOwners(undecided.filter(({ outcome }) => outcome.unknown).map(({ place }) => writes[place] as MarkWrite))
   const filled = mayFill && unknown.length <= FILLS_PER_CALL_MAX ? unknown : []
-  const isFilled = new Set(filled.map(textOf))
-  const needsRow = undecided.filter(({ place }) => !isFilled.has(textOf(writes[place] as MarkWrite)))
+  const isFilled = new Set(filled.map(viewerBusinessText))
+  const needsRow = undecided.filter(({ place }) => !isFilled.has(viewerBusinessText(writes[place] as MarkWrite)))
   const keys = needsRow.map(({ place }) => writes[place] as MarkWrite).map(({ viewer, business, oid }) => ({ viewer, business, oid }))
   const [rows] = await Promise.all([keys.length > 0 ? records.getMarkMany(keys) : [], ...filled.map((of) => fills.bring(of))])
   const rowOf = new Map<number, MarkRecord | null>(needsRow.map(({ place }, index) => [place, rows[index] ?? null]))

@@ -13,7 +13,7 @@ import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
 import { SCOPE_OPERATOR, SCOPE_SUBJECTS_REGISTER, requireScope, type Viewer } from '../../../core/viewer.ts'
-import { textOf } from '../../../loaders/counts.ts'
+import { subjectText } from '../../../loaders/counts.ts'
 import type { Registration } from '../stores/record-store.ts'
 import type { MarkWrite } from '../stores/hot-store.ts'
 import type { ThumbupBusinesses } from '../businesses.ts'
@@ -238,7 +238,7 @@ export function makeThumbupService(
 }
 
 function once(registration: Registration, seen: Set<string>): Registration {
-  const text = textOf(registration)
+  const text = subjectText(registration)
   if (seen.has(text)) throw new TidemarkError('REGISTERED_TWICE', `subject "${registration.oid}" stands twice in this call: send it once`)
   seen.add(text)
   return registration

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { Loaded } from '../../../loaders/lookup/cache-fill.ts'
+import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeCachedLookup, type CachedLookupOptions } from '../../../loaders/lookup/cached.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
@@ -18,7 +18,7 @@ function setup(options: Partial<CachedLookupOptions<string, number>> = {}, entri
       const read = new Map(keys.map((key) => [key, store.get(key) ?? 0]))
       calls.push({ keys, read, answer: () => resolve(keys.map((key) => read.get(key) as number)), fail: reject })
     })
-  const cache = makeSieveCache<Loaded<number>>(clock, { entriesMax, bytesMax: 1_000_000 })
+  const cache = makeSieveCache<CachedLoad<number>>(clock, { entriesMax, bytesMax: 1_000_000 })
   const isHot = (text: string) => text.startsWith('hot')
   const lookup = makeCachedLookup(clock, cache, load, { ttlMs: 1_000, isHot, textOf: (key) => key, bytesOf: () => 8, ...options })
   /** As a writer does: the store first, then the caches, then the acknowledgement. */
@@ -162,7 +162,7 @@ describe('a cached lookup', () => {
   it('rejects when a load throws at once, or answers less than was asked', async () => {
     const load = { answer: (): Promise<number[]> => Promise.resolve([1]) }
     const clock = makeSteppedClock()
-    const cache = makeSieveCache<Loaded<number>>(clock, { entriesMax: 10, bytesMax: 10_000 })
+    const cache = makeSieveCache<CachedLoad<number>>(clock, { entriesMax: 10, bytesMax: 10_000 })
     const options = { ttlMs: 1_000, isHot: () => true, textOf: (key: string) => key, bytesOf: () => 8 }
     const lookup = makeCachedLookup<string, number>(clock, cache, () => load.answer(), options)
     await expect(lookup.getMany(['a', 'b'])).rejects.toThrow('2 keys were loaded, and 1 values came')

@@ -5,6 +5,7 @@
  * There is no index by time of writing: it would move with every write, and a purge comes once an hour.
  */
 import { unpackId } from '../../../../core/keys.ts'
+import { VERSIONS_PER_MS } from '../../../../core/version.ts'
 import type { Environment } from '../../../../stores/lmdb/environment.ts'
 import { beginWork, readHeld, removeRecord, settle, shelfWork, viewerWork } from './work.ts'
 import type { HotTables, HotWork, ShelfWork } from './work.ts'
@@ -12,7 +13,6 @@ import { decodeHeldProgress, readDirtySince } from './values.ts'
 import { makeFinder, type Entry } from '../../../../stores/lmdb/scan.ts'
 import { RECORD, STATS, plainKey, readViewerKey } from '../../../../stores/lmdb/viewer-keys.ts'
 
-const VERSIONS_PER_MS = 1_024
 const DAY_MS = 86_400_000
 
 /** Returns `purgeExpired` of the port. */

@@ -8,6 +8,7 @@
 import { SETTINGS_BUSINESS, type ProgressRow } from '../../../../core/domain.ts'
 import type { Place, ProgressRecord, TimelineEntry, ViewerId, ViewerSettings } from '../../../../core/domain.ts'
 import { unpackId } from '../../../../core/keys.ts'
+import { VERSIONS_PER_MS } from '../../../../core/version.ts'
 import { mergeProgress } from '../../model/merge.ts'
 import { decodeProgress, decodeSettings, encodeProgress, encodeSettings } from '../../model/record-codec.ts'
 import type { RecordStore, SettingsRow } from '../record-store.ts'
@@ -31,7 +32,6 @@ import {
 import type { Shelf } from '../../../../stores/lmdb/viewer-keys.ts'
 
 const ROWS_PER_WRITE = 500
-const VERSIONS_PER_MS = 1_024
 const LIVE = Buffer.allocUnsafeSlow(0)
 const TOMBSTONE = Buffer.from([1])
 

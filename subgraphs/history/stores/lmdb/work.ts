@@ -9,6 +9,7 @@ import type { BusinessNumber, ProgressRecord, ViewerId, ViewerSettings } from '.
 import { SETTINGS_BUSINESS } from '../../../../core/domain.ts'
 import { settingsKey } from '../../../../core/progress-key.ts'
 import { regionOf } from '../../../../core/regions.ts'
+import { versionAfter } from '../../../../core/version.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import {
@@ -46,8 +47,6 @@ const NO_SETTINGS: Held<ViewerSettings> = { dirtySince: 0, content: { paused: fa
 const VERSION_KEY = Buffer.from('version')
 const versionScratch = Buffer.allocUnsafeSlow(8)
 const NOTHING = Buffer.allocUnsafeSlow(0)
-/** Versions per millisecond before the hybrid clock runs ahead of the wall's. */
-const VERSIONS_PER_MS = 1_024
 
 export function openHotTables(environment: Environment): HotTables {
   return {
@@ -99,7 +98,7 @@ export function readHeld(work: HotWork, shelf: ShelfWork, oid: string): Held<Pro
 
 /** The next version: above all given out, above `above`, and not behind the clock. */
 export function nextVersion(work: HotWork, now: number, above: number): number {
-  work.lastVersion = Math.max(lastVersion(work) + 1, now * VERSIONS_PER_MS, above + 1)
+  work.lastVersion = versionAfter(lastVersion(work), now, above)
   work.versionChanged = true
   return work.lastVersion
 }

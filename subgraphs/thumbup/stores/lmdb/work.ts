@@ -7,6 +7,7 @@
  */
 import type { BusinessNumber, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
 import { regionOf } from '../../../../core/regions.ts'
+import { versionAfter } from '../../../../core/version.ts'
 import { dirtyMark } from '../../../../stores/lmdb/dirty-marks.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { DISLIKES, LIKES, listKey, listRange, placeOfListKey, type ListKind } from './keys.ts'
@@ -38,8 +39,6 @@ export type MarkWork = {
 const VERSION_KEY = Buffer.from('version')
 const versionScratch = Buffer.allocUnsafeSlow(8)
 const NOTHING = Buffer.allocUnsafeSlow(0)
-/** Versions per millisecond before the hybrid clock runs ahead of the wall's. */
-const VERSIONS_PER_MS = 1_024
 
 export function openMarkTables(environment: Environment): MarkTables {
   return {
@@ -76,7 +75,7 @@ export function readMark(work: MarkWork, shelf: MarkShelf, oid: string): HeldMar
 
 /** The next version: above all given out, above `above`, and not behind the clock. */
 export function nextMarkVersion(work: MarkWork, now: number, above: number): number {
-  work.lastVersion = Math.max(lastMarkVersion(work) + 1, now * VERSIONS_PER_MS, above + 1)
+  work.lastVersion = versionAfter(lastMarkVersion(work), now, above)
   work.versionChanged = true
   return work.lastVersion
 }
