@@ -1,4 +1,4 @@
-/** What feed existence can be told. A part of config.ts. */
+/** The configuration of feed existence. */
 import { z } from 'zod'
 import { legacySchema } from './legacy.ts'
 import { count, DAY, MINUTE } from './values.ts'

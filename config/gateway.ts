@@ -1,4 +1,4 @@
-/** What the gateway can be told: who may ask, how much, in which operations, of which remote subgraphs. A part of config.ts. */
+/** The configuration of the gateway: authentication, limits, operations and remote subgraphs. */
 import { z } from 'zod'
 import { count } from './values.ts'
 import { REMOTE_ERROR_CODES } from '../core/errors.ts'

@@ -1,4 +1,4 @@
-/** What thumbup can be told: per business, and for all of them. A part of config.ts. */
+/** The configuration of thumbup: per business, and for all businesses. */
 import { resolve } from 'node:path'
 import { z } from 'zod'
 import { feedSchema } from './change-feed.ts'

@@ -92,7 +92,7 @@ export type RewardEvent = {
 export const SETTINGS_BUSINESS: BusinessNumber = 0
 export const SETTINGS_OID = 'settings'
 
-/** What a viewer thinks of a subject. */
+/** The viewer's opinion of a subject. */
 export type Mark = 'NONE' | 'LIKE' | 'DISLIKE'
 
 /** The address of a viewer's mark of a subject. */

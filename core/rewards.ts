@@ -1,4 +1,4 @@
-/** What the first time of a day earns. A leaf: services and hot stores make the same event of the same claim. */
+/** The reward of the first event of a day. */
 import type { BusinessNumber, RewardEvent, RewardKind, ViewerId } from './domain.ts'
 
 /** The place of a kind is its number in stores and logs. */

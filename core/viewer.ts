@@ -4,7 +4,7 @@ import { TidemarkError } from './errors.ts'
 
 export type Viewer = {
   id: ViewerId
-  /** What else the token allows, beyond the viewer's own data. */
+  /** The scopes of the token, beyond the viewer's own data. */
   scopes: readonly string[]
   /** When what says so stops counting, in milliseconds since the epoch; absent: never. */
   expiresAt?: number

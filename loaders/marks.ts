@@ -86,7 +86,7 @@ function placesOf(held: readonly HotMark[], isOne: (mark: HotMark) => boolean): 
   return held.flatMap((mark, place) => (isOne(mark) ? [place] : []))
 }
 
-/** What the record store alone knows. */
+/** The marks of the record store alone. */
 async function lookUpInRecords(
   { records }: MarkSources,
   keys: readonly MarkKey[],

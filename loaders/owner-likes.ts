@@ -1,6 +1,6 @@
 /**
- * Likes received by owners, down the ladder of `ladder.ts`. None is hot but while the count cache is down: then what is asked
- * for often does not reach the record store each time.
+ * Likes received by owners, read down the ladder of `ladder.ts`. Owners are hot only while the count cache is down.
+ * Frequent reads then do not reach the record store each time.
  */
 import type { Clock } from '../core/clock.ts'
 import type { OwnerSum } from '../core/domain.ts'

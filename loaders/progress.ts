@@ -1,14 +1,16 @@
 /**
- * Point lookups of progress: one multi-get of the hot store. A miss is an answer, because nearly every lookup is for
- * something never watched. Only a miss in a truncated timeline may ask the record store, and only where the viewer's filters of
- * what he played, or what is staged for them, say "probably"; all of those together are one bounded batch. So a storm of misses
- * costs the record store nothing but the filters' error rate. Without filters (`existence.guardsResume`) each such miss asks.
+ * Point lookups of progress: one multi-get of the hot store. A miss is an answer, because nearly every lookup is for a
+ * subject that the viewer never watched. A miss in a truncated timeline may read the record store, if the viewer's
+ * played filters or staged plays say "probably". All such reads of a call are one bounded batch. A storm of misses
+ * therefore costs the record store only the filters' error rate. Without filters (`existence.guardsResume`) each such
+ * miss is read.
  *
- * The order matters: the hot store is read before the filters. What is trimmed was staged before (`subgraphs/history/persist/persist.ts`), so
- * what the hot store has no more, staging or a filter has already.
+ * The order matters: the hot store is read before the filters. Trimming stages an entry first
+ * (`subgraphs/history/persist/persist.ts`), so staging or a filter already has every entry that the hot store lost.
  *
- * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
- * what only it knows is missing. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
+ * With the hot store down the record store answers alone, without unpersisted changes. With the record store down its
+ * records are missing. With a collector the lookup returns the partial answer and names the store. Without one it
+ * rejects.
  */
 import { saysDown, type Degraded } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
@@ -20,16 +22,17 @@ import type { RecordStore } from '../subgraphs/history/stores/record-store.ts'
 type Found = (ProgressRecord | undefined)[]
 
 /**
- * In key order: may the viewer have played it? False is certain, of the months that filters are kept for. What it had to do
- * without goes into the collector, and false is a guess then; without one it rejects.
+ * In key order: may the viewer have played it? False is certain within the months that filters are kept for. With a
+ * collector, a missing store is noted there, and false is then a guess. Without one it rejects.
  */
 export type MayHavePlayed = (keys: readonly ProgressKey[], degraded?: Degraded) => Promise<boolean[]>
 
 /**
- * In key order; undefined where the viewer never was, or what he did is deleted or cleared. With a collector it rejects
- * only where the hot store is down for some of several viewers: these are to be asked for apart (`apartIfPartIsOut`).
+ * In key order; undefined where the viewer has no progress, or the progress is deleted or cleared. With a collector it
+ * rejects only if the hot store is down for some of several viewers: read these separately (`apartIfPartIsOut`).
  *
- * Not with `mayHavePlayed` where the keys are known to be in the record store, as a page's are: filters forget months.
+ * Do not pass `mayHavePlayed` for keys that are known to be in the record store, such as those of a page: filters forget
+ * months.
  */
 export async function getProgressMany(
   hot: HotStore,
@@ -69,7 +72,7 @@ async function lookUp(
   return found
 }
 
-/** Whatever keeps the filters from answering, a lookup is no error for it: a miss stays one, and the collector says so. */
+/** A failure of the filters is no error of the lookup. The miss stays a miss, and the collector notes the store. */
 async function onlyPlayed<M extends { key: ProgressKey }>(
   missed: readonly M[],
   mayHavePlayed: MayHavePlayed,
@@ -89,7 +92,7 @@ async function onlyPlayed<M extends { key: ProgressKey }>(
   }
 }
 
-/** What the record store alone shows of these. Rejects with its code. */
+/** The records of the record store alone. Rejects with its code. */
 export async function lookUpInRecords(records: RecordStore, keys: readonly ProgressKey[]): Promise<Found> {
   const viewers = [...new Set(keys.map((key) => key.viewer))]
   const [rows, settings] = await Promise.all([records.getProgressMany(keys), records.getSettingsMany(viewers)])

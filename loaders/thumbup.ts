@@ -1,7 +1,7 @@
 /**
- * The loaders of thumbup: as those of history (`history.ts`), one set per request, and what several requests want at the same
- * time goes to the stores once. A business may have stores of its own: its keys are asked for apart, and what fails there
- * fails for them alone.
+ * The loaders of thumbup: one set per request, like those of history (`history.ts`). Concurrent requests for the same
+ * key share one read. A business may have its own stores: its keys are read separately, and a failure there affects only
+ * them.
  */
 import DataLoader from 'dataloader'
 import { apartIfDamaged, type DamagedMarks } from '../subgraphs/thumbup/model/damaged-marks.ts'
@@ -16,20 +16,20 @@ import { ownerText, type OwnerKey, type OwnerReads } from './owner-likes.ts'
 import { makeSharedLookup } from './lookup/shared.ts'
 
 export type ThumbupLoaders = {
-  /** What a viewer thinks of a subject; null if no store that answers knows. */
+  /** The viewer's mark of a subject; null if no available store knows it. */
   marks: DataLoader<MarkKey, ShownMark | null, string>
-  /** As everybody sees them; null if no store answers. */
+  /** The public counts; null if no store answers. */
   counts: DataLoader<Subject, SubjectCounts | null, string>
-  /** As `counts`, but with everything that has been counted by now, for whoever is to see his own mark in them. */
+  /** Like `counts`, but with everything counted by now, for viewers who must see their own mark in them. */
   freshCounts: DataLoader<Subject, SubjectCounts | null, string>
   /** Likes received by an owner; null if no store answers. */
   ownerLikes: DataLoader<OwnerKey, number | null, string>
-  /** Of a whole page at once, in key order; an error for each key whose stores failed. Nothing of it is kept. */
+  /** Loads a whole page, in key order, with an error for each key of a failed store. Nothing is cached. */
   markPage(keys: readonly MarkKey[]): Promise<readonly (ShownMark | null | Error)[]>
   countPage(subjects: readonly Subject[]): Promise<readonly (SubjectCounts | null | Error)[]>
 }
 
-/** What is read of the stores of a business. */
+/** The stores of a business, as the loaders read them. */
 export type ThumbupSources = MarkSources & {
   records: Pick<MarkRecords, 'getMarkMany'>
   counts: CountReads
@@ -37,7 +37,7 @@ export type ThumbupSources = MarkSources & {
   mayLack: MayLack
 }
 
-/** What a shared lookup found, and without which stores: each request that gets it notes them. */
+/** The result of a shared lookup, and the stores it lacked. Each request that gets the result notes them. */
 type Found = { mark: ShownMark | null; without: Degraded }
 
 const BATCH_MAX = 1_000
@@ -47,7 +47,7 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
 ): (degraded?: Degraded, lasting?: boolean) => ThumbupLoaders {
   const lookups = new Map<S, (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]>>()
 
-  /** Lookups of many viewers are one: what is damaged of one is an error to him alone. */
+  /** Lookups of many viewers are one. Damaged marks of one viewer are an error for that viewer only. */
   function marksOf(sources: S): (keys: readonly MarkKey[]) => Promise<(Found | DamagedMarks)[]> {
     let lookup = lookups.get(sources)
     if (lookup === undefined) {
@@ -66,7 +66,8 @@ export function makeThumbupLoaders<S extends ThumbupSources>(
     keys: readonly MarkKey[],
     degraded: Degraded | undefined,
   ): Promise<(ShownMark | null | DamagedMarks)[]> {
-    // Before the lookup, and of each request by itself: what waits of one viewer is no lack of another's answer.
+    // Noted before the lookup and for each request by itself: pending writes of one viewer do not affect the answers
+    // of others.
     noteLack(new Set(keys.map(({ viewer }) => viewer)), sources.mayLack, degraded)
     if (degraded === undefined) {
       return apartIfPartIsOut(keys, (some) => apartIfDamaged(some, (readable) => getMarkMany(sources, readable)))

@@ -1,7 +1,4 @@
-/**
- * Reasons as operators read them. What drivers say when a server does not answer, in words; what is not known stays as it is.
- * A leaf.
- */
+/** Translates the messages of drivers for operators. Unknown messages stay unchanged. A leaf. */
 const KNOWN: readonly (readonly [RegExp, string])[] = [
   [/before secure TLS connection|wrong version number|packet length too long/, 'the server at this address seems to speak no TLS'],
   [/self[- ]signed certificate|unable to (get|verify)/, 'its certificate is signed by nobody we trust: set tls.ca'],
@@ -24,7 +21,7 @@ export function reasonsOf(...said: readonly (string | undefined)[]): string {
   return [...new Set(words)].join('; ')
 }
 
-/** What is kept of a reason for setting something aside, in UTF-16 units. */
+/** Maximum length of a quarantine reason, in UTF-16 units. */
 const REASON_MAX = 250
 
 /** As much of it as is kept; half a character at the cut becomes U+FFFD. */

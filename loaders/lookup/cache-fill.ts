@@ -4,7 +4,7 @@ import type { Cacheable, LocalCache } from './local-cache.ts'
 /** A value as it is cached: loads are numbered as they begin. */
 export type CachedLoad<V> = { value: V; load: number; begunAt: number }
 
-/** What an entry takes besides its value and its text, as measured: the wrapper, the share of a map, the columns of the cache. */
+/** The measured overhead of an entry beside its value and its text: the wrapper, a share of the map, the columns of the cache. */
 const ENTRY_BYTES = 160
 
 export function makeCacheFill<V extends Cacheable>(
@@ -20,7 +20,7 @@ export function makeCacheFill<V extends Cacheable>(
       cache.set(text, { value, load, begunAt }, bytes + 2 * text.length + ENTRY_BYTES, freshMs)
       return
     }
-    // It may be fresh for less time than it could be, which only matters to what turns hot.
+    // It may be fresh for less time than possible. That matters only to a key that turns hot.
     if (!isSame(held.value, value)) held.value = value
     held.load = load
     held.begunAt = begunAt

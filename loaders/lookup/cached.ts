@@ -1,22 +1,25 @@
 /**
- * A lookup with a local cache for what is hot. Values may be older than what others wrote, by `ttlMs` from the moment at
- * which their load began (or by the time of one load, if that takes longer); never older than this process's own writes.
+ * A lookup with a local cache for hot keys. A value may be older than a write of another process: by at most `ttlMs`
+ * from the start of its load, or by the duration of one load if that is longer. It is never older than a write of this
+ * process.
  *
- * - A hot key is answered from the cache while its value is fresh, else by the one load of it that is under way, else it
- *   begins one. Keys of one call that need loading leave as one load; a load has a deadline of its own.
- * - Any other key is loaded. It never joins a load under way: that may have read before a write acknowledged since by
- *   another process, and only what is hot is allowed to be that old. (`loaders/lookup/shared.ts` shares what still waits.)
- *   Its value is kept too, unless `keepCold` is false: as last known value, and for the moment at which it turns hot.
+ * - A hot key is answered from the cache while its value is fresh. Otherwise the call joins the load of the key that is
+ *   in flight, or begins one. Keys of one call that need loading leave as one load. A load has its own deadline.
+ * - Every other key is loaded. It never joins a load in flight, because that load may have read before a write that
+ *   another process acknowledged since. Only hot keys may be that old. (`loaders/lookup/shared.ts` shares lookups that
+ *   still wait.) The value is cached too, unless `keepCold` is false: as the last known value, and for the moment when
+ *   the key turns hot.
  *
- * The race with own writes:
- *   1. a load begins, and reads the old value          2. the write reaches the store, `invalidate`, acknowledgement
- *   3. a reader comes: must not join the load of 1.    4. the load of 1. ends: must not fill the cache
- * So changes are numbered; a load knows the number at which it began, and is joined and fills only what has not changed
- * since. The last change is kept for stripes of keys, so that this needs no more memory however many keys are written; a
- * stranger in the same stripe costs a load, never a wrong answer. Of two loads of a key the later begun wins the cache.
+ * The race with writes of this process:
+ *   1. A load begins and reads the old value.
+ *   2. The write reaches the store, calls `invalidate`, and is acknowledged.
+ *   3. A reader comes. It must not join the load of step 1.
+ *   4. The load of step 1 ends. It must not fill the cache.
+ * Changes are therefore numbered (`changes.ts`). A load knows the number at its start. It is joined, and it fills the
+ * cache, only for keys without a later change. Another key of the same stripe costs a load, never a wrong answer. Of two
+ * loads of a key, the later begun wins the cache.
  *
- * Nearly all keys are cold: for them one look into the cache is made, after the load, and what is there is brought up to date
- * in place.
+ * Nearly all keys are cold. A cold key costs one access to the cache, after the load, and its entry is updated in place.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'
@@ -52,16 +55,19 @@ export type CachedLookupFigures = {
 export type CachedLookup<K, V> = {
   /** In key order. The values are shared: nobody may change them. Rejects as its loads do. */
   getMany(keys: readonly K[]): Promise<V[]>
-  /** After an own write has reached the store and before it is acknowledged. Forgets the last known value too. */
+  /**
+   * Call it after a write of this process has reached the store and before the acknowledgement. Removes the last known
+   * value too.
+   */
   invalidate(key: K): void
-  /** When it is unknown what was written. */
+  /** For a write with unknown keys. */
   invalidateAll(): void
-  /** For when no store answers. */
+  /** For the time when no store answers. */
   lastKnown(key: K): { value: V; ageMs: number } | undefined
   figures(): CachedLookupFigures
 }
 
-/** What one load is to bring: columns, a row per key; `places` are those of the call, `again` of keys that stand twice. */
+/** The keys of one load as columns, a row per key. `places`: positions in the call. `again`: repeated keys. */
 type Wanted<K> = { keys: K[]; texts: string[]; hot: boolean[]; places: number[]; again: { row: number; place: number }[]; since: number }
 type Flight<V> = { since: number; index: number; values: Promise<readonly V[]> }
 
@@ -116,7 +122,7 @@ export function makeCachedLookup<K, V extends Cacheable>(
     for (const { row, place } of wanted.again) values[place] = answers[row] as V
   }
 
-  /** The flights are there before anything else can run, the cache is filled before anybody hears of the answers. */
+  /** Registers the flights before other code can run, and fills the cache before a caller sees the values. */
   function begin(wanted: Wanted<K>): Promise<readonly V[]> {
     figures.loaded += wanted.keys.length
     const number = ++loads

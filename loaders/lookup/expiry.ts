@@ -13,7 +13,7 @@ export function makeExpiry(clock: Clock, cellsMax: number) {
       expiresAt[cell] = now + ttlMs
     },
 
-    /** A clock that was set back would make entries live on: one from the future is not fresh either. */
+    /** After the clock is set back, entries would live on. An entry from the future is therefore not fresh. */
     isFresh(cell: number): boolean {
       const until = expiresAt[cell] as number
       if (until === Infinity) return true

@@ -47,7 +47,7 @@ export function makeHeavyKeeper(widthBits: number, random: Random) {
     let had = buckets[at + 1] as number
     for (let left = count; left > 0; left--) {
       const chance = DECAY_CHANCES[had] as number
-      // So many of a large count pass before the next one that takes effect: the loop is as long as what the bucket had.
+      // Skips the additions before the next effective one. The loop is at most as long as the count of the bucket.
       if (left > 1) left -= Math.floor(Math.log(1 - random()) / Math.log(1 - chance))
       else if (random() >= chance) break
       if (left <= 0) break

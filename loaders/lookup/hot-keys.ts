@@ -45,7 +45,10 @@ export type HotKeys = {
 }
 
 const DEFAULTS: HotKeysOptions = { windowMs: 1_000, shareMin: 0.01, countMin: 100 }
-/** Reading the clock costs as much as an addition: `add` reads it each so many additions. The others always do. */
+/**
+ * Reading the clock costs as much as an addition. `add` therefore reads it only once per this many additions. The other
+ * methods always read it.
+ */
 const ADDS_PER_CLOCK_READING = 16
 
 export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKeysOptions> = {}): HotKeys {
@@ -86,7 +89,7 @@ export function makeHotKeys(clock: Clock, random: Random, options: Partial<HotKe
   function readClock(): void {
     addsUntilReading = ADDS_PER_CLOCK_READING
     const now = clock.now()
-    // A clock that was set back would hold the window still until it caught up.
+    // After the clock is set back, the window would stand still until the clock catches up.
     if (now < paneBegan) paneBegan = now
     if (now >= paneBegan + 2 * windowMs) turnPane(now)
     if (now >= paneBegan + windowMs) turnPane(paneBegan + windowMs)
@@ -120,8 +123,8 @@ function fingerprint(key: string, seed: number): number {
 }
 
 /**
- * The names of what is hot, in an open-addressed table by fingerprint, so that an addition to a hot key compares one number.
- * What has cooled down leaves when the table is half full, which it is long after all that can be hot at once.
+ * The names of hot keys, in an open-addressed table by fingerprint. An addition to a hot key compares one number. Keys
+ * that have cooled down leave when the table is half full, far beyond the number of keys that can be hot at once.
  */
 function makeListed(size: number, isHot: (key: string) => boolean) {
   const prints = new Uint32Array(size)

@@ -1,6 +1,10 @@
 /**
- * What was counted, down a ladder: this process's own cache for what is hot; the count cache, by multi-get; for what it
- * misses the record store, in one batch shared by all who wait; the last known value; null.
+ * Reads counts down a ladder:
+ *   1. the local cache of this process, for hot keys
+ *   2. the count cache, by multi-get
+ *   3. the record store for the misses, in one batch shared by all waiting requests
+ *   4. the last known value
+ *   5. null
  */
 import { UNAVAILABLE, saysDown, type Degraded, type StoreName } from '../../core/outage/degraded.ts'
 import type { Clock } from '../../core/clock.ts'
@@ -69,7 +73,7 @@ export function makeLadder<K, V extends { version: number }>(
 ): Ladder<K, V> {
   const entriesMax = Math.max(16, Math.floor(bytesMax / 2 / BYTES_PER_ENTRY))
   const local = makeSieveCache<CachedLoad<Found<V>>>(clock, { entriesMax, bytesMax: bytesMax / 2 })
-  /** Invalidating makes the lookup forget what it knew; what was learnt instead is here. */
+  /** Invalidation removes the value from the lookup. The newer learnt value is here. */
   const learnt = makeSieveCache<V>(clock, { entriesMax, bytesMax: bytesMax / 2 })
   const figures = { fromRecords: 0, lastKnown: 0 }
   const fromRecords = makeSharedLookup<K, V>(reload, textOf)
@@ -89,7 +93,7 @@ export function makeLadder<K, V extends { version: number }>(
   async function reload(keys: readonly K[]): Promise<readonly V[]> {
     const values = await getStored(keys)
     figures.fromRecords += keys.length
-    // A cache that does not take them is told of by its breaker; the next miss tries again.
+    // The breaker reports a cache that refuses them. The next miss tries again.
     await putCached(keys, values).catch(() => undefined)
     return values
   }
@@ -105,7 +109,7 @@ export function makeLadder<K, V extends { version: number }>(
     return keys.map((key, place) => {
       const value = cached?.[place] ?? rowOf.get(place)
       if (value === undefined) return lastKnown(key, [...without])
-      // Nothing is missing of what the record store answered: it only took longer.
+      // The record store's answer lacks nothing. It only took longer.
       return { value, without: cached === undefined ? ['hotStore'] : NOTHING_MISSING }
     })
   }
@@ -123,7 +127,7 @@ export function makeLadder<K, V extends { version: number }>(
     getFresh: async (keys, degraded) => noted(await load(keys), degraded),
     learn(key, value) {
       lookup.invalidate(key)
-      // What is told late, from the outbox say, is older than what was learnt since.
+      // A late report, for example from the outbox, may be older than a value learnt since.
       if ((learnt.getStale(textOf(key))?.version ?? 0) <= value.version) learnt.set(textOf(key), value, BYTES_PER_VALUE)
     },
     reload,

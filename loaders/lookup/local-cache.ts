@@ -1,9 +1,9 @@
 /**
- * A cache of this process: values that others may have changed since, for as long as somebody said that this is all right.
- * What stays and what goes when it is full is the policy behind this interface; `sieve.ts` is the one there is.
+ * A cache of this process. Other processes may have changed the values since, for as long as the caller allows. This
+ * interface hides the eviction policy. `sieve.ts` is the only implementation.
  *
- * An expired entry is a miss, but it stays until the policy evicts it: it is the last known value, wanted when no store
- * answers. One structure for both costs nothing but what the bounds allow anyway, and keeps the popular ones longest.
+ * An expired entry is a miss, but it stays until the policy evicts it: it is the last known value, for the time when no
+ * store answers. One structure for both uses costs no memory beyond the bounds, and it keeps popular entries longest.
  */
 export type LocalCacheFigures = {
   hits: number
@@ -16,7 +16,7 @@ export type LocalCacheFigures = {
   bytes: number
 }
 
-/** What can be cached: a known absence is `null`, because `undefined` means that nothing is known. */
+/** A cacheable value. A known absence is `null`, because `undefined` means unknown. */
 export type Cacheable = NonNullable<unknown> | null
 
 export interface LocalCache<V extends Cacheable> {

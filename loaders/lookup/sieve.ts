@@ -1,13 +1,13 @@
 /**
  * SIEVE (Zhang, Yang, Yue, Vigfusson, Rashmi: "SIEVE is Simpler than LRU", NSDI '24) with expiry and two bounds.
  *
- * Entries stand in a queue in order of arrival. A hit only sets the entry's `visited` bit. When room is needed a hand walks
- * from the oldest to the newest: it clears the bit of visited entries, which keep their place, and evicts the first that was
- * not visited since it last came by; then it stays there. So what is asked for once leaves soon, even if many such keys
- * come in a row (a scan), and what is popular is left in peace, at the price of one byte written a hit.
+ * Entries form a queue in order of arrival. A hit only sets the `visited` bit of the entry. To make room, a hand moves
+ * from the oldest entry to the newest. It clears the bit of visited entries, which keep their place. It evicts the first
+ * entry without the bit and stays there. An entry that was read once leaves soon, even during a scan. Popular entries
+ * stay, at the price of one byte written per hit.
  *
- * The queue is linked through typed arrays, 33 bytes a cell, made once for `entriesMax` entries; strings and values are in
- * plain arrays. Nothing is allocated by a hit. The sizes of values are the caller's word: nobody measures them here.
+ * The queue is linked through typed arrays, 33 bytes per cell, allocated once for `entriesMax` entries. Strings and
+ * values are in plain arrays. A hit allocates nothing. The caller states the size of each value.
  */
 import assert from 'node:assert/strict'
 import type { Clock } from '../../core/clock.ts'

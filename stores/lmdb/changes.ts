@@ -1,7 +1,7 @@
 /**
- * Who follows what, and how a change reaches him. Listeners of this process are called directly, once the write is on
- * disk and so readable everywhere. Other processes on the same files are told through the relay, if there is one; what
- * they tell comes in by it. Progress is followed by viewer, counts by subject.
+ * The followers of each address, and the way of a change to them. Listeners of this process are called directly, after
+ * the write is on disk and readable everywhere. The relay, if there is one, carries changes to and from other processes
+ * on the same files. Progress is followed by viewer, counts by subject.
  */
 import type { ProgressChange, CountedSubject } from '../../core/domain.ts'
 

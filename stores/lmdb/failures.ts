@@ -1,10 +1,10 @@
 /**
- * What LMDB throws, as the errors of the ports. A full disk is STORE_FULL: everything still reads, and the same write
- * succeeds once there is room. Whatever else is wrong with the files is "unavailable".
+ * Maps LMDB's exceptions to the errors of the ports. A full disk is STORE_FULL: reads still work, and the same write
+ * succeeds once there is room. Every other failure of the files is "unavailable".
  *
- * LMDB reports a write that the disk cut short as an input/output error, so the disk is asked how much it has left. The
- * library reports a failed commit as "Commit failed", and the reason in a second promise; it must be awaited, or its
- * rejection is nobody's.
+ * LMDB reports a write that the disk cut short as an input/output error, so this file checks the free space. The library
+ * reports a failed commit as "Commit failed", with the reason in a second promise. That promise must be awaited, or its
+ * rejection is unhandled.
  */
 import { statfs } from 'node:fs/promises'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'

@@ -1,6 +1,6 @@
 /**
- * Makes a folder and those above it, one by one. Node's own `recursive` never ends where the system says that a path is
- * missing whose parent is there, as below /proc.
+ * Makes a folder and its parents, one by one. Node's `recursive` option loops forever where the system reports a path as
+ * missing although its parent exists, as below /proc.
  */
 import { existsSync, mkdirSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -32,7 +32,7 @@ function makeFolder(path: string): void {
   try {
     mkdirSync(path, { mode: FOLDER_MODE })
   } catch (error) {
-    // Another process may have been quicker.
+    // Another process may have made it first.
     if (!existsSync(path)) throw error
   }
 }

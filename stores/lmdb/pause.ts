@@ -8,7 +8,7 @@ export type Pause = {
   isEnded(): boolean
 }
 
-/** What a consumer does between two looks at its table, until somebody appends or it stops. */
+/** A consumer waits here between two reads of its table, until a process appends or it stops. */
 export function makePause(clock: Clock): Pause {
   let isEnded = false
   let wake: () => void = () => undefined

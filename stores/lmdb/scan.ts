@@ -1,7 +1,7 @@
 /**
- * A walk over a whole table in steps, for work that may take long and must not hold up the process: each step reads a few
- * thousand entries, then lets other work run. A walk remembers where it stopped, and is not a snapshot: entries written
- * behind it are not seen until the next round.
+ * A walk over a whole table in steps, for long work that must not block the process. Each step reads a few thousand
+ * entries, then yields to the event loop. A walk remembers its position and is not a snapshot: it sees entries written
+ * behind it only in the next round.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Bytes, Environment } from './environment.ts'

@@ -1,6 +1,6 @@
 /**
- * Tables whose keys are numbers that only grow: the log, what was parked, the rewards. The last number is kept beside
- * them, for a table that was emptied must not begin again; it is read and written inside the transaction that appends.
+ * Tables with ever-growing numbers as keys: the log, parked messages, rewards. The last number is stored beside them,
+ * because an emptied table must not restart its numbers. The transaction that appends reads and writes it.
  */
 import type { Bytes } from './environment.ts'
 

@@ -95,7 +95,7 @@ export function timelineFrom(shelf: Shelf, viewedAt: number): { start: Buffer; e
 
 export type ViewerKey = { viewer: ViewerId; business: BusinessNumber; kind: number; restAt: number }
 
-/** What stands before the rest of any key of the table. */
+/** The prefix of every other key of the table. */
 export function readViewerKey(key: Buffer): ViewerKey {
   const businessAt = packedIdLength(key, 0)
   return { viewer: unpackId(key, 0), business: key.readUInt16BE(businessAt), kind: key[businessAt + 2] ?? KIND_END, restAt: businessAt + 3 }

@@ -1,8 +1,8 @@
 /**
- * A bounded pool of connections to one MySQL, MariaDB or TiDB. Nothing here hangs: connecting, waiting for a free
- * connection and every statement end in time, and a connection that was cut off is not used again.
+ * A bounded pool of connections to one MySQL, MariaDB or TiDB. Connecting, waiting for a free connection and every
+ * statement have a time limit. A connection that was cut off is not used again.
  *
- * A statement that timed out may still run on the server; all of ours may be repeated.
+ * A statement that timed out may still run on the server. All statements of Tidemark may be repeated.
  */
 import { type ConnectionOptions, type PoolConnection, type SslOptions, createPool } from 'mysql2'
 import type { Clock } from '../../core/clock.ts'
@@ -145,7 +145,7 @@ function parseUrl(options: MysqlOptions): Address {
   return { ...place, ...(user === '' ? {} : { user }), ...(password === '' ? {} : { password }) }
 }
 
-/** What the driver is told for one connection outside of a pool: the address, who we are, TLS. Throws CONFIG_INVALID. */
+/** The driver's options for one connection outside a pool: address, account, TLS. Throws CONFIG_INVALID. */
 export function connectionOptions(options: MysqlOptions): Address & ConnectionOptions {
   return { ...parseUrl(options), ...connectionSettings(options) }
 }

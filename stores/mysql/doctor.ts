@@ -1,4 +1,4 @@
-/** What `tidemark doctor` asks a MySQL, MariaDB or TiDB: is it the right one, will it keep what it acknowledged, and what to do if not. */
+/** The checks of `tidemark doctor` for MySQL, MariaDB and TiDB: version, schema, durability and limits, each with the fix. */
 import { type Clock, systemClock } from '../../core/clock.ts'
 import type { StoreFindingName } from '../../config/store-findings.ts'
 import type { Database } from './database.ts'
@@ -22,9 +22,9 @@ export const MYSQL_FINDINGS = {
 export type MysqlFinding = {
   /** `wrong`: does not work or loses data. `doubtful`: works, look at it. */
   level: 'good' | 'doubtful' | 'wrong'
-  /** What was looked at, in a word or two. */
+  /** The subject of the check, in one or two words. */
   subject: keyof typeof MYSQL_FINDINGS
-  /** What was found; unless it is good, also what to do. */
+  /** The finding. Unless it is good, also the fix. */
   sentence: string
 }
 

@@ -1,6 +1,6 @@
 /**
- * What the driver and the server say, as errors of ours: a code, a sentence with what to do, the cause. Wrapped once,
- * here. The statement is cut out of the cause: it holds what viewers watched, and it is long.
+ * Maps errors of the driver and the server to TidemarkErrors: a code, a sentence with the fix, the cause. This is the
+ * only place that wraps them. The statement is removed from the cause: it contains viewers' data, and it is long.
  */
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { reasonsOf } from '../reasons.ts'
@@ -37,13 +37,13 @@ export function isDuplicate(error: unknown): boolean {
   return numberOf(error) === DUPLICATE
 }
 
-/** The server has more to do than it can: a reason to send it less. */
+/** The server is overloaded: send it less. */
 export function isOverload(error: unknown): boolean {
   const number = numberOf(error)
   return number === LOCK_WAIT || (number !== undefined && TOO_MANY.has(number)) || codeOf(error) === 'PROTOCOL_SEQUENCE_TIMEOUT'
 }
 
-/** Wrong credentials, rights, database or certificate: no use in trying again before somebody changes them. */
+/** Wrong credentials, rights, database or certificate. A retry helps only after an operator changes them. */
 export function isMisconfigured(error: unknown): boolean {
   const number = numberOf(error)
   return TLS_REFUSED.has(codeOf(error) ?? '') || (number !== undefined && (DENIED.has(number) || number === UNKNOWN_DATABASE))
@@ -59,7 +59,7 @@ export function endsConnection(error: unknown): boolean {
   return fatal === true || errno === undefined || READ_ONLY.has(errno) || INTERRUPTED.has(errno)
 }
 
-/** `server` and `account` name, in sentences, whom we asked and as whom. */
+/** `server` and `account` name the server and the user in messages. */
 export function wrapFailure(error: unknown, server: string, account: string): TidemarkError {
   if (isTidemarkError(error)) return error
   const cause = driverError(error)

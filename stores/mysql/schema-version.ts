@@ -1,10 +1,10 @@
 /**
- * The schema and its versions. Each file of `migrations/` is one version, applied in order by `tidemark migrate`, under
- * a lock of the server's, so that two at once do it once. A schema that is newer than this program is refused: an older
- * program does not know what the newer one promised.
+ * The schema and its versions. Each file of `migrations/` is one version. `tidemark migrate` applies them in order under
+ * a lock of the server, so two concurrent runs apply each version once. A program refuses a schema that is newer than
+ * itself, because it does not know the newer guarantees.
  *
- * A definition commits at once, so a migration can be cut off half-way. Its statements may all be repeated, and its
- * version is written last: running `tidemark migrate` again completes it.
+ * A DDL statement commits at once, so a migration can stop half-way. All its statements may be repeated, and its version
+ * is written last. Running `tidemark migrate` again completes it.
  */
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'

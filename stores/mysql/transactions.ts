@@ -1,11 +1,11 @@
 /**
- * Transactions on connections of the pool. A change that lost against another one (a deadlock, a lock that was not given
- * in time, a row that another transaction has inserted since we looked) is undone and done again from its beginning, so
- * its work must be a function of what it reads. What fails otherwise is undone and rejects.
+ * Transactions on connections of the pool. A transaction that lost against another one is rolled back and repeated from
+ * its beginning. Such a loss is a deadlock, a lock timeout, or a row that another transaction inserted meanwhile. `work`
+ * must therefore be a function of what it reads. Any other failure rolls back and rejects.
  *
- * An answer to COMMIT that never came says nothing: the change rejects as not available, was executed as a whole or not
- * at all, and the caller repeats it. So is one whose statement timed out: its connection is given up, and the server
- * undoes what was not committed when it notices, its locks being held until then.
+ * A lost answer to COMMIT leaves the outcome open: all or nothing was executed. The transaction then rejects as
+ * unavailable, and the caller repeats it. The same holds after a statement timeout: the connection is closed, and the
+ * server rolls back when it notices. Until then the server holds the locks.
  */
 import { type Clock, sleep } from '../../core/clock.ts'
 import type { Random } from '../../core/random.ts'
@@ -15,7 +15,7 @@ import { BEGIN, BEGIN_SNAPSHOT, COMMIT, ROLLBACK } from './statements.ts'
 
 export type Transactions = {
   change<T>(work: (session: Session) => Promise<T>): Promise<T>
-  /** All that `work` reads is as of one moment. */
+  /** All reads of `work` see one snapshot. */
   snapshot<T>(work: (session: Session) => Promise<T>): Promise<T>
   /** Changes that were done again. */
   retries(): number
