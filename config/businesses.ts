@@ -3,7 +3,7 @@ import type { BusinessConfig } from './config.ts'
 import type { BusinessNumber } from '../core/domain.ts'
 import { TidemarkError } from '../core/errors.ts'
 
-/** What is configured of a business, besides what only other subgraphs need. */
+/** The configuration of a business, except the parts that only other subgraphs need. */
 export type HistoryBusiness = Omit<BusinessConfig, 'thumbup'>
 
 export type Businesses<B = HistoryBusiness> = {

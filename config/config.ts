@@ -225,7 +225,8 @@ export function makeConfig(
 
 function mergeValues(below: unknown, above: unknown): unknown {
   if (above === undefined || above === null) return below
-  // A section may come from several sources; what is none below is a mistake to be told, and not to be covered.
+  // A section may come from several sources. If a lower source set a value that is not an object, keep it, so that
+  // validation reports it.
   if (isPlainObject(above) && below !== undefined && below !== null && !isPlainObject(below)) return below
   if (!isPlainObject(below) || !isPlainObject(above)) return above
   const merged: Record<string, unknown> = { ...below }

@@ -91,7 +91,7 @@ export const EXISTENCE_TYPES = ['Unseen', 'Seen', 'SeenReason', 'RecordIssuedPay
 
 const SHARDS = 5_000
 
-/** Are the filters to be trusted with resume points? Not where what history has may be missing in them. */
+/** True if the filters may guard resume points. Not if filters may lack plays that history has. */
 export function guardsResume({ guardsResume, fromHistory }: ExistenceConfig): boolean {
   return guardsResume ?? fromHistory
 }

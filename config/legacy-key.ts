@@ -16,7 +16,7 @@ export function legacyKey(template: string, parts: Readonly<Record<KeyPart, stri
   })
 }
 
-/** What would be left in every key as it stands, which nobody means: a name mistyped. */
+/** A placeholder that would remain in every key: a mistyped name. */
 export function unknownParts(template: string): string[] {
   return Array.from(template.matchAll(BRACES))
     .filter(([, tag, name = '']) => tag === undefined && !KEY_PARTS.includes(name))

@@ -1,11 +1,10 @@
 /**
- * What is wrong with a configuration, one sentence per mistake: the key's path, what stands there, what to give instead, and
- * where it came from (a file, a variable, a flag), since that is where it must be corrected. Values are shown unless
- * they may be secrets.
+ * Reports the mistakes of a configuration, one sentence each: the key's path, its value, the fix, and the source (a
+ * file, a variable, a flag), because the source is the place to correct. Values are shown unless they may be secrets.
  */
 import type { ZodIssue } from 'zod'
 
-/** What a file, the environment or flags say, parsed but not validated. */
+/** The settings of a file, the environment or the flags, parsed but not validated. */
 export type ConfigSource = {
   /** Where its values stand, as in "set in …". */
   name: string
@@ -21,7 +20,7 @@ export type UnreadSetting = { readonly path: string; readonly sentence: string }
 
 type Path = readonly (string | number)[]
 
-/** Of these the value is never shown; urls may hold a password. */
+/** The values of these are never shown. A URL may contain a password. */
 const SECRET = /(^|\.)(password|secret|publicKey|privateKey|key|cert|ca|url|urls(\.\d+)?|token)$/
 const SHOWN_MAX = 60
 const BUSINESS_NAME = /^[a-z][a-z0-9-]{0,31}$/
@@ -121,7 +120,7 @@ function nameOf(path: Path, merged: unknown): string {
   return isIts && typeof name === 'string' && BUSINESS_NAME.test(name) ? `businesses: ${name}: ${rest.join('.')}` : path.join('.')
 }
 
-/** What to give; where the schema has words of its own, those. */
+/** The expected value, in the schema's own words if it has any. */
 function adviceOf(issue: ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':

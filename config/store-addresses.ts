@@ -1,7 +1,7 @@
 /**
- * Addresses of stores, read by one rule wherever they matter: for connecting, for what a configuration may say, and for
- * telling whether two of them are the same place (`store-places.ts`). Whatever is wrong is CONFIG_INVALID with one sentence,
- * which begins with the setting and never repeats a password.
+ * Parses addresses of stores by one rule for all uses: connecting, validating a configuration, and comparing places
+ * (`store-places.ts`). A mistake is CONFIG_INVALID with one sentence. The sentence begins with the setting and never
+ * repeats a password.
  */
 import { isIP } from 'node:net'
 import { TidemarkError } from '../core/errors.ts'

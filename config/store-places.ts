@@ -1,6 +1,6 @@
 /**
- * Where stores are, as far as addresses say: two that name the same place would share keys or tables, and what happens to
- * one of them would happen to the other. A server under two names is not found out.
+ * The places of stores, as far as addresses show them. Two stores in one place would share keys or tables, and an outage
+ * of one would affect the other. One server under two names is not detected.
  */
 import { isTidemarkError } from '../core/errors.ts'
 import { checkPrefix, mysqlAddress, redisAddresses, type MysqlSettings } from './store-addresses.ts'
@@ -52,14 +52,14 @@ function placesIn(placesOf: () => string[]): [mistakes: string[], places: string
   }
 }
 
-/** Of a Redis: server, database number and prefix of the keys. Of a Cluster each node counts. */
+/** A Redis: server, database number and key prefix. Each node of a Cluster counts. */
 function redisPlaces(server: RedisServer, setting: string): string[] {
   checkPrefix(server.prefix, setting)
   const { first, all, isCluster } = redisAddresses(server, setting)
   return (isCluster ? all : [first]).map((address) => `${placeOf(address)}/${address.database} ${server.prefix}`)
 }
 
-/** Of a database: server and schema. */
+/** A database: server and schema. */
 function mysqlPlaces(settings: MysqlSettings, setting: string): string[] {
   const address = mysqlAddress(settings, setting)
   return [`${placeOf(address)}/${address.database}`]

@@ -132,7 +132,7 @@ export function thumbupMistakes(thumbup: ThumbupConfig, stores: Pick<z.infer<typ
 
 type Tenant = { name: string; thumbup: BusinessThumbup }
 
-/** Of businesses with stores of their own: do they fit the shape, and are they their own? */
+/** Checks businesses with their own stores: the stores fit the shape, and no other store shares their place. */
 export function tenantMistakes(businesses: readonly Tenant[], stores: z.infer<typeof storesSchema>): string[] {
   const mistakes: string[] = []
   const isDistributed = stores.redis !== undefined

@@ -3,7 +3,7 @@
  * speak it. Ids are strings everywhere outside `keys.ts`; times are milliseconds since the Unix epoch.
  */
 
-/** Who watches. UTF-8, 1 to 64 bytes. */
+/** A viewer. UTF-8, 1 to 64 bytes. */
 export type ViewerId = string
 
 /** A tenant's number, 1 to 65535. Configuration maps names to numbers; stores and logs hold the number only. */
@@ -68,13 +68,13 @@ export type ViewerSettings = {
   version: number
 }
 
-/** What a viewer's other devices, subscribed to his changes, are told. */
+/** The change that the viewer's other subscribed devices get. */
 export type ProgressChange =
   | { kind: 'put'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
   | { kind: 'deleted'; viewer: ViewerId; business: BusinessNumber; oid: string; record: ProgressRecord }
   | { kind: 'cleared'; viewer: ViewerId; business: BusinessNumber; clearedAt: number; version: number }
 
-/** What a reward is for: the first report of a day, the first subject played, the first served. */
+/** The reason of a reward: the first report of a day, the first subject played, the first served. */
 export type RewardKind = 'FIRST_VIEW' | 'FIRST_PLAY' | 'FIRST_ISSUE'
 
 /** A thing that may happen once a day per viewer and business, and earns a reward. */
@@ -99,8 +99,8 @@ export type Mark = 'NONE' | 'LIKE' | 'DISLIKE'
 export type MarkKey = ProgressKey
 
 /**
- * What is stored for a key: one last-write-wins register, ordered by `markedAt`, exact ties by `version` (`subgraphs/thumbup/model/merge.ts`).
- * NONE is a tombstone: it keeps an older mark that arrives late from coming back.
+ * The stored value of a key: one last-write-wins register, ordered by `markedAt`, exact ties by `version`
+ * (`subgraphs/thumbup/model/merge.ts`). NONE is a tombstone: it keeps an older mark that arrives late from coming back.
  */
 export type MarkRecord = {
   mark: Mark

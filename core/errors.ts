@@ -1,6 +1,6 @@
 /**
- * One error class and one table. Every error a client can see has a code of this table and a message that says what is
- * wrong, with the value, and what to do. A leaf: imports nothing.
+ * One error class and one table. Every error that a client can see has a code of this table and a message. The message
+ * names the problem, the value and the fix. A leaf: imports nothing.
  */
 export type ErrorEntry = {
   /** The HTTP status of a request that fails as a whole with this code. */
@@ -107,7 +107,7 @@ export type ErrorCode = keyof typeof ERRORS
 
 export class TidemarkError extends Error {
   readonly code: ErrorCode
-  /** What GraphQL libraries copy into the error a client sees. */
+  /** The fields that GraphQL libraries copy into the error for a client. */
   readonly extensions: { code: ErrorCode; retryable: boolean }
   constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
     super(message, options)
@@ -118,8 +118,8 @@ export class TidemarkError extends Error {
 }
 
 /**
- * What anybody may read: for what went wrong on our side, the table's sentence, since the message names servers and says what
- * their drivers said. That is for operators, in the log.
+ * The public message. For server-side failures it is the table's sentence, because the original message names servers
+ * and quotes their drivers. The original goes to operators, in the log.
  */
 export function publicMessage({ code, message }: Pick<TidemarkError, 'code' | 'message'>): string {
   if (!OPERATORS_ONLY.has(code)) return message
@@ -135,7 +135,10 @@ const OPERATORS_ONLY: ReadonlySet<ErrorCode> = new Set([
 /** Codes that common GraphQL servers give to mistakes of the client, besides ours. */
 const COMMON_CODES = ['BAD_USER_INPUT', 'NOT_FOUND', 'CONFLICT']
 
-/** About the document, which is the gateway's own: what a subgraph says of it names types and fields that clients may not know. */
+/**
+ * Errors about the document, which belongs to the gateway. A subgraph's message about it may name types and fields that
+ * clients must not know.
+ */
 const OF_DOCUMENTS: ReadonlySet<string> = new Set<ErrorCode>([
   ...(['GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'OPERATION_RESOLUTION_FAILURE', 'SUBGRAPH_ERROR'] as const),
 ])

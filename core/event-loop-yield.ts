@@ -1,6 +1,6 @@
 /**
- * Turns of the event loop, for work that takes long. It is done in portions of a few milliseconds, each of which waits for a turn
- * of its own, whoever's it is: so requests are answered between any two, however many such works are under way.
+ * Event-loop yields for long work. The work runs in portions of a few milliseconds. All long works share one queue of
+ * portions, each in its own turn of the event loop. Requests are therefore answered between any two portions.
  */
 import type { EventEmitter } from 'node:events'
 import { setImmediate } from 'node:timers/promises'
@@ -45,7 +45,10 @@ export function makeFairTurns(): FairTurns {
     })
 }
 
-/** Of one piece of work: the turn to wait for before so many bytes are worked on; undefined as long as it has worked on few since its last one. */
+/**
+ * For one piece of work: the turn to await before it processes this many bytes; undefined while it has processed few
+ * since its last turn.
+ */
 export function makePortions(nextTurn: () => Promise<void>, bytesMax: number): (bytes: number) => Promise<void> | undefined {
   let worked = 0
   return (bytes) => {

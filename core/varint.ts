@@ -7,7 +7,7 @@
 /** The most bytes a number takes. */
 export const VARINT_BYTES_MAX = 8
 
-/** Bytes and how far they are read. Reading past the end gives zeros: who reads compares `at` with the length afterwards. */
+/** Bytes and a read position. Reading past the end gives zeros: the reader compares `at` with the length afterwards. */
 export type ByteReader = { readonly bytes: Buffer; at: number }
 
 /** Writes a whole number, 0 to 2^53 - 1; returns the offset after it. */

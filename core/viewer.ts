@@ -1,4 +1,4 @@
-/** Who asks. A leaf: the gateway finds it out, the subgraphs rely on it. */
+/** The caller of a request. The gateway authenticates it, and the subgraphs rely on it. A leaf. */
 import type { ViewerId } from './domain.ts'
 import { TidemarkError } from './errors.ts'
 
@@ -6,7 +6,7 @@ export type Viewer = {
   id: ViewerId
   /** The scopes of the token, beyond the viewer's own data. */
   scopes: readonly string[]
-  /** When what says so stops counting, in milliseconds since the epoch; absent: never. */
+  /** Expiry of the identity, in milliseconds since the epoch; absent: never. */
   expiresAt?: number
   /** The service that acts for the viewer, where one does. */
   actor?: string
@@ -21,16 +21,16 @@ export const SCOPE_WRITE_ANY = 'progress:write-any'
 /** Allows marks in the name of other viewers. */
 export const SCOPE_MARKS_WRITE_ANY = 'marks:write-any'
 
-/** Allows reading what other viewers like. */
+/** Allows reading the likes of other viewers. */
 export const SCOPE_MARKS_READ_ANY = 'marks:read-any'
 
-/** Allows saying whose subjects are. */
+/** Allows registering the owners of subjects. */
 export const SCOPE_SUBJECTS_REGISTER = 'subjects:register'
 
 /** Allows asking about as many candidates as a recommender has. */
 export const SCOPE_EXISTENCE_BULK = 'existence:bulk'
 
-/** Allows what only operators may know. */
+/** Allows operator-only fields. */
 export const SCOPE_OPERATOR = 'operator'
 
 const OF_SERVICES: ReadonlySet<string> = new Set([

@@ -1,8 +1,7 @@
 /**
- * Counts of subjects, down the ladder of `ladder.ts`. Zeros are cached as well.
- *
- * While the count cache is down everything counts as hot, so that what is asked for often does not reach the record store
- * each time; what its limits refuse is answered with the last known value.
+ * Counts of subjects, read down the ladder of `ladder.ts`. Zeros are cached too. While the count cache is down, every
+ * subject counts as hot, so frequent reads do not reach the record store each time. A read that the limits refuse gets
+ * the last known value.
  */
 import type { Clock } from '../core/clock.ts'
 import type { Subject, SubjectCounts, CountedSubject } from '../core/domain.ts'
@@ -22,9 +21,12 @@ export type CountReadsOptions = {
 }
 
 export type CountReads = Pick<Ladder<Subject, SubjectCounts>, 'getMany' | 'getFresh' | 'reload'> & {
-  /** Might `getMany` answer with what is as old as `hotTtlMs`? */
+  /** True if the answer of `getMany` may be as old as `hotTtlMs`. */
   mayBeOld(subject: Subject): boolean
-  /** This process changed these counts, or heard of it: what it keeps is old. They are the last known ones from now on. */
+  /**
+   * Reports new counts, written by this process or learnt from another. They replace the cached ones and become the last
+   * known ones.
+   */
   learn(counted: readonly CountedSubject[]): void
   figures(): CountReadsFigures
 }

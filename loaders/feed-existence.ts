@@ -1,6 +1,6 @@
 /**
- * The loader of what a viewer has seen: one set per request, as those of history (`history.ts`). Keys of one viewer and business are
- * one read; what several requests want of the hot store at the same time goes there once, and filters are in memory.
+ * The loader of seen subjects: one set per request, like those of history (`history.ts`). Keys of one viewer and
+ * business are one read. Concurrent requests share reads of the hot store. Filters are in memory.
  */
 import DataLoader from 'dataloader'
 import type { Degraded } from '../core/outage/degraded.ts'

@@ -1,7 +1,7 @@
 /**
- * The loaders every resolver reads through. `makeLoaders` is called once per process and returns what makes one set per
- * request: a request's own DataLoader batches and remembers its keys, and what several requests want at the same time
- * goes to the store once (`shared.ts`).
+ * The loaders of every resolver. `makeLoaders` is called once per process and returns a function that makes one set per
+ * request. A request's own DataLoader batches and remembers its keys. Concurrent requests for the same key share one
+ * store read (`shared.ts`).
  */
 import DataLoader from 'dataloader'
 import { noteLack, type Degraded, type MayLack } from '../core/outage/degraded.ts'
@@ -18,7 +18,7 @@ export type Loaders = {
   progress: DataLoader<ProgressKey, ProgressRecord | undefined, string>
 }
 
-/** What a shared lookup found without one of the stores: each request that gets it notes which. */
+/** The result of a shared lookup that lacked a store. Each request that gets the result notes the store. */
 class Incomplete {
   readonly record: ProgressRecord | undefined
   readonly without: Degraded
@@ -29,8 +29,8 @@ class Incomplete {
 }
 
 /**
- * Each set may have a collector, for the names of stores its lookups had to do without. A lasting one, of a subscription,
- * remembers nothing: what it read for one event is old at the next. `mayHavePlayed` spares the record store misses.
+ * Each set may have a collector for the names of missing stores. The lasting set of a subscription remembers nothing,
+ * because a value read for one event is outdated at the next. `mayHavePlayed` spares the record store reads for misses.
  */
 export function makeLoaders(
   hot: HotStore,

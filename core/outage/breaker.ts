@@ -1,10 +1,9 @@
 /**
  * A breaker keeps callers from waiting for a store that is down. The first call that ends with the store's "unavailable"
- * opens it; from then on calls are refused at once, and the store is asked now and then whether it answers again. The
- * asking is done here and not with the next caller's request, who would have to wait for a store that is still down.
- *
- * One failure is enough, because adapters try again for seconds before they give up. A call that began before the breaker
- * opened and fails after it closed says nothing about the store as it is now, and does not open it again.
+ * opens it. From then on calls are refused at once, and the breaker probes the store periodically. A caller's request is
+ * not the probe, because that caller would wait for a store that may still be down. One failure is enough, because
+ * adapters retry for seconds before they give up. A call may begin before the breaker opens and fail after it closes.
+ * Such a failure is outdated and does not open it again.
  */
 import type { Clock, Timer } from '../clock.ts'
 import { UNAVAILABLE, saysDown, type AnyStoreName } from './degraded.ts'

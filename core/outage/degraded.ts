@@ -1,15 +1,13 @@
 /**
- * Which stores an answer had to do without. One collector per request: whoever reads or writes adds a store's name when
- * he goes on without it, and the front tells the client in `extensions.degraded`. A leaf.
- *
- * A function that takes a collector answers as well as it can; called without one it rejects instead, so that nobody
- * gets half an answer who could not tell.
+ * The stores that an answer lacked. Each request has one collector. A read or write that continues without a store adds
+ * its name, and the front reports it in `extensions.degraded`. A leaf. A function with a collector returns a partial
+ * answer. Without one it rejects, so that no caller mistakes a partial answer for a complete one.
  */
 import type { ViewerId } from '../domain.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../errors.ts'
 
 export type StoreName = 'hotStore' | 'log' | 'recordStore'
-/** Also what only a migration has: the store that viewers' plays come from. */
+/** Includes a store that only a migration has: the source of the viewers' plays. */
 export type AnyStoreName = StoreName | 'legacyStore'
 export type Degraded = Set<AnyStoreName>
 
@@ -30,10 +28,13 @@ export function saysFull(error: unknown): boolean {
   return isTidemarkError(error) && error.code === 'STORE_FULL'
 }
 
-/** May the hot store, though it answers, lack what this process acknowledged to this viewer? To be asked before it is read. */
+/**
+ * May the hot store, although it answers, lack a write that this process acknowledged to this viewer? Check this before
+ * reading it.
+ */
 export type MayLack = (viewer: ViewerId) => boolean
 
-/** Before a read: what it finds in the hot store may be older than what one of these viewers was told that he wrote. */
+/** Call it before a read: the hot store may be older than a write acknowledged to one of these viewers. */
 export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefined, degraded: Degraded | undefined): void {
   if (mayLack === undefined || degraded?.has('hotStore') === true) return
   for (const viewer of viewers) {

@@ -1,9 +1,8 @@
 /**
- * The breaker of the hot store: one per part (`partOf` of the port), so that a region that is out of reach on a Cluster is
- * refused at once and asked for by itself, while all others go on. A store without parts has one.
- *
- * A call for several viewers counts for each of their parts. It is refused if one of these is out, with an error that
- * says whom it concerns (`part-outage.ts`): who has others in his call does them apart.
+ * The breaker of the hot store: one per part (`partOf` of the port). An unreachable region of a Cluster is refused at
+ * once and probed by itself, while all others continue. A store without parts has one breaker. A call for several
+ * viewers counts for each of their parts. It is refused if one part is out, with an error that names the affected
+ * viewers (`part-outage.ts`). The caller then repeats the call for the others.
  */
 import { makeBreaker, type Breaker, type BreakerOptions } from './breaker.ts'
 import type { Clock } from '../clock.ts'

@@ -1,12 +1,11 @@
 /**
- * A store in parts: on a Redis Cluster some regions may be out of reach while all others answer, because a master is
- * lost, or a slot is on its way from one to another. An error then says whom it concerns, so that nobody else does without.
- * A leaf.
+ * A store in parts. On a Redis Cluster some regions may be unreachable while all others answer: a master is lost, or a
+ * slot is in migration. The error then names the affected viewers, so that all others still get answers. A leaf.
  */
 import type { ViewerId } from '../domain.ts'
 import { TidemarkError, isTidemarkError } from '../errors.ts'
 
-/** The store does not answer for these viewers. It says nothing about others, of whom the same call may have been. */
+/** The store does not answer for these viewers. The error says nothing about other viewers of the same call. */
 export class PartOutage extends TidemarkError {
   readonly concerns: (viewer: ViewerId) => boolean
   constructor(error: unknown, concerns: (viewer: ViewerId) => boolean) {

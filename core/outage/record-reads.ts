@@ -135,7 +135,7 @@ export function makeRecordReads(
     })
   }
 
-  /** For a read of several tenants: the shortest of their lanes, whose turn comes soonest. */
+  /** For a read of several tenants: the shortest of their lanes, because its turn comes first. */
   function shortestLane({ of = [], isPage = false }: RecordRead): string {
     const lanes = [...new Set(of.map(({ business }) => business))].map((business) => `${business} ${isPage ? 'pages' : 'lookups'}`)
     return lanes.reduce((least, lane) => (queue.lengthOf(lane) < queue.lengthOf(least) ? lane : least), lanes[0] ?? 'all')

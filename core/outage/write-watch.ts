@@ -1,10 +1,9 @@
 /**
- * Does the hot store take writes? A Redis that is full answers every read, and refuses what is written: its breaker stays
- * closed, and who only reads sees nothing of it. So whoever was refused says so here, and a process that serves asks by itself
- * (`start`), so that it knows also what others alone have written and were refused.
- *
- * Nobody is kept from writing: a store that is nearly full takes some and refuses others. It counts as refusing until it says
- * itself that it takes writes (`check` of the port asks for that), and so is the whole or a part of it (`part-breaker.ts`).
+ * Watches whether the hot store takes writes. A full Redis answers every read and refuses every write. Its breaker stays
+ * closed, and processes that only read notice nothing. A refused writer therefore reports it here. A serving process
+ * also probes by itself (`start`), so that it learns of refusals in other processes. Writes are still tried, because a
+ * store that is nearly full takes some and refuses others. The store, or a part of it (`part-breaker.ts`), counts as
+ * refusing until it confirms that it takes writes (`check` of the port).
  */
 import type { Clock, Timer } from '../clock.ts'
 import { saysDown, saysFull } from './degraded.ts'

@@ -41,7 +41,7 @@ export type CachedLookupOptions<K, V> = {
    * to move it. Default: they are the same object.
    */
   isSame?(kept: V, loaded: V): boolean
-  /** Keep what was loaded for other keys as well, as last known values. Default true. */
+  /** Keep the values of cold keys too, as last known values. Default true. */
   keepCold?: boolean
 }
 

@@ -21,12 +21,12 @@ export type LadderStores<K, V> = {
   getCached(keys: readonly K[]): Promise<readonly (V | undefined)[]>
   /** In order, all of them. */
   getStored(keys: readonly K[]): Promise<readonly V[]>
-  /** Caches what was read from the record store. */
+  /** Caches values read from the record store. */
   putCached(keys: readonly K[], values: readonly V[]): Promise<void>
 }
 
 export type LadderOptions<K, V> = {
-  /** Milliseconds for which what is hot is served by this process alone; 0: never. */
+  /** Milliseconds for which this process serves hot keys alone; 0: never. */
   hotTtlMs: number
   /** Bytes the process's own cache may take. */
   bytesMax: number
@@ -43,9 +43,12 @@ export type Ladder<K, V> = {
   getMany(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
   /** As `getMany`, but as the stores have it now. */
   getFresh(keys: readonly K[], degraded?: Degraded): Promise<(V | null)[]>
-  /** This process changed it, or heard of it: what it keeps is old. This is the last known value from now on. */
+  /**
+   * Reports a new value, written by this process or learnt from another. It replaces the cached one and becomes the last
+   * known one.
+   */
   learn(key: K, value: V): void
-  /** Asks the record store, and caches what it says if it is newer. */
+  /** Reads the record store, and caches the value if it is newer. */
   reload(keys: readonly K[]): Promise<readonly V[]>
   figures(): LadderFigures
 }
@@ -98,7 +101,7 @@ export function makeLadder<K, V extends { version: number }>(
     return values
   }
 
-  /** Rejects only for what is no outage. */
+  /** Rejects only for errors other than an outage. */
   async function load(keys: readonly K[]): Promise<Found<V>[]> {
     const without = new Set<StoreName>()
     const cached = await unlessDown('hotStore', without, getCached(keys))

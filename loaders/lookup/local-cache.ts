@@ -27,8 +27,8 @@ export interface LocalCache<V extends Cacheable> {
   /** The same, and counts as a visit: for a value that is brought up to date in place. */
   visit(key: string): V | undefined
   /**
-   * Replaces what the key had. A value of `bytes` is fresh for `ttlMs` (without it, for good). False if it is larger than
-   * the whole cache: then the key has nothing.
+   * Replaces the key's value. A value of `bytes` is fresh for `ttlMs`, or forever without it. False if it is larger than
+   * the whole cache: then the key has no value.
    */
   set(key: string, value: V, bytes: number, ttlMs?: number): boolean
   /** False if there was none. */

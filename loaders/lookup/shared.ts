@@ -1,11 +1,10 @@
 /**
- * Identical lookups of different requests share one store call.
+ * Identical lookups of different requests share one store call. Lookups wait while earlier calls are in flight, and
+ * leave as one multi-get that contains each key once.
  *
- * Lookups wait together while earlier calls are under way, and leave as one multi-get in which each key stands once.
- * Only lookups that wait are shared, never the answer of a call that has already begun: such a call may have read before
- * a write that was acknowledged since, and a read that starts after an acknowledgement must see it.
- *
- * A page of fifty keys is one promise, not fifty: what a lookup waits for is counted down.
+ * Only waiting lookups are shared, never a call in flight. Such a call may have read before a write that was
+ * acknowledged since, and a read after an acknowledgement must see the write. A page of fifty keys is one promise with a
+ * countdown, not fifty promises.
  */
 export type SharedLookupOptions = {
   /** Store calls under way at once. Minimum 1. Default 4. */

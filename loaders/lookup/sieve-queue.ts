@@ -9,7 +9,7 @@ export type SieveQueue = ReturnType<typeof makeSieveQueue>
 export function makeSieveQueue(cellsMax: number) {
   const visited = new Uint8Array(cellsMax)
   const newer = new Int32Array(cellsMax)
-  /** Of a free cell: the next free one. */
+  /** For a free cell: the next free one. */
   const older = new Int32Array(cellsMax)
   let newest = NO_CELL
   let oldest = NO_CELL
