@@ -16,6 +16,7 @@ export default defineConfig({
   title: 'Tidemark',
   description: 'A federated GraphQL API for watch history, likes and feed de-duplication',
   cleanUrls: true,
+  ignoreDeadLinks: 'localhostLinks',
   markdown: {
     config(markdown) {
       diagrams.use(markdown)
