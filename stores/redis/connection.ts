@@ -7,16 +7,18 @@
  * twice; every script and command of this adapter may be (`put.ts` says how those that must not count twice do it). Nothing waits in a queue for a lost connection: what cannot be
  * sent now fails now, and is tried again here, so that no forgotten command is executed minutes later.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster } from 'ioredis'
 import type { Redis } from 'ioredis'
 import { saysDown } from '../../core/outage/degraded.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { bareAddress } from '../../config/store-addresses.ts'
 import { accountOf, makeClient } from './clients.ts'
-import type { RedisClient, RedisConnectionOptions } from './clients.ts'
-import { isMissingScript, isPassing, mayHaveRun, toTidemarkError } from './failures.ts'
+import type { RedisConnectionOptions } from './clients.ts'
+import { makeCork } from './cork.ts'
+import { mayHaveRun, toTidemarkError } from './failures.ts'
+import { makeRetries } from './retries.ts'
 import type { Script } from './scripts.ts'
+import { makeTopology } from './topology.ts'
 
 export type Argument = string | Buffer | number
 export type Command = {
@@ -29,9 +31,6 @@ export type Command = {
 /** Keys whose commands failed because a Cluster does not serve them now. */
 export type OutageOf = (error: unknown, keys: readonly string[]) => unknown
 export type Connection = ReturnType<typeof connect>
-
-const FIRST_DELAY_MS = 10
-const DELAY_MAX_MS = 250
 
 export function scriptCommand(script: Script, keys: readonly string[], args: readonly Argument[]): Command {
   return { name: 'evalsha', args: [script.hash, keys.length, ...keys, ...args], script }
@@ -47,68 +46,12 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
   const address = options.urls.map(bareAddress).join(',')
   const client = makeClient(options)
   const account = accountOf(options)
-  let lastComplaint: string | undefined
-  let closed = false
-  let isHolding = false
-  let lookedAt = -Infinity
-  client.on('error', complain)
-  client.on('node error', complain)
-  client.on('ready', () => {
-    lastComplaint = undefined
-  })
-
-  function complain(error: Error): void {
-    lastComplaint =
-      ('lastNodeError' in error && error.lastNodeError instanceof Error ? error.lastNodeError : error).message || lastComplaint
-  }
-
-  function refreshTopology(): void {
-    if (!closed && client instanceof Cluster && client.status === 'ready') client.refreshSlotsCache()
-  }
-
-  /** All commands that fail in one outage share a look. */
-  function lookForPlaces(): void {
-    if (performance.now() - lookedAt < DELAY_MAX_MS) return
-    lookedAt = performance.now()
-    refreshTopology()
-  }
-
-  /** What this turn's calls send leaves in one write per node: under load a system call for many requests. */
-  function holdWrites(): void {
-    if (isHolding) return
-    isHolding = true
-    const corked = cork(client)
-    setImmediate(() => {
-      isHolding = false
-      for (const stream of corked) stream.uncork()
-    })
-  }
+  const topology = makeTopology(client)
+  const retries = makeRetries(client, topology, (error, lastComplaint) => toTidemarkError(error, address, account, lastComplaint))
+  const holdWrites = makeCork(client)
 
   function raw(command: Command): Promise<unknown> {
     return client.callBuffer(command.name, command.args)
-  }
-
-  /** Repeats what failed until it succeeds; `attempt` is told if the server does not know the script. */
-  async function retry<T>(attempt: (scriptIsMissing: boolean) => Promise<T>, failure: unknown, deadline: number): Promise<T> {
-    let error = failure
-    let delayMs = FIRST_DELAY_MS
-    let scriptIsMissing = false
-    for (;;) {
-      if (isMissingScript(error) && !scriptIsMissing) {
-        scriptIsMissing = true
-      } else {
-        if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
-        // The node of these keys may have failed, and another may have taken its place.
-        if (mayHaveRun(error)) lookForPlaces()
-        await sleep(delayMs * (0.5 + Math.random() / 2))
-        delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)
-      }
-      try {
-        return await attempt(scriptIsMissing)
-      } catch (again) {
-        error = again
-      }
-    }
   }
 
   function run(command: Command, deadline: number): Promise<unknown> {
@@ -119,7 +62,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
         if (mayHaveRun(error)) command.repeated = true
         throw error
       })
-    return attempt(false).catch((error: unknown) => retry(attempt, error, deadline))
+    return attempt(false).catch((error: unknown) => retries.repeat(attempt, error, deadline))
   }
 
   /** One failed, all are sent again: none is answered by a moment before that of its predecessor. */
@@ -131,12 +74,13 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
         return result.value
       })
     }
-    return attempt().catch((error: unknown) => retry(attempt, error, deadline))
+    return attempt().catch((error: unknown) => retries.repeat(attempt, error, deadline))
   }
 
   /** Starts all at once, in one write per node; rejects once all have ended. `keyOf` says whom a failure concerns. */
   async function settle<U, T>(units: readonly U[], start: (unit: U, deadline: number) => Promise<T>, keyOf: (unit: U) => string) {
-    if (closed) throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
+    if (retries.isClosed())
+      throw new TidemarkError('HOT_STORE_UNAVAILABLE', `the connection to Redis at ${address} is closed: open the store again`)
     const deadline = Date.now() + retryMaxMs
     holdWrites()
     const failures: { error: unknown; unit: U }[] = []
@@ -172,17 +116,7 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
       settle(units, runInOrder, ([first]) => (first === undefined ? '' : keyOf(first))),
 
     /** Runs `task` until it succeeds, within the same bounds; for what is not a plain command. */
-    async insist<T>(task: () => Promise<T>): Promise<T> {
-      const deadline = Date.now() + retryMaxMs
-      for (let delayMs = FIRST_DELAY_MS; ; delayMs = Math.min(delayMs * 2, DELAY_MAX_MS)) {
-        try {
-          return await task()
-        } catch (error) {
-          if (closed || !isPassing(error) || Date.now() + delayMs > deadline) throw toTidemarkError(error, address, account, lastComplaint)
-          await sleep(delayMs)
-        }
-      }
-    },
+    insist: <T>(task: () => Promise<T>): Promise<T> => retries.insist(task, Date.now() + retryMaxMs),
 
     /** The nodes that hold keys. Waits until a Cluster has told which they are. */
     async masters(): Promise<Redis[]> {
@@ -191,29 +125,18 @@ export function connect(options: RedisConnectionOptions, outageOf?: OutageOf) {
       return client.nodes('master')
     },
 
-    /** The node that holds this slot; undefined while that is not known. */
-    ownerOf(slot: number): Redis | undefined {
-      if (!(client instanceof Cluster)) return client
-      const owner = client.slots[slot]?.[0]
-      return client.nodes('all').find(({ options }) => `${options.host}:${options.port}` === owner)
-    },
+    ownerOf: topology.ownerOf,
 
     /** Asks a Cluster who holds what; `listener`s of `onTopology` are told of the answer, as of all that ioredis asks for itself. */
-    refreshTopology,
+    refreshTopology: topology.refresh,
     onTopology(listener: () => void): void {
       client.on('refresh', listener)
     },
 
     close(): void {
-      closed = true
+      topology.close()
+      retries.close()
       client.disconnect()
     },
   }
-}
-
-function cork(client: RedisClient) {
-  const nodes = client instanceof Cluster ? client.nodes('master') : [client]
-  const streams = nodes.flatMap((node) => (node.status === 'ready' ? [node.stream] : []))
-  for (const stream of streams) stream.cork()
-  return streams
 }

@@ -8,16 +8,8 @@
 import type { Redis } from 'ioredis'
 import type { Connection } from './connection.ts'
 import type { GapSide } from '../../core/domain.ts'
-
-type Subscription = {
-  slot: number
-  /** The connection it is subscribed on; undefined while it has to be placed. */
-  link: Redis | undefined
-  /** One placing at a time, or two nodes might both have it. */
-  placing: Promise<void> | undefined
-  /** It was subscribed before. */
-  wasPlaced: boolean
-}
+import { makeShardLinks } from './shard-links.ts'
+import { makeShardPlacement, type ShardSubscription } from './shard-placement.ts'
 
 /** How often everything is looked at without a reason, and links are asked whether they live. */
 const LOOK_MS = 5_000
@@ -30,30 +22,15 @@ export function makeShardChannels(
   onMessage: (channel: string, message: Buffer) => void,
   onGap: (channel: string, side: GapSide) => void,
 ) {
-  const subscriptions = new Map<string, Subscription>()
-  const links = new Map<string, Redis>()
+  const subscriptions = new Map<string, ShardSubscription>()
+  const links = makeShardLinks(onMessage, forget)
+  const place = makeShardPlacement({ ownerOf, refreshTopology: connection.refreshTopology }, links, subscriptions, onGap)
   let looking: NodeJS.Timeout | undefined
   let repairing: NodeJS.Timeout | undefined
   let closed = false
 
-  function linkTo(node: Redis): Redis {
-    const name = `${node.options.host}:${node.options.port}`
-    const existing = links.get(name)
-    if (existing !== undefined) return existing
-    const link = node.duplicate({
-      ...{ connectionName: 'tidemark-follower', enableOfflineQueue: true, lazyConnect: false, readOnly: false },
-      // One that is lost is not mended: its channels may belong elsewhere by now.
-      ...{ autoResubscribe: false, retryStrategy: () => null },
-    })
-    links.set(name, link)
-    link.on('error', () => undefined)
-    link.on('smessageBuffer', (channel: Buffer | string, message: Buffer) => onMessage(String(channel), message))
-    link.on('moved', () => forget(link))
-    link.on('end', () => {
-      if (links.get(name) === link) links.delete(name)
-      forget(link)
-    })
-    return link
+  function ownerOf(slot: number): Redis | undefined {
+    return closed ? undefined : connection.ownerOf(slot)
   }
 
   function forget(link: Redis): void {
@@ -78,40 +55,9 @@ export function makeShardChannels(
     await Promise.allSettled([...subscriptions].map(([channel, subscription]) => place(channel, subscription)))
   }
 
-  function place(channel: string, subscription: Subscription): Promise<void> {
-    subscription.placing ??= placeNow(channel, subscription).finally(() => {
-      subscription.placing = undefined
-    })
-    return subscription.placing
-  }
-
-  async function placeNow(channel: string, subscription: Subscription): Promise<void> {
-    const node = connection.ownerOf(subscription.slot)
-    if (closed || node === undefined) throw new Error(`Cluster isn't ready: nobody is known to hold slot ${subscription.slot}`)
-    const link = linkTo(node)
-    if (subscription.link === link) return
-    const before = subscription.link
-    subscription.link = undefined
-    await before?.sunsubscribe(channel).catch(() => undefined)
-    // Now, and not with the answer: messages may come in the same breath.
-    if (subscription.wasPlaced) onGap(channel, 'begins')
-    try {
-      await link.ssubscribe(channel)
-    } catch (error) {
-      connection.refreshTopology()
-      throw error
-    }
-    // Meanwhile the link may have ended, or the last follower have left.
-    if (link.status === 'ready') subscription.link = link
-    if (!subscriptions.has(channel)) return void (await link.sunsubscribe(channel))
-    if (subscription.link === undefined) return
-    if (subscription.wasPlaced) onGap(channel, 'ends')
-    subscription.wasPlaced = true
-  }
-
   function look(): void {
     connection.refreshTopology()
-    for (const link of links.values()) link.ping().catch(() => link.disconnect())
+    links.probe()
     repairSoon()
   }
 
@@ -152,7 +98,7 @@ export function makeShardChannels(
       closed = true
       clearInterval(looking)
       clearTimeout(repairing)
-      for (const link of links.values()) link.disconnect()
+      links.close()
     },
   }
 }

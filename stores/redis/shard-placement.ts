@@ -1,0 +1,55 @@
+/** Subscribes a shard channel on the node that holds its slot. It leaves the old node first, so no message comes twice. */
+import type { Redis } from 'ioredis'
+import type { GapSide } from '../../core/domain.ts'
+import type { ShardLinks } from './shard-links.ts'
+
+export type ShardSubscription = {
+  slot: number
+  /** The connection it is subscribed on; undefined while it has to be placed. */
+  link: Redis | undefined
+  /** One placing at a time, or two nodes might both have it. */
+  placing: Promise<void> | undefined
+  /** It was subscribed before. */
+  wasPlaced: boolean
+}
+
+type Nodes = { ownerOf(slot: number): Redis | undefined; refreshTopology(): void }
+
+/** Returns the function that places a channel. It rejects while the node is unknown or refuses. */
+export function makeShardPlacement(
+  nodes: Nodes,
+  links: ShardLinks,
+  subscriptions: ReadonlyMap<string, ShardSubscription>,
+  onGap: (channel: string, side: GapSide) => void,
+) {
+  async function placeNow(channel: string, subscription: ShardSubscription): Promise<void> {
+    const node = nodes.ownerOf(subscription.slot)
+    if (node === undefined) throw new Error(`Cluster isn't ready: nobody is known to hold slot ${subscription.slot}`)
+    const link = links.linkTo(node)
+    if (subscription.link === link) return
+    const before = subscription.link
+    subscription.link = undefined
+    await before?.sunsubscribe(channel).catch(() => undefined)
+    // Now, and not with the answer: messages may come in the same breath.
+    if (subscription.wasPlaced) onGap(channel, 'begins')
+    try {
+      await link.ssubscribe(channel)
+    } catch (error) {
+      nodes.refreshTopology()
+      throw error
+    }
+    // Meanwhile the link may have ended, or the last follower have left.
+    if (link.status === 'ready') subscription.link = link
+    if (!subscriptions.has(channel)) return void (await link.sunsubscribe(channel))
+    if (subscription.link === undefined) return
+    if (subscription.wasPlaced) onGap(channel, 'ends')
+    subscription.wasPlaced = true
+  }
+
+  return (channel: string, subscription: ShardSubscription): Promise<void> => {
+    subscription.placing ??= placeNow(channel, subscription).finally(() => {
+      subscription.placing = undefined
+    })
+    return subscription.placing
+  }
+}

@@ -1,0 +1,41 @@
+/** The nodes of a Cluster and the slots they hold, as the client knows them. A single server is its own topology. */
+import { Cluster } from 'ioredis'
+import type { Redis } from 'ioredis'
+import type { RedisClient } from './clients.ts'
+
+/** All commands that fail in one outage share a refresh. */
+const REFRESH_MIN_MS = 250
+
+export type Topology = ReturnType<typeof makeTopology>
+
+export function makeTopology(client: RedisClient) {
+  let refreshedAt = -Infinity
+  let closed = false
+
+  function refresh(): void {
+    if (!closed && client instanceof Cluster && client.status === 'ready') client.refreshSlotsCache()
+  }
+
+  return {
+    refresh,
+
+    /** After a failed command: another node may hold its slot now. */
+    refreshSoon(): void {
+      if (performance.now() - refreshedAt < REFRESH_MIN_MS) return
+      refreshedAt = performance.now()
+      refresh()
+    },
+
+    /** The node that holds this slot; undefined while that is not known. */
+    ownerOf(slot: number): Redis | undefined {
+      if (!(client instanceof Cluster)) return client
+      const owner = client.slots[slot]?.[0]
+      return client.nodes('all').find(({ options }) => `${options.host}:${options.port}` === owner)
+    },
+
+    /** From now on nothing is refreshed. */
+    close(): void {
+      closed = true
+    },
+  }
+}
