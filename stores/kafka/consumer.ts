@@ -18,7 +18,9 @@ import { partitionOf } from '../../core/regions.ts'
 import type { KafkaConnection, KafkaLogger } from './client.ts'
 import type { Undecodable } from './batches.ts'
 import { MISSING_MAX_MS, isLasting, isMissing, isRefusal, logError } from './errors.ts'
-import { type Member, type MemberHooks, type MemberOptions, makeMember } from './member.ts'
+import { type Member, type MemberOptions, makeMember } from './member.ts'
+import { makePartitionCount } from './partition-count.ts'
+import type { MemberHooks } from './persist-steps.ts'
 import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type SupervisorOptions<M> = MemberOptions<M> & {
@@ -61,28 +63,18 @@ export async function superviseConsumer<M>(
   /** Undefined until the first join. */
   let lastOwned: ReadonlySet<number> | undefined
   let isLost = true
-  let partitions = await countAtFirst()
   let wake: () => void = () => undefined
   const stopping = new Promise<void>((resolve) => {
     wake = resolve
   })
+  const atFirst = await countAtFirst(collaborators, options)
+  const partitions = makePartitionCount(atFirst, collaborators.countPartitions, clock, stopping, delayAfter)
 
   const begunOnce = Promise.withResolvers<void>()
   const began = clock.now()
   const living = live()
   await begunOnce.promise
   return { ownedRegions, stop, restarts: () => restarts }
-
-  async function countAtFirst(): Promise<number> {
-    try {
-      return await collaborators.countPartitions()
-    } catch (error) {
-      if (isMissing(error)) return 0
-      const isDown = isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && (isUnfit(error) || !isLasting(error))
-      if (options.mayBeDown && isDown) return 0
-      throw error
-    }
-  }
 
   async function live(): Promise<void> {
     for (let failures = 0; !stopped; failures++) {
@@ -95,7 +87,7 @@ export async function superviseConsumer<M>(
       if (clock.now() - bornAt >= GOOD_LIFE_MS) failures = 0
       restarts++
       // Whoever waits for a topic has been told once.
-      const level = isUnfit(reason) ? 'debug' : 'warn'
+      const level = isUnfit(reason, options) ? 'debug' : 'warn'
       logger[level]({ err: reason, restarts }, 'the consumer of the log ended; starting another')
       await Promise.race([sleep(clock, delayAfter(failures)), stopping])
     }
@@ -105,7 +97,7 @@ export async function superviseConsumer<M>(
   /** Only at the beginning: a caller waits, and should hear what is wrong. Later it is tried for ever. */
   function giveUp(reason: unknown): boolean {
     if (hasBegun) return false
-    if (isUnfit(reason)) begin()
+    if (isUnfit(reason, options)) begin()
     if (hasBegun) return false
     const patienceMs = isMissing(reason) ? MISSING_MAX_MS : options.startMaxMs
     const isPatient = clock.now() - began < patienceMs
@@ -117,10 +109,6 @@ export async function superviseConsumer<M>(
     return false
   }
 
-  function isUnfit(reason: unknown): boolean {
-    return options.mayBeUnfit === true && (isMissing(reason) || isRefusal(reason))
-  }
-
   function begin(): void {
     hasBegun = true
     begunOnce.resolve()
@@ -130,28 +118,16 @@ export async function superviseConsumer<M>(
     isLost = false
     lastOwned = member?.partitions()
     begin()
-    void count()
-  }
-
-  /** Partitions may have been added since: that is what a group is rebalanced for, too. The first count must succeed. */
-  async function count(): Promise<void> {
-    for (let failures = 0; !stopped; failures++) {
-      try {
-        partitions = await collaborators.countPartitions()
-        return
-      } catch {
-        if (partitions > 0) return
-        await Promise.race([sleep(clock, delayAfter(failures)), stopping])
-      }
-    }
+    void partitions.refresh()
   }
 
   function ownedRegions(): readonly number[] {
     if (stopped) return []
     const owned = isLost ? lastOwned : (member?.partitions() ?? NONE)
     const regions = Array.from({ length: options.regions }, (_, region) => region)
-    if (owned === undefined || (isLost && partitions === 0)) return regions
-    return partitions === 0 ? [] : regions.filter((region) => owned.has(partitionOf(region, partitions)))
+    const count = partitions.current()
+    if (owned === undefined || (isLost && count === 0)) return regions
+    return count === 0 ? [] : regions.filter((region) => owned.has(partitionOf(region, count)))
   }
 
   async function stop(): Promise<void> {
@@ -159,6 +135,21 @@ export async function superviseConsumer<M>(
     wake()
     await living
   }
+}
+
+async function countAtFirst<M>({ countPartitions }: Collaborators, options: SupervisorOptions<M>): Promise<number> {
+  try {
+    return await countPartitions()
+  } catch (error) {
+    if (isMissing(error)) return 0
+    const isDown = isTidemarkError(error) && error.code === 'LOG_UNAVAILABLE' && (isUnfit(error, options) || !isLasting(error))
+    if (options.mayBeDown && isDown) return 0
+    throw error
+  }
+}
+
+function isUnfit<M>(reason: unknown, { mayBeUnfit }: SupervisorOptions<M>): boolean {
+  return mayBeUnfit === true && (isMissing(reason) || isRefusal(reason))
 }
 
 function delayAfter(failures: number): number {

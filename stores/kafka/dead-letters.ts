@@ -3,7 +3,8 @@
  * back. One that is too large even for that topic leaves its beginning there: it still stands in its own topic, at the
  * offset that is named, for as long as that one keeps it. Whatever it is, it never blocks its partition.
  */
-import type { Appender, Outgoing } from './appender.ts'
+import type { Outgoing } from './append-queue.ts'
+import type { Appender } from './appender.ts'
 import type { Undecodable } from './batches.ts'
 import { isTooLarge } from './errors.ts'
 import type { TopicNames } from './topics.ts'
