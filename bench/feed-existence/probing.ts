@@ -4,10 +4,10 @@
  * here waits for anything: what makes a call take longer is whoever else is on the machine, or the collector, so that it is the
  * quickest quarter of calls that tells: the first quartile of their times, not their mean. What a whole call of the service takes is in `reads.ts`.
  */
-import type { MonthFilter } from '../../subgraphs/feed-existence/read/filter-cache.ts'
+import type { MonthFilter } from '../../subgraphs/feed-existence/read/filter-loads.ts'
 import { openFilter } from '../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen } from '../../subgraphs/feed-existence/filter/hash.ts'
-import { askAll } from '../../subgraphs/feed-existence/read/unseen.ts'
+import { askAll } from '../../subgraphs/feed-existence/read/probes.ts'
 import type { Measure } from '../support/report.ts'
 import { BUSINESS, MONTHS, candidatesOf, lastOf, type MadeViewer } from './viewers.ts'
 

@@ -12,7 +12,7 @@ import { monthsRead } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import type { LegacyPlays } from '../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
 import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
-import { askAll, isFound } from '../../subgraphs/feed-existence/read/unseen.ts'
+import { askAll, isFound } from '../../subgraphs/feed-existence/read/probes.ts'
 
 export type VerifySources = { hot: Pick<SeenStore, 'getSeen'>; records: Pick<SeenRecords, 'getFilters'>; legacy: LegacyPlays }
 

@@ -12,13 +12,13 @@
  * Two workers may do the same shard, while regions change hands or because one was started twice: the fold stands that.
  */
 import type { Clock } from '../../../core/clock.ts'
-import type { ViewerId } from '../../../core/domain.ts'
 import { endsRound } from './filter-changes.ts'
-import type { Fold, FoldReport } from './fold.ts'
+import type { Fold } from './fold.ts'
 import { HOUR_MS, dueSlots, regionOfShard, settledSlots } from '../model/time-ring.ts'
 import { makePortions, makeTurns } from '../../../core/event-loop-yield.ts'
 import type { RingShape, SeenStore } from '../stores/hot-store.ts'
 import { shapesOf } from './layouts.ts'
+import { makeShardFold, type ShardFoldFigures } from './shard-fold.ts'
 
 export type FoldingOptions = {
   /** The shape of this worker's settings; others are found in the store. */
@@ -32,7 +32,7 @@ export type FoldingOptions = {
   foldsAtOnce: number
 }
 
-export type FoldingFigures = Omit<FoldReport, 'failed' | 'held'> & {
+export type FoldingFigures = ShardFoldFigures & {
   /** Runs begun, of which hour (since the epoch) the last one is, and what it has left; how long the last one took that left nothing. */
   runs: number
   runHour: number
@@ -40,11 +40,9 @@ export type FoldingFigures = Omit<FoldReport, 'failed' | 'held'> & {
   runMs: number
   /** The newest hour (since the epoch) of which no shard of this worker's regions is left; -1: none yet. */
   foldedHour: number
-  /** Shards worked through, shards that could not be, viewers folded, viewers whose fold failed. */
+  /** Shards worked through, shards that could not be. */
   shards: number
   shardsFailed: number
-  viewers: number
-  viewersFailed: number
 }
 
 export type Folding = {
@@ -74,10 +72,8 @@ export function makeFolding(
   onError: (error: unknown) => void,
 ): Folding {
   const { shape, regions, settleMs, keysMax, foldsAtOnce } = options
-  const figures: FoldingFigures = {
-    ...{ runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, foldedHour: -1, shards: 0, shardsFailed: 0, viewers: 0, viewersFailed: 0 },
-    ...{ plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0 },
-  }
+  const figures = { runs: 0, runHour: 0, shardsLeft: 0, runMs: 0, foldedHour: -1, shards: 0, shardsFailed: 0 }
+  const shardFold = makeShardFold(hot, fold, keysMax, onError)
   let hour: number | undefined
   let run: Run = { late: false, tasks: [] }
   /** Regions of which everything at rest was looked at once, since this worker has them. */
@@ -93,14 +89,14 @@ export function makeFolding(
     if (current !== hour) {
       // Of a worker that was away, or left something, all that has come to rest is due. So it is of a region that is new to it: who had it may have walked nothing.
       const hasNewRegion = ownedRegions().some((region) => !walked.has(region))
-      run = await planRun(settled, hour !== current - 1 || figures.shardsLeft > 0 || hasNewRegion)
+      run = await planRun(hot, shape, settled, hour !== current - 1 || figures.shardsLeft > 0 || hasNewRegion)
       hour = figures.runHour = current
       begunAt = clock.now()
       foldedBefore = figures.foldedHour
       figures.runs++
     }
     const own = ownedRegions()
-    const open = run.tasks.map((task) => openOf(task, own))
+    const open = run.tasks.map((task) => openOf(task, own, regions))
     figures.shardsLeft = open.reduce((sum, { length }) => sum + length, 0)
     // As they were when the round began: so that none is done twice in it.
     const suspect = run.tasks.map(({ failed }) => failed.slice())
@@ -119,22 +115,6 @@ export function makeFolding(
     if (outage.error !== undefined) throw outage.error
   }
 
-  async function planRun(now: number, late: boolean): Promise<Run> {
-    const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
-    const due = live.flatMap(({ slots, shards }) => (late ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
-    const left = late ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
-    return {
-      late,
-      tasks: [...due, ...left].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards), failed: new Uint8Array(shards) })),
-    }
-  }
-
-  /** What is left of a task in these regions. */
-  function openOf({ shards, done }: Task, own: readonly number[]): number[] {
-    const all = own.flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
-    return all.filter((shard) => done[shard] === 0)
-  }
-
   async function workOn({ slot, done, failed }: Task, open: readonly number[], mayGoOn: () => boolean, outage: Outage): Promise<void> {
     let next = 0
     async function work(): Promise<void> {
@@ -144,7 +124,7 @@ export function makeFolding(
         // It may have gone to another worker meanwhile, who does it.
         if (!ownedRegions().includes(regionOfShard(shard, regions))) continue
         try {
-          if (await foldShard(slot, shard)) outage.inARow = 0
+          if (await shardFold.foldShard(slot, shard)) outage.inARow = 0
           done[shard] = 1
           figures.shardsLeft--
           figures.shards++
@@ -161,55 +141,21 @@ export function makeFolding(
     await Promise.all(Array.from({ length: Math.min(foldsAtOnce, open.length) }, work))
   }
 
-  /**
-   * Each viewer once, a page at a time: whoever cannot be folded stays in the ring and is passed over, until the next run. So
-   * does who comes into a slot at rest, from a server whose clock is behind. True if anybody was there: then the stores answer.
-   */
-  async function foldShard(slot: number, shard: number): Promise<boolean> {
-    const worked = new Set<ViewerId>()
-    let held: unknown
-    for (let limit = keysMax; ;) {
-      const listed = await hot.listRing(slot, shard, limit)
-      const viewers = listed.filter((viewer) => !worked.has(viewer)).slice(0, keysMax)
-      if (viewers.length > 0) {
-        const waits = await foldPage(slot, viewers)
-        for (const viewer of viewers) worked.add(viewer)
-        held ??= waits
-      }
-      if (listed.length < limit) break
-      if (viewers.length === 0) limit += keysMax
-    }
-    // Who waits for the legacy store is tried again soon, in the next round; nobody else waits with him.
-    if (held !== undefined) throw held
-    return worked.size > 0
-  }
+  return { round, figures: () => ({ ...shardFold.figures(), ...figures }) }
+}
 
-  /** Why some of them wait for the legacy store; undefined: none does. Rejects if a store does not answer. */
-  async function foldPage(slot: number, viewers: readonly ViewerId[]): Promise<unknown> {
-    let report: FoldReport
-    try {
-      report = await fold(slot, viewers)
-    } catch (error) {
-      if (endsRound(error)) throw error
-      if (viewers.length > 1) {
-        const held: unknown[] = []
-        for (const viewer of viewers) held.push(await foldPage(slot, [viewer]))
-        return held.find((each) => each !== undefined)
-      }
-      const failed = viewers.map((viewer) => ({ viewer, error }))
-      report = { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed }
-    }
-    for (const { error } of report.failed) onError(error)
-    count(report, viewers.length)
-    return report.held
+async function planRun(hot: Pick<SeenStore, 'getRingLayouts'>, shape: RingShape, now: number, late: boolean): Promise<Run> {
+  const { live, old } = shapesOf(await hot.getRingLayouts(), shape, now)
+  const due = live.flatMap(({ slots, shards }) => (late ? settledSlots : dueSlots)(now, slots).map((slot) => ({ slot, shards })))
+  const left = late ? old.flatMap(({ slots, shards }) => Array.from({ length: slots }, (_, slot) => ({ slot, shards }))) : []
+  return {
+    late,
+    tasks: [...due, ...left].map(({ slot, shards }) => ({ slot, shards, done: new Uint8Array(shards), failed: new Uint8Array(shards) })),
   }
+}
 
-  function count(report: FoldReport, viewers: number): void {
-    for (const name of ['plays', 'writes', 'refused', 'closed', 'quarantined'] as const) figures[name] += report[name]
-    const failed = new Set(report.failed.map(({ viewer }) => viewer)).size
-    figures.viewers += viewers - failed
-    figures.viewersFailed += failed
-  }
-
-  return { round, figures: () => ({ ...figures }) }
+/** What is left of a task in these regions. */
+function openOf({ shards, done }: Task, own: readonly number[], regions: number): number[] {
+  const all = own.flatMap((region) => Array.from({ length: shards / regions }, (_, at) => region + regions * at))
+  return all.filter((shard) => done[shard] === 0)
 }

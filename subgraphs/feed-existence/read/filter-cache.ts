@@ -26,34 +26,14 @@ import type { SeenRecords } from '../stores/record-store.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Month, ViewerId } from '../../../core/domain.ts'
 import type { LocalCacheFigures } from '../../../loaders/lookup/local-cache.ts'
-import { MARK_MONTH, NOT_MIGRATED, decodeMark, type MigrationMark } from '../migration/progress.ts'
-import { openFilter, type Probe } from '../filter/filter.ts'
+import { makeFilterLoads, type FilterLoadOptions, type MonthFilter, type SharedLookup, type ViewerFilters } from './filter-loads.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
-import { monthOf, monthsRead } from '../model/time-ring.ts'
-import { makePortions, makeTurns } from '../../../core/event-loop-yield.ts'
+import { monthOf } from '../model/time-ring.ts'
 
-/** A filter, opened. */
-export type MonthFilter = { month: Month; probe: Probe }
-
-export type ViewerFilters = {
-  /** The newest month first. */
-  filters: readonly MonthFilter[]
-  /** Those that cannot be read, which are told to `onUnreadable`: the answer is made without them. */
-  unreadable: number
-  /** Of which businesses all that the legacy store had is in these filters: of none, if one cannot be read. Looked at with `marks` only. */
-  migrated: MigrationMark
-}
-
-export type FilterCacheOptions = {
+export type FilterCacheOptions = FilterLoadOptions & {
   bytesMax: number
   /** Milliseconds. */
   ttlMs: number
-  /** Months before the current one that are live. */
-  monthsBefore: number
-  /** Milliseconds a play may lie ahead of the clock. */
-  futureMaxMs: number
-  /** While viewers are moved from a legacy store: who was? One more read before each load, and after that of one who was. */
-  marks?: boolean
 }
 
 export type FilterCache = {
@@ -71,11 +51,6 @@ export type FilterCache = {
 
 /** `outages`: how many there had been when its load began. */
 type Entry = ViewerFilters & { folds: number; outages: number; loadedAt: number }
-/** What was read of a viewer. All who waited for it open it, and it is opened once. */
-export type Loaded = () => Promise<ViewerFilters>
-type SharedLookup = (load: (viewers: readonly ViewerId[]) => Promise<Loaded[]>) => (viewers: readonly ViewerId[]) => Promise<Loaded[]>
-type StoredMonth = { month: Month; filter: Buffer }
-
 /** What an entry takes besides its filters, and each of these besides its bytes, as measured. */
 const ENTRY_BYTES = 300
 const FILTER_BYTES = 250
@@ -85,8 +60,6 @@ const BYTES_PER_ENTRY = 512
 const UNREADABLE_MS = 60_000
 /** For how long an entry is used of whom the hot store has no count: it may have lost one. */
 const UNCOUNTED_MS = 60_000
-/** So much of what is stored is opened in one turn of the loop, a millisecond or two; a larger filter has one of its own. */
-const TURN_BYTES = 128 * 1024
 /** Of what was loaded without knowing how often its viewer was folded: no reader who knows will have it. */
 const NO_COUNT = -1
 
@@ -95,15 +68,13 @@ export function makeFilterCache(
   clock: Clock,
   records: Pick<SeenRecords, 'getFilters'>,
   share: SharedLookup,
-  { bytesMax, ttlMs, monthsBefore, futureMaxMs, marks = false }: FilterCacheOptions,
+  options: FilterCacheOptions,
   onUnreadable: (viewer: ViewerId, month: Month) => void,
 ): FilterCache {
+  const { bytesMax, ttlMs, monthsBefore } = options
   const cache = makeSieveCache<Entry>(clock, { entriesMax: Math.max(16, Math.ceil(bytesMax / BYTES_PER_ENTRY)), bytesMax })
-  const lookUp = share(load)
-  let loads = 0
+  const loads = makeFilterLoads(clock, records, share, options, onUnreadable)
   let outages = 0
-  let lastOpened: Promise<unknown> = Promise.resolve()
-  const turnFor = makePortions(makeTurns(), TURN_BYTES)
 
   function isOfNow(held: Entry, folds: number): boolean {
     if (held.folds !== folds || held.outages !== outages) return false
@@ -112,56 +83,9 @@ export function makeFilterCache(
 
   async function loadEntry(viewer: ViewerId, folds: number): Promise<ViewerFilters> {
     const begun = { folds, outages, loadedAt: clock.now() }
-    const loaded = await loadOne(viewer)
+    const loaded = await loads.load(viewer)
     keep(viewer, { ...loaded, ...begun })
     return loaded
-  }
-
-  async function load(viewers: readonly ViewerId[]): Promise<Loaded[]> {
-    const months = monthsRead(clock.now(), { monthsBefore, futureMaxMs })
-    loads++
-    // A mark is written after the filters: so it is read before them, and what it says of them is true.
-    const markKeys = viewers.map((viewer) => ({ viewer, month: MARK_MONTH }))
-    const marked = marks ? await records.getFilters(markKeys) : []
-    const found = await records.getFilters(viewers.flatMap((viewer) => months.map((month) => ({ viewer, month }))))
-    // It goes before a filter is made anew: so what is still there after them was true all the while.
-    const stillMarked = marked.some((mark) => decodeMark(mark?.filter).size > 0) ? await records.getFilters(markKeys) : marked
-    return viewers.map((viewer, place) => {
-      const stored = months.flatMap((month, index): StoredMonth[] => {
-        const filter = found[place * months.length + index]?.filter
-        return filter === undefined ? [] : [{ month, filter }]
-      })
-      const mark = marked[place]?.version === stillMarked[place]?.version ? marked[place]?.filter : undefined
-      let opened: Promise<ViewerFilters> | undefined
-      return () => (opened ??= afterOthers(() => open(viewer, stored, mark)))
-    })
-  }
-
-  function afterOthers(task: () => Promise<ViewerFilters>): Promise<ViewerFilters> {
-    const opened = lastOpened.then(task)
-    lastOpened = opened.catch(() => undefined)
-    return opened
-  }
-
-  async function open(viewer: ViewerId, stored: readonly StoredMonth[], mark: Buffer | undefined): Promise<ViewerFilters> {
-    const filters: MonthFilter[] = []
-    let unreadable = 0
-    for (const { month, filter } of stored) {
-      const turn = turnFor(filter.length)
-      if (turn !== undefined) await turn
-      try {
-        filters.push({ month, probe: openFilter(filter) })
-      } catch {
-        unreadable++
-        onUnreadable(viewer, month)
-      }
-    }
-    return { filters, unreadable, migrated: unreadable === 0 ? decodeMark(mark) : NOT_MIGRATED }
-  }
-
-  async function loadOne(viewer: ViewerId): Promise<ViewerFilters> {
-    const [loaded] = (await lookUp([viewer])) as [Loaded]
-    return loaded()
   }
 
   /** With one that cannot be read, for as long as its repair may take, or its readers are not to ask for it each time. */
@@ -191,7 +115,7 @@ export function makeFilterCache(
     },
     forget: (viewer) => void cache.delete(viewer),
     distrust: () => void outages++,
-    figures: () => ({ ...cache.figures(), loads }),
+    figures: () => ({ ...cache.figures(), ...loads.figures() }),
   }
 }
 

@@ -6,7 +6,8 @@
 import type { ProgressKey } from '../../../core/domain.ts'
 import { hashSeen } from '../filter/hash.ts'
 import type { MayHavePlayed } from '../../../loaders/progress.ts'
-import { askAll, isFound, type SeenReads } from './unseen.ts'
+import { askAll, isFound } from './probes.ts'
+import type { SeenReads } from './unseen.ts'
 
 export type ResumeGuardFigures = {
   /** Subjects that history missed in truncated timelines, and those of them that the record store had to be asked for. */

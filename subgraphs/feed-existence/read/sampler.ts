@@ -10,7 +10,8 @@ import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
 import { randomBelow, type Random } from '../../../core/random.ts'
 import { hashSeen } from '../filter/hash.ts'
 import type { HistoryRecords } from '../stores/history-records.ts'
-import { askAll, isFound, type UnseenSample } from './unseen.ts'
+import { askAll, isFound } from './probes.ts'
+import type { UnseenSample } from './unseen.ts'
 
 export type SampleFigures = {
   /** Ids that nobody has, and how many of them a filter claims to have. */

@@ -16,14 +16,15 @@ import type { Degraded } from '../../../core/outage/degraded.ts'
 import { saysDown } from '../../../core/outage/degraded.ts'
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import type { FilterCache, MonthFilter, ViewerFilters } from './filter-cache.ts'
-import { NOT_MIGRATED, type MigrationMark } from '../migration/progress.ts'
-import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-outage.ts'
+import type { FilterCache } from './filter-cache.ts'
+import type { MonthFilter } from './filter-loads.ts'
+import { askAll, isFound } from './probes.ts'
+import { makeViewerReads, type Arrears, type ReadViewer } from './viewer-reads.ts'
+import type { MigrationMark } from '../migration/progress.ts'
 import type { Random } from '../../../core/random.ts'
-import { hashSeen, type SeenHashes } from '../filter/hash.ts'
+import { hashSeen } from '../filter/hash.ts'
 import type { SeenReason } from '../../../loaders/feed-existence.ts'
-import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
-import type { HotSeen, SeenStore } from '../stores/hot-store.ts'
+import type { SeenStore } from '../stores/hot-store.ts'
 import { makeCandidateTable } from './candidates.ts'
 import type { LegacyReads } from '../migration/legacy-reads.ts'
 
@@ -36,18 +37,8 @@ export type Unseen = {
   droppedFiltered: number
 }
 
-/** What is known of a viewer in a business. */
-export type ViewerSeen = {
-  /** When each was served last. */
-  issued: ReadonlyMap<string, number>
-  staged: ReadonlyMap<string, number>
-  /** The newest month first. */
-  filters: readonly MonthFilter[]
-  migrated: MigrationMark
-}
-
 export type SeenReads = {
-  read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen>
+  read: ReadViewer
   /** `candidates` and `exclude` have been checked; each is answered once. */
   unseen(
     viewer: ViewerId,
@@ -58,16 +49,6 @@ export type SeenReads = {
   ): Promise<Unseen>
   /** In the order of `oids`; null where it was not seen as far as is known. */
   reasons(viewer: ViewerId, business: BusinessNumber, oids: readonly string[], degraded?: Degraded): Promise<(SeenReason | null)[]>
-}
-
-type HotKey = { viewer: ViewerId; business: BusinessNumber }
-
-/** What the hot store, though it answers, does not have. */
-export type Arrears = {
-  /** Plays that this process acknowledged. Asked before the hot store is. */
-  waitingOf(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
-  /** May it lack some that others acknowledged? */
-  mayLack(viewer: ViewerId): boolean
 }
 
 /** Told of some calls' outcome: who asked, with which filters, and what they dropped. */
@@ -82,51 +63,7 @@ export function makeSeenReads(
   legacy?: Pick<LegacyReads, 'played'>,
 ): SeenReads {
   const tableOf = makeCandidateTable(random)
-  // Of those whose part of the store is down: the error. Others in the same call have their answer.
-  const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
-
-  async function getSeenTogether(keys: readonly HotKey[]): Promise<(HotSeen | Error)[]> {
-    try {
-      return await hot.getSeenMany(keys)
-    } catch (error) {
-      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
-      return keys.map(() => error as Error)
-    }
-  }
-
-  async function read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen> {
-    const lackedBefore = arrears.mayLack(viewer)
-    const waiting = arrears.waitingOf(viewer, business)
-    const [seen] = (await getSeen([{ viewer, business }])) as [HotSeen | Error]
-    if (seen instanceof Error) {
-      if (degraded === undefined) throw seen
-      degraded.add('hotStore')
-      return { issued: NOTHING, staged: waiting, ...(await filtersOf(viewer, undefined, degraded)) }
-    }
-    if (lackedBefore || arrears.mayLack(viewer)) degraded?.add('hotStore')
-    return {
-      issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
-      staged: withWaiting(seen.staged, waiting),
-      ...(await filtersOf(viewer, seen.folds, degraded)),
-    }
-  }
-
-  async function filtersOf(
-    viewer: ViewerId,
-    folds: number | undefined,
-    degraded: Degraded | undefined,
-  ): Promise<Pick<ViewerFilters, 'filters' | 'migrated'>> {
-    try {
-      const { filters, unreadable, migrated } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
-      if (unreadable > 0) degraded?.add('recordStore')
-      return { filters, migrated }
-    } catch (error) {
-      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-      degraded.add('recordStore')
-      const { filters, migrated } = cache.lastKnown(viewer) ?? { filters: [], migrated: NOT_MIGRATED }
-      return { filters, migrated }
-    }
-  }
+  const read = makeViewerReads(hot, cache, arrears)
 
   /** What the legacy store has of these. */
   async function legacyOf(
@@ -191,26 +128,4 @@ export function makeSeenReads(
   }
 }
 
-/** One bit per pair of hashes: is it in any of these? */
-export function askAll(filters: readonly MonthFilter[], hashes: SeenHashes): Uint32Array {
-  const found = new Uint32Array(Math.ceil(hashes.length / 64))
-  for (const { probe } of filters) probe.hasMany(hashes, found)
-  return found
-}
-
-export function isFound(found: Uint32Array, at: number): boolean {
-  return (((found[at >>> 5] as number) >>> (at & 31)) & 1) === 1
-}
-
 const NOTHING: ReadonlyMap<string, number> = new Map()
-
-/** One that is staged already may wait as well: as the job has it from the log. */
-export function withWaiting(staged: HotSeen['staged'], waiting: ReadonlyMap<string, number>): Map<string, number> {
-  const all = new Map(waiting)
-  for (const { oid, playedAt } of staged) all.set(oid, Math.max(playedAt, all.get(oid) ?? 0))
-  return all
-}
-
-function keyTextOf({ viewer, business }: HotKey): string {
-  return `${business}:${viewer}`
-}

@@ -10,7 +10,8 @@ import type { SeenRecords } from '../stores/record-store.ts'
 import type { SeenStore } from '../stores/hot-store.ts'
 import type { PlayedAtLimits } from '../inputs.ts'
 import type { LegacyReads } from '../migration/legacy-reads.ts'
-import { askAll, isFound, withWaiting, type Arrears } from './unseen.ts'
+import { askAll, isFound } from './probes.ts'
+import { withWaiting, type Arrears } from './viewer-reads.ts'
 
 /** Of one that is not `readable` only the bytes are known. */
 export type FilterAnswer = { month: string; readable: boolean; has: boolean; records: number; bytes: number; rate: number }

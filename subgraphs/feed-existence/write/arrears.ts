@@ -7,7 +7,7 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Play } from '../../../core/domain.ts'
 import type { GuardedSeenStores } from '../stores/guarded.ts'
 import { makeBacklog } from './backlog.ts'
-import type { Arrears } from '../read/unseen.ts'
+import type { Arrears } from '../read/viewer-reads.ts'
 import { makeWaitingPlays } from './waiting-plays.ts'
 
 export type ProcessArrears = Arrears & {

@@ -1,0 +1,101 @@
+/**
+ * Reads a viewer's state in a business: first the hot store, then the filters as of that moment or later. `filter-cache.ts` explains the
+ * order.
+ */
+import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
+import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-outage.ts'
+import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
+import { NOT_MIGRATED, type MigrationMark } from '../migration/progress.ts'
+import type { HotSeen, SeenStore } from '../stores/hot-store.ts'
+import type { FilterCache } from './filter-cache.ts'
+import type { MonthFilter, ViewerFilters } from './filter-loads.ts'
+
+/** What is known of a viewer in a business. */
+export type ViewerSeen = {
+  /** When each was served last. */
+  issued: ReadonlyMap<string, number>
+  staged: ReadonlyMap<string, number>
+  /** The newest month first. */
+  filters: readonly MonthFilter[]
+  migrated: MigrationMark
+}
+
+/** What the hot store, though it answers, does not have. */
+export type Arrears = {
+  /** Plays that this process acknowledged. Asked before the hot store is. */
+  waitingOf(viewer: ViewerId, business: BusinessNumber): ReadonlyMap<string, number>
+  /** May it lack some that others acknowledged? */
+  mayLack(viewer: ViewerId): boolean
+}
+
+type HotKey = { viewer: ViewerId; business: BusinessNumber }
+
+export type ReadViewer = (viewer: ViewerId, business: BusinessNumber, degraded?: Degraded) => Promise<ViewerSeen>
+
+const NOTHING: ReadonlyMap<string, number> = new Map()
+
+export function makeViewerReads(
+  hot: Pick<SeenStore, 'getSeenMany'>,
+  cache: Pick<FilterCache, 'get' | 'getBlindly' | 'lastKnown'>,
+  arrears: Arrears,
+): ReadViewer {
+  // Of those whose part of the store is down: the error. Others in the same call have their answer.
+  const getSeen = makeSharedLookup<HotKey, HotSeen | Error>((keys) => apartIfPartIsOut(keys, getSeenTogether), keyTextOf)
+
+  async function getSeenTogether(keys: readonly HotKey[]): Promise<(HotSeen | Error)[]> {
+    try {
+      return await hot.getSeenMany(keys)
+    } catch (error) {
+      if (!saysDown(error, 'hotStore') || concernsSomeOnly(error, keys)) throw error
+      return keys.map(() => error as Error)
+    }
+  }
+
+  async function read(viewer: ViewerId, business: BusinessNumber, degraded?: Degraded): Promise<ViewerSeen> {
+    const lackedBefore = arrears.mayLack(viewer)
+    const waiting = arrears.waitingOf(viewer, business)
+    const [seen] = (await getSeen([{ viewer, business }])) as [HotSeen | Error]
+    if (seen instanceof Error) {
+      if (degraded === undefined) throw seen
+      degraded.add('hotStore')
+      return { issued: NOTHING, staged: waiting, ...(await filtersOf(viewer, undefined, degraded)) }
+    }
+    if (lackedBefore || arrears.mayLack(viewer)) degraded?.add('hotStore')
+    return {
+      issued: new Map(seen.issued.map(({ oid, issuedAt }) => [oid, issuedAt])),
+      staged: withWaiting(seen.staged, waiting),
+      ...(await filtersOf(viewer, seen.folds, degraded)),
+    }
+  }
+
+  async function filtersOf(
+    viewer: ViewerId,
+    folds: number | undefined,
+    degraded: Degraded | undefined,
+  ): Promise<Pick<ViewerFilters, 'filters' | 'migrated'>> {
+    try {
+      const { filters, unreadable, migrated } = await (folds === undefined ? cache.getBlindly(viewer) : cache.get(viewer, folds))
+      if (unreadable > 0) degraded?.add('recordStore')
+      return { filters, migrated }
+    } catch (error) {
+      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
+      degraded.add('recordStore')
+      const { filters, migrated } = cache.lastKnown(viewer) ?? { filters: [], migrated: NOT_MIGRATED }
+      return { filters, migrated }
+    }
+  }
+
+  return read
+}
+
+/** One that is staged already may wait as well: as the job has it from the log. */
+export function withWaiting(staged: HotSeen['staged'], waiting: ReadonlyMap<string, number>): Map<string, number> {
+  const all = new Map(waiting)
+  for (const { oid, playedAt } of staged) all.set(oid, Math.max(playedAt, all.get(oid) ?? 0))
+  return all
+}
+
+function keyTextOf({ viewer, business }: HotKey): string {
+  return `${business}:${viewer}`
+}

@@ -1,0 +1,137 @@
+/** Records issues and plays of requests: each call is checked, then noted in the hot store. While that is down, plays go to the log. */
+import type { Businesses } from '../../../config/businesses.ts'
+import type { ExistenceConfig } from '../../../config/feed-existence.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { claimedDay, dayOf } from '../../../core/day-token.ts'
+import type { Play } from '../../../core/domain.ts'
+import { checkIds } from '../../../core/input-limits.ts'
+import { saysDown, saysFull, type Degraded } from '../../../core/outage/degraded.ts'
+import { rewardOf } from '../../../core/rewards.ts'
+import type { Viewer } from '../../../core/viewer.ts'
+import { checkPlayedAt, type PlayedAtLimits } from '../inputs.ts'
+import type { PlayWrite, SeenStore } from '../stores/hot-store.ts'
+import type { PlayLog } from '../stores/play-log.ts'
+import type { DayRewards } from './rewards.ts'
+import type { Staging } from './staging.ts'
+
+/** `dayToken` says that the day was claimed; null where it was not, or nothing is earned. */
+export type FirstOfDay = { dayToken: string | null; firstOfDay: boolean }
+
+const NOT_CLAIMED: FirstOfDay = { dayToken: null, firstOfDay: false }
+
+export type RecordingFigures = {
+  issued: number
+  /** Ids that were not noted, because the hot store was down. */
+  issuedLost: number
+  played: number
+  /** Of these, those that went to the log. */
+  logged: number
+}
+
+export type Recording = {
+  /** `dayToken`: of an earlier answer. Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID. */
+  recordIssued(
+    viewer: Viewer,
+    business: string,
+    ids: readonly string[],
+    degraded?: Degraded,
+    dayToken?: string,
+  ): Promise<FirstOfDay & { recorded: boolean }>
+  /** Throws BUSINESS_UNKNOWN, IDS_TOO_MANY, ID_INVALID, PLAYED_AT_INVALID, PLAYS_TOO_MANY; LOG_UNAVAILABLE or STORE_FULL if neither hot store nor log takes it. */
+  recordPlayed(
+    viewer: Viewer,
+    business: string,
+    ids: readonly string[],
+    playedAt: number | undefined,
+    degraded?: Degraded,
+    dayToken?: string,
+  ): Promise<FirstOfDay & { recorded: number; visible: boolean }>
+  figures(): RecordingFigures
+}
+
+export type RecordingSources = {
+  hot: Pick<SeenStore, 'putIssued'>
+  log: Pick<PlayLog, 'appendPlays'>
+  staging: Pick<Staging, 'stage'>
+  /** Told of plays that the log has acknowledged, before anybody else is. */
+  logged(plays: readonly Play[]): void
+  rewards: Pick<DayRewards, 'check' | 'send'>
+}
+
+export type RecordingOptions = PlayedAtLimits &
+  Pick<ExistenceConfig, 'issuedCap' | 'issuedMinAgeMs' | 'issuedHardCap' | 'issuedTtlMs' | 'stagedHardMax'>
+
+export function makeRecording(
+  clock: Clock,
+  businesses: Businesses,
+  { hot, log, staging, logged, rewards }: RecordingSources,
+  options: RecordingOptions,
+): Recording {
+  const figures: RecordingFigures = { issued: 0, issuedLost: 0, played: 0, logged: 0 }
+
+  /** One that is full takes nothing either. */
+  const isWithout = (error: unknown): boolean => saysDown(error, 'hotStore') || saysFull(error)
+
+  /** What does not depend on the hot store goes on without it. */
+  async function orWithoutHot<T>(task: () => Promise<T>, without: () => Promise<T>, degraded: Degraded | undefined): Promise<T> {
+    try {
+      return await task()
+    } catch (error) {
+      if (!isWithout(error)) throw error
+      degraded?.add('hotStore')
+      return without()
+    }
+  }
+
+  return {
+    async recordIssued(viewer, business, ids, degraded, dayToken) {
+      const { number } = businesses.byName(business)
+      checkIds(ids)
+      // Of one that is there twice the last counts: later in the list is newer.
+      const distinct = [...new Set(ids.toReversed())].reverse()
+      if (distinct.length === 0) return { recorded: true, ...NOT_CLAIMED }
+      const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = options
+      const now = clock.now()
+      const day = dayOf(now)
+      const { claim, token } = rewards.check('FIRST_ISSUE', { viewer: viewer.id, business: number }, day, dayToken)
+      return orWithoutHot<FirstOfDay & { recorded: boolean }>(
+        async () => {
+          const firstOfDay = await hot.putIssued(viewer.id, number, distinct, { now, cap, minAgeMs, hardCap, ttlMs, day: claim })
+          if (firstOfDay) rewards.send([rewardOf(viewer.id, number, day, 'FIRST_ISSUE')])
+          figures.issued += distinct.length
+          return { recorded: true, dayToken: token, firstOfDay }
+        },
+        async () => {
+          figures.issuedLost += distinct.length
+          return { recorded: false, ...NOT_CLAIMED }
+        },
+        degraded,
+      )
+    },
+    async recordPlayed(viewer, business, ids, playedAt, degraded, dayToken) {
+      const { number } = businesses.byName(business)
+      checkIds(ids)
+      const now = clock.now()
+      const at = playedAt === undefined ? now : checkPlayedAt(playedAt, now, options)
+      const subject = { viewer: viewer.id, business: number }
+      const { claim, token } = rewards.check('FIRST_PLAY', subject, claimedDay(at, now), dayToken)
+      const plays: PlayWrite[] = [...new Set(ids)].map((oid) => ({ ...subject, oid, playedAt: at, day: claim }))
+      const answer = await orWithoutHot<FirstOfDay & { visible: boolean }>(
+        async () => {
+          const earned = await staging.stage(plays, options.stagedHardMax)
+          return { visible: true, dayToken: plays.length === 0 ? null : token, firstOfDay: earned.length > 0 }
+        },
+        async () => {
+          await log.appendPlays(plays)
+          logged(plays)
+          figures.logged += plays.length
+          return { visible: false, ...NOT_CLAIMED }
+        },
+        degraded,
+      )
+      figures.played += plays.length
+      return { recorded: plays.length, ...answer }
+    },
+    figures: () => ({ ...figures }),
+  }
+}
