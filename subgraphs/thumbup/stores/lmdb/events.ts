@@ -4,14 +4,13 @@
  * Numbers are never given again, so those of a business that is forgotten are a gap, which consumers do not see.
  */
 import type { Clock } from '../../../../core/clock.ts'
-import type { BusinessNumber } from '../../../../core/domain.ts'
 import { decodeCountEvent, decodeMarkEvent, encodeCountEvent, encodeMarkEvent } from '../event-codec.ts'
 import type { CountEvent, EventConsumer, MarkEvent, MarkEvents } from '../events.ts'
 import type { Bytes, Environment } from '../../../../stores/lmdb/environment.ts'
 import { failingAs } from '../../../../stores/lmdb/failures.ts'
 import { appendAll, sequenceKey, sequenceOf } from '../../../../stores/lmdb/sequences.ts'
 import { makePause } from '../../../../stores/lmdb/pause.ts'
-import { makeFinder, visitAll, type Entry } from '../../../../stores/lmdb/scan.ts'
+import { makeEventRemoval } from './event-removal.ts'
 
 export type LmdbMarkEventsOptions = {
   /** Events of a kind that are kept, the newest. Minimum 1. Default 1,000,000. */
@@ -23,7 +22,6 @@ export type LmdbMarkEventsOptions = {
 }
 
 const RETRY_MS = 200
-const REMOVED_PER_WRITE = 2_000
 
 /** The environment stays open when these are closed: others may use it. */
 export function openLmdbMarkEvents(environment: Environment, clock: Clock, options: LmdbMarkEventsOptions = {}): MarkEvents {
@@ -33,8 +31,10 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
   const counters = environment.table('event-counters')
   const groups = environment.table('event-groups')
   const consumers = new Set<EventConsumer & { wake(): void }>()
-  const kinds = [kindIn(marks, decodeMarkEvent), kindIn(counts, decodeCountEvent)]
-  let forgetting: { business: BusinessNumber; kinds: typeof kinds } | undefined
+  const removal = makeEventRemoval(environment, [
+    { table: marks, decode: decodeMarkEvent },
+    { table: counts, decode: decodeCountEvent },
+  ])
   const calling = <T>(task: () => T | Promise<T>): Promise<T> => failingAs('LOG_UNAVAILABLE', environment.folder, task)
 
   async function appendEvents(transitions: readonly MarkEvent[], counted: readonly CountEvent[]): Promise<void> {
@@ -102,48 +102,12 @@ export function openLmdbMarkEvents(environment: Environment, clock: Clock, optio
     return consumer
   }
 
-  function kindIn(table: Bytes, decode: (bytes: Uint8Array) => { business: BusinessNumber }) {
-    const isOf = ({ value }: Entry, business: BusinessNumber): boolean => {
-      try {
-        return decode(value).business === business
-      } catch {
-        // What nobody can read says of nobody that it is his, and goes with its age.
-        return false
-      }
-    }
-    return { table, isOf, find: makeFinder(environment, table, isOf) }
-  }
-
-  /** A kind that is done is not walked again for each chunk of the next one. */
-  async function forgetEvents(business: BusinessNumber, limit: number): Promise<number> {
-    if (forgetting?.business !== business) forgetting = { business, kinds: [...kinds] }
-    for (let kind = forgetting.kinds[0]; kind !== undefined; kind = forgetting.kinds[0]) {
-      const { table } = kind
-      const found = await kind.find(business, Math.min(limit, REMOVED_PER_WRITE))
-      if (found.length > 0) {
-        await environment.writeToFree(() => {
-          for (const key of found) void table.remove(key)
-        })
-        return found.length
-      }
-      forgetting.kinds.shift()
-    }
-    forgetting = undefined
-    return 0
-  }
-
-  async function countEvents(business: BusinessNumber): Promise<number> {
-    let count = 0
-    for (const { table, isOf } of kinds) await visitAll(environment, table, (entry) => void (count += Number(isOf(entry, business))))
-    return count
-  }
-
   return {
     appendEvents: (transitions, counted) => calling(() => appendEvents(transitions, counted)),
     consumeCounts: (group, onCounts) => calling(() => consume('counts', counts, group, decodeCountEvent, onCounts)),
     consumeMarks: (group, onMarks) => calling(() => consume('marks', marks, group, decodeMarkEvent, onMarks)),
-    forgetEvents: (business, limit) => calling(() => forgetEvents(business, limit)),
-    countEvents: (business) => calling(() => countEvents(business)),
+    forgetEvents: (business, limit) => calling(() => removal.forgetEvents(business, limit)),
+    countEvents: (business) => calling(() => removal.countEvents(business)),
     check: () => calling(() => environment.read(() => undefined)),
     async close() {
       await Promise.all([...consumers].map((consumer) => consumer.stop()))
