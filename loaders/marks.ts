@@ -7,7 +7,7 @@
  * With the hot store down the record store answers alone, without what was not yet persisted; with the record store down
  * what only it knows is null. Whoever passes a collector gets that, and its name; otherwise the lookup rejects.
  */
-import { saysDown, type Degraded } from '../core/outage/degraded.ts'
+import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { Mark, MarkKey } from '../core/domain.ts'
 import { distinctOwners, viewerBusinessText, type Fills } from './mark-fills.ts'
 import { concernsSomeOnly } from '../core/outage/part-outage.ts'
@@ -76,8 +76,7 @@ async function fillUnknown(
     await Promise.all(unknown.map((of) => fills.bring(of)))
     return new Set(unknown.map(viewerBusinessText))
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return NOBODY
   }
 }
@@ -96,8 +95,7 @@ async function lookUpInRecords(
     const rows = await records.getMarkMany(keys)
     return rows.map((row) => shownOf(row?.mark))
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return keys.map(() => null)
   }
 }

@@ -12,7 +12,7 @@
  * records are missing. With a collector the lookup returns the partial answer and names the store. Without one it
  * rejects.
  */
-import { saysDown, type Degraded } from '../core/outage/degraded.ts'
+import { saysDown, type Degraded, noteOrThrow } from '../core/outage/degraded.ts'
 import type { ProgressKey, ProgressRecord } from '../core/domain.ts'
 import { isTidemarkError } from '../core/errors.ts'
 import { concernsSomeOnly } from '../core/outage/part-outage.ts'
@@ -105,7 +105,6 @@ export async function lookUpInRecords(records: RecordStore, keys: readonly Progr
 }
 
 function nothingFrom(asked: readonly unknown[], degraded: Degraded | undefined, failure: unknown): undefined[] {
-  if (degraded === undefined || !saysDown(failure, 'recordStore')) throw failure
-  degraded.add('recordStore')
+  noteOrThrow(failure, 'recordStore', degraded)
   return asked.map(() => undefined)
 }

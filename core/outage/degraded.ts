@@ -49,3 +49,9 @@ export function noteLack(viewers: Iterable<ViewerId>, mayLack: MayLack | undefin
     return
   }
 }
+
+/** Goes on without a store: notes it in the collector. Throws the error again if it is another one, or if there is no collector. */
+export function noteOrThrow(error: unknown, store: StoreName, degraded: Degraded | undefined): void {
+  if (degraded === undefined || !saysDown(error, store)) throw error
+  degraded.add(store)
+}

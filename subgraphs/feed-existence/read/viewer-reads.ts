@@ -3,7 +3,7 @@
  * order.
  */
 import type { BusinessNumber, ViewerId } from '../../../core/domain.ts'
-import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { saysDown, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import { apartIfPartIsOut, concernsSomeOnly } from '../../../core/outage/part-outage.ts'
 import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
 import { NOT_MIGRATED, type MigrationMark } from '../migration/progress.ts'
@@ -79,8 +79,7 @@ export function makeViewerReads(
       if (unreadable > 0) degraded?.add('recordStore')
       return { filters, migrated }
     } catch (error) {
-      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-      degraded.add('recordStore')
+      noteOrThrow(error, 'recordStore', degraded)
       const { filters, migrated } = cache.lastKnown(viewer) ?? { filters: [], migrated: NOT_MIGRATED }
       return { filters, migrated }
     }

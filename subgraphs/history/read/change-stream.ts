@@ -9,7 +9,7 @@
  */
 import type { Businesses } from '../../../config/businesses.ts'
 import type { Clock, Timer } from '../../../core/clock.ts'
-import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { saysDown, type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { ProgressChange } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
 import { VERSIONS_PER_MS } from '../../../core/version.ts'
@@ -70,8 +70,7 @@ export async function openChangeStream(
   try {
     await begin(sinceVersion !== undefined)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
-    degraded.add('hotStore')
+    noteOrThrow(error, 'hotStore', degraded)
     again(() => begin(true))
   }
   return queue.iterator

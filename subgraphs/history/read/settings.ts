@@ -1,6 +1,6 @@
 /** A viewer's settings, with the newest switch that waits in the journal. */
 import type { ViewerId, ViewerSettings } from '../../../core/domain.ts'
-import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import { noteLack, type Degraded, type MayLack, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { HotStore } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 
@@ -31,15 +31,13 @@ async function storedSettings(
   try {
     return await hot.getSettings(viewer)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
-    degraded.add('hotStore')
+    noteOrThrow(error, 'hotStore', degraded)
   }
   try {
     const [settings = NO_SETTINGS] = await records.getSettingsMany([viewer])
     return settings
   } catch (error) {
-    if (!saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return NO_SETTINGS
   }
 }

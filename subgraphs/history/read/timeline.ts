@@ -19,7 +19,7 @@
  * store down, the page ends at the floor and says that there is more: a client that goes on after its last entry gets the
  * rest later. With both down, the page is empty, and its cursor stays valid. Callers without a collector get a rejection.
  */
-import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Place, TimelineEntry, ViewerId } from '../../../core/domain.ts'
 import { comparePlaces } from '../model/places.ts'
 import { getProgressMany } from '../../../loaders/progress.ts'
@@ -41,11 +41,9 @@ export async function readTimeline(
   try {
     return await readBoth(hot, records, viewer, businesses, before, first, degraded)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
-    degraded.add('hotStore')
+    noteOrThrow(error, 'hotStore', degraded)
     return readRecords(records, viewer, businesses, before, first).catch((failure: unknown) => {
-      if (!saysDown(failure, 'recordStore')) throw failure
-      degraded.add('recordStore')
+      noteOrThrow(failure, 'recordStore', degraded)
       return { entries: [], hasNextPage: false }
     })
   }
@@ -74,8 +72,7 @@ async function readBoth(
       }
       isRead = true
     } catch (error) {
-      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-      degraded.add('recordStore')
+      noteOrThrow(error, 'recordStore', degraded)
       isCut = true
     }
   }

@@ -16,13 +16,12 @@
  * With the count cache down pages come from the record store; with both down, the last list this process saw; or null.
  */
 import type { MarkEntry, MarkPlace, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { CountReads } from '../../../loaders/counts.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import { makeNewestLikersRead, type NewestLikersSources } from './newest-likers.ts'
 import { readOwnPlaces, type OwnPlace, type OwnPlaceSources } from './own-places.ts'
-import { noteOrThrow } from './store-lack.ts'
 import { pageOf, type MarkPage } from './likes.ts'
 import { compareMarkPlaces } from '../model/places.ts'
 

@@ -10,7 +10,7 @@
  * With the hot store down the page is what the record store has. With the record store down it ends at the floor, and says
  * that there is more. Both only for callers with a collector; for others it rejects.
  */
-import { noteLack, saysDown, type Degraded, type MayLack } from '../../../core/outage/degraded.ts'
+import { noteLack, type Degraded, type MayLack, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import type { Fills } from '../../../loaders/mark-fills.ts'
 import { placeAtOrBefore, compareMarkPlaces } from '../model/places.ts'
@@ -39,8 +39,7 @@ export async function readLikes(
   try {
     return await readBoth(sources, viewer, business, before, first, degraded)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'hotStore')) throw error
-    degraded.add('hotStore')
+    noteOrThrow(error, 'hotStore', degraded)
     return readRecords(sources, viewer, business, before, first, degraded)
   }
 }
@@ -62,8 +61,7 @@ async function readBoth(
   try {
     older = await listOlder(sources, viewer, business, startAt(page.floor, before), wanted)
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return cutAtFloor(page, before, first)
   }
   const again = await sources.hot.listLikes(viewer, business, before, wanted)
@@ -85,8 +83,7 @@ async function listHot(
   try {
     await fills.bring({ viewer, business })
   } catch (error) {
-    if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return page
   }
   return hot.listLikes(viewer, business, before, wanted)
@@ -154,7 +151,7 @@ async function readRecords(
   business: BusinessNumber,
   before: MarkPlace | undefined,
   first: number,
-  degraded: Degraded,
+  degraded: Degraded | undefined,
 ): Promise<MarkPage | null> {
   try {
     const rows = await records.listMarks(viewer, business, ['LIKE'], before, first + 1)
@@ -163,8 +160,7 @@ async function readRecords(
       first,
     )
   } catch (error) {
-    if (!saysDown(error, 'recordStore')) throw error
-    degraded.add('recordStore')
+    noteOrThrow(error, 'recordStore', degraded)
     return null
   }
 }

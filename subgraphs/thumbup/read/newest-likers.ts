@@ -1,14 +1,13 @@
 /** The newest likers of a subject: from the cache if they are as new as the counts, else from the record store by one load at a time. */
 import type { Clock } from '../../../core/clock.ts'
 import type { Subject, SubjectCounts } from '../../../core/domain.ts'
-import type { Degraded } from '../../../core/outage/degraded.ts'
+import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import { subjectText } from '../../../loaders/counts.ts'
 import type { CachedLoad } from '../../../loaders/lookup/cache-fill.ts'
 import { makeSharedLookup } from '../../../loaders/lookup/shared.ts'
 import { makeSieveCache } from '../../../loaders/lookup/sieve.ts'
 import type { CachedLikers, CountCache } from '../stores/count-cache.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
-import { noteOrThrow } from './store-lack.ts'
 
 export type NewestLikersSources = {
   cache: Pick<CountCache, 'getLikers' | 'putLikers'>

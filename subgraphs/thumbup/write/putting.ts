@@ -6,7 +6,7 @@
  * (an import) fills nobody: that is a query each, and none of them may ever come back.
  */
 import { asRepeated } from '../../../core/clock-differences.ts'
-import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import { DamagedMarks } from '../model/damaged-marks.ts'
 import type { BusinessNumber, MarkRecord } from '../../../core/domain.ts'
 import { TidemarkError } from '../../../core/errors.ts'
@@ -77,8 +77,7 @@ async function putOfOneCap(
         for (const { place } of damaged) unreadable.set(place, error as DamagedMarks)
         continue
       }
-      if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-      degraded.add('recordStore')
+      noteOrThrow(error, 'recordStore', degraded)
       again = undecided.map(({ place }) => Object.assign({}, writes[place] as MarkWrite, { blind: true as const }))
       for (const { place } of undecided) blind.add(place)
     }

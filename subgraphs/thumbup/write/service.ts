@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../../core/clock.ts'
 import { orderAhead, putOvertaken, type OvertakenRules, type TimesAhead } from '../../../core/clock-differences.ts'
-import { saysDown, type Degraded } from '../../../core/outage/degraded.ts'
+import { type Degraded, noteOrThrow } from '../../../core/outage/degraded.ts'
 import type { BusinessNumber, Mark, MarkKey } from '../../../core/domain.ts'
 import { TidemarkError, isTidemarkError, publicMessage, type ErrorCode } from '../../../core/errors.ts'
 import { checkIds, checkInputCount } from '../../../core/input-limits.ts'
@@ -228,8 +228,7 @@ export function makeThumbupService(
       try {
         return await reconcile(pipelineOf(number).guarded.records, subjects)
       } catch (error) {
-        if (degraded === undefined || !saysDown(error, 'recordStore')) throw error
-        degraded.add('recordStore')
+        noteOrThrow(error, 'recordStore', degraded)
         return { checked: 0, unchecked: subjects.map(({ oid }) => oid), drift: [], ownerDrift: [] }
       }
     },
