@@ -13,7 +13,7 @@ import type { HotStore, ProgressWrite } from '../stores/hot-store.ts'
 import type { RecordStore } from '../stores/record-store.ts'
 import type { Journaling } from '../../../writeback/journaling.ts'
 import type { HistoryChange } from './journaled-changes.ts'
-import { makeJournaledPut } from './journaled-put.ts'
+import { makeJournaledProgressPut } from './journaled-put.ts'
 import { putProgress } from './putting.ts'
 import type { WriteOutcome } from './write-outcome.ts'
 
@@ -97,7 +97,7 @@ export function makeJournaledWrites(hot: HotStore, records: RecordStore, journal
   }
 
   return {
-    put: makeJournaledPut(hot, records, journaling, pausedBy, timelineCap),
+    put: makeJournaledProgressPut(hot, records, journaling, pausedBy, timelineCap),
     async delete(keys, now, degraded) {
       const viewer = keys[0]?.viewer ?? ''
       const done = await tryOrJournal(viewer, now, { kind: 'delete', keys }, degraded, () => direct.delete(keys, now, degraded))

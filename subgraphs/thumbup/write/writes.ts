@@ -14,7 +14,8 @@ import type { Journaling } from '../../../writeback/journaling.ts'
 import { markEntries, readMarkEntry } from './journaled-marks.ts'
 import type { Fills } from '../../../loaders/mark-fills.ts'
 import { putMarks, type DecidedMark } from './putting.ts'
-import { apartIfPartIsOut, concernsSomeOnly, inTwo } from '../../../core/outage/part-outage.ts'
+import { makeJournaledPut } from '../../../writeback/journaled-put.ts'
+import { apartIfPartIsOut } from '../../../core/outage/part-outage.ts'
 import type { MarkRecords } from '../stores/record-store.ts'
 import type { MarkStore, MarkWrite } from '../stores/hot-store.ts'
 
@@ -43,40 +44,27 @@ export function makeMarkWrites(
 ): MarkWrites {
   const { hot, records, fills, capOf } = stores
 
-  /** Of several viewers, whose part of the hot store is out: only theirs are journaled. */
-  function putDirectly(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
-    return apartIfPartIsOut(writes, (some) => putOrJournal(some, now, degraded), asRepeated)
-  }
-
-  async function putOrJournal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
-    try {
-      return await putMarks(hot, records, fills, writes, { now, capOf }, degraded)
-    } catch (error) {
-      if (journaling === undefined || !(saysDown(error, 'hotStore') || saysFull(error)) || concernsSomeOnly(error, writes)) throw error
-      // Some may have been taken. Putting those again changes nothing.
-      return journal(writes, now, degraded)
+  const putDirectly = (writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> =>
+    putMarks(hot, records, fills, writes, { now, capOf }, degraded)
+  if (journaling === undefined) {
+    return {
+      mayLack: () => false,
+      put: (writes, now, degraded) => apartIfPartIsOut(writes, (some) => putDirectly(some, now, degraded), asRepeated),
     }
   }
 
-  async function journal(writes: readonly MarkWrite[], now: number, degraded: Degraded | undefined): Promise<MarkWriteOutcome[]> {
-    degraded?.add('hotStore')
-    await journaling?.append(markEntries(writes, now))
-    return writes.map(({ mark }) => ({ status: 'journaled', mark }))
-  }
-
   return {
-    mayLack: (viewer) => journaling !== undefined && (journaling.mustJournal(viewer) || journaling.mayLack(viewer)),
-    async put(writes, now, degraded) {
-      const mustWait = new Set(journaling === undefined ? [] : writes.filter(({ viewer }) => journaling.mustJournal(viewer)))
-      if (mustWait.size === 0) return putDirectly(writes, now, degraded)
-      if (mustWait.size === writes.length) return journal(writes, now, degraded)
-      return inTwo(
-        writes,
-        (write) => mustWait.has(write),
-        (waiting) => journal(waiting, now, degraded),
-        (going) => putDirectly(going, now, degraded),
-      )
-    },
+    mayLack: (viewer) => journaling.mustJournal(viewer) || journaling.mayLack(viewer),
+    put: makeJournaledPut<MarkWrite, MarkWriteOutcome>(journaling, {
+      put: putDirectly,
+      async journal(writes, now, degraded) {
+        degraded?.add('hotStore')
+        await journaling.append(markEntries(writes, now))
+        return writes.map(({ mark }) => ({ status: 'journaled', mark }))
+      },
+      isOut: (error) => saysDown(error, 'hotStore') || saysFull(error),
+      asRepeated,
+    }),
   }
 }
 
