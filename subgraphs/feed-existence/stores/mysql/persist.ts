@@ -1,8 +1,8 @@
 /** Persists filters: a call is cut into transactions, as many and as large as the write window allows. */
 import type { FilterWrite } from '../record-store.ts'
-import { isOverload } from '../../../../stores/mysql/failures.ts'
 import type { Transactions } from '../../../../stores/mysql/transactions.ts'
-import type { Turn, WriteWindow } from '../../../../stores/mysql/write-window.ts'
+import { sendInTurns } from '../../../../stores/mysql/turns.ts'
+import type { WriteWindow } from '../../../../stores/mysql/write-window.ts'
 import { type PackedWrite, packWrites, putSome } from './put.ts'
 
 export type FilterPersist = {
@@ -19,32 +19,13 @@ export function makeFilterPersist(transactions: Pick<Transactions, 'change'>, wi
   async function putFilters(writes: readonly FilterWrite[]): Promise<boolean[]> {
     const packed = packWrites(writes)
     const written = writes.map(() => false)
-    const underWay = new Set<Promise<void>>()
-    const failures: unknown[] = []
-    for (let next = 0; next < packed.length && failures.length === 0;) {
-      const turn = await window.enter(packed.length - next)
-      const chunk = fitting(packed, next, turn.rows)
-      next += chunk.length
-      const sent = putChunk(chunk, turn, written)
-        .catch((error: unknown) => void failures.push(error))
-        .finally(() => underWay.delete(sent))
-      underWay.add(sent)
-    }
-    await Promise.all(underWay)
-    if (failures.length > 0) throw failures[0]
-    return written
-  }
-
-  async function putChunk(chunk: readonly PackedWrite[], turn: Turn, written: boolean[]): Promise<void> {
-    try {
+    const send = async (chunk: readonly PackedWrite[]): Promise<void> => {
       const done = await transactions.change((session) => putSome(session, chunk))
       chunk.forEach(({ index }, at) => (written[index] = done[at] === true))
       rowsSent += chunk.length
-      turn.end('done')
-    } catch (error) {
-      turn.end(isOverload(error) ? 'overloaded' : 'failed')
-      throw error
     }
+    await sendInTurns(window, packed, send, (start, rowsMax) => fitting(packed, start, rowsMax))
+    return written
   }
 
   return { putFilters, figures: () => ({ rows: rowsSent }) }

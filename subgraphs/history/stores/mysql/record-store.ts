@@ -20,7 +20,7 @@ import type { RecordStore } from '../record-store.ts'
 import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mysql/checked-database.ts'
 import type { Database, Row } from '../../../../stores/mysql/database.ts'
 import { makeProgressPut } from './put.ts'
-import { chunked } from '../../../../stores/mysql/tuples.ts'
+import { byOrder, chunked } from '../../../../stores/mysql/tuples.ts'
 import { isContention } from '../../../../stores/mysql/failures.ts'
 import { packedHex } from '../../../../stores/mysql/literals.ts'
 import { recordOf, settingsLiterals, settingsOf } from './rows.ts'
@@ -95,9 +95,7 @@ function makeRecordStore(database: Database, window: WriteWindow, clock: Clock, 
 
     async putSettings(rows) {
       // A viewer's rows stay in one statement: they are one fact.
-      const sorted = rows
-        .map((row) => ({ order: packedHex(row.viewer), texts: settingsLiterals(row) }))
-        .sort((a, b) => (a.order < b.order ? -1 : 1))
+      const sorted = rows.map((row) => ({ order: packedHex(row.viewer), texts: settingsLiterals(row) })).sort(byOrder)
       for (const chunk of chunked(sorted, KEYS_MAX)) await change(upsertSettings(chunk.flatMap((row) => row.texts)))
     },
 

@@ -16,7 +16,6 @@ import type { MarkRecords } from '../record-store.ts'
 import { applyMarks, streamLiteral } from './apply.ts'
 import { type CheckedOptions, openCheckedDatabase } from '../../../../stores/mysql/checked-database.ts'
 import type { Database } from '../../../../stores/mysql/database.ts'
-import { isOverload } from '../../../../stores/mysql/failures.ts'
 import { archiveSome, purgeSome } from './archive.ts'
 import { readCounts, readOwnerSums, recountOwnersSome, recountSome, registerSome } from './recount.ts'
 import { packRows } from './rows.ts'
@@ -28,6 +27,7 @@ import { dropChanges, putChanges, readOutbox, readOutboxNumbers } from './outbox
 import { makeTransactions } from '../../../../stores/mysql/transactions.ts'
 import { type WriteWindow, type WriteWindowOptions, makeWriteWindow, type MysqlFigures } from '../../../../stores/mysql/write-window.ts'
 import { PING } from '../../../../stores/mysql/statements.ts'
+import { runInTurn } from '../../../../stores/mysql/turns.ts'
 
 /** In the window's options a statement is a transaction here, and `rowsMax` the rows of each of its statements. */
 export type MysqlMarkRecordsOptions = CheckedOptions & WriteWindowOptions
@@ -59,15 +59,9 @@ function makeMarkRecords(database: Database, window: WriteWindow, clock: Clock, 
     async applyMarks(rows, offsets) {
       const packed = packRows(rows)
       const turn = await window.enter(Math.max(1, rows.length))
-      try {
-        const applied = await transactions.change((session) => applyMarks(session, packed, offsets, turn.rows))
-        rowsSent += rows.length
-        turn.end('done')
-        return applied
-      } catch (error) {
-        turn.end(isOverload(error) ? 'overloaded' : 'failed')
-        throw error
-      }
+      const applied = await runInTurn(turn, () => transactions.change((session) => applyMarks(session, packed, offsets, turn.rows)))
+      rowsSent += rows.length
+      return applied
     },
 
     async getOffsets(stream) {
