@@ -54,9 +54,7 @@ export function makeHistoryPlays(
 
   /** If the previous record counted as played in the same month, an earlier report has staged the play. */
   function isFirst({ key, record, before }: WrittenReport): boolean {
-    return (
-      before === undefined || monthOf(before.viewedAt) !== monthOf(record.viewedAt) || !isPlayed(before, businesses.byNumber(key.business))
-    )
+    return before === undefined || !areOfOneMonth(before.viewedAt, record.viewedAt) || !isPlayed(before, businesses.byNumber(key.business))
   }
 
   return {
@@ -91,6 +89,11 @@ export function makeHistoryPlays(
     },
     figures: () => ({ ...figures }),
   }
+}
+
+/** Heartbeats are nearly always of one day, and days are cheaper to compare than months. */
+function areOfOneMonth(one: number, other: number): boolean {
+  return dayOf(one) === dayOf(other) || monthOf(one) === monthOf(other)
 }
 
 /** `business`: absent if it has left the configuration. */
