@@ -14,13 +14,13 @@ const businesses = makeBusinesses([
   { number: 1, name: 'video', entity: 'Video', conflict: 'newest', glanceMax: 5_000, finishedPercent: 95 },
 ])
 
-describe('a stream of changes', () => {
+describe('a change stream', () => {
   let stores: SwitchedStores
   let clock: SteppedClock
   let hot: HotStore
-  /** Listeners the hot store has. */
+  /** The number of listeners of the hot store. */
   let following: number
-  /** Tells the last follower of a gap. */
+  /** Reports a gap to the newest follower. */
   let gap: ((side: 'begins' | 'ends') => void) | undefined
   beforeEach(() => {
     stores = makeSwitchedStores()
@@ -46,7 +46,7 @@ describe('a stream of changes', () => {
     const service = makeHistoryService(clock, businesses, over, stores.records, aggregator, () => undefined, options)
     return openChangeStream(service, over, businesses, clock, viewer, since, degraded)
   }
-  /** Each is a millisecond after the one before. Returns the change as followers are told it. */
+  /** Reports a millisecond later than the report before. Returns the change as followers receive it. */
   function watch(oid: string, position: number, business = 1): ProgressChange {
     clock.advance(1)
     const viewedAt = clock.now()
@@ -55,7 +55,7 @@ describe('a stream of changes', () => {
     if (outcome.status !== 'written') throw new Error(`the report was ${outcome.status}`)
     return { kind: 'put', viewer: '7', business, oid, record: outcome.record }
   }
-  /** What waits now, without waiting for more. */
+  /** Takes the queued changes without waiting for more. */
   async function taken(stream: AsyncIterableIterator<ProgressChange>): Promise<unknown[]> {
     const found: unknown[] = []
     for (;;) {
@@ -68,7 +68,7 @@ describe('a stream of changes', () => {
     for (let i = 0; i < 5; i++) await turn()
   }
 
-  test('gives each change to a subscriber who waits for it', async () => {
+  test('delivers each change to a waiting subscriber', async () => {
     const stream = await open()
     const first = stream.next()
     const change = watch('a', 1)
@@ -79,7 +79,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('stops following when the subscriber returns it, and ends whoever waits', async () => {
+  test('stops following when the subscriber returns it, and ends the pending reads', async () => {
     const stream = await open()
     expect(following).toBe(1)
     const waiting = stream.next()
@@ -92,7 +92,7 @@ describe('a stream of changes', () => {
     expect(following).toBe(0)
   })
 
-  test('stops following when the loop over it ends, whatever waits in it', async () => {
+  test('stops following when the loop over it ends, although changes are queued', async () => {
     const stream = await open()
     watch('a', 1)
     watch('b', 2)
@@ -103,7 +103,7 @@ describe('a stream of changes', () => {
     expect(following).toBe(0)
   })
 
-  test('follows nothing if what was missed cannot be read', async () => {
+  test('follows nothing if the missed changes cannot be read', async () => {
     const broken: HotStore = { ...hot, listChanges: () => Promise.reject(new Error('no page')) }
     await expect(open('1', broken)).rejects.toThrow('no page')
     expect(following).toBe(0)
@@ -122,7 +122,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('keeps a clearing beside the keys, and the newest of several', async () => {
+  test('keeps a clearing beside the queued keys, and only the newest of several clearings', async () => {
     const stream = await open()
     watch('a', 1)
     stores.state.clear('7', 1, clock.now() + 1)
@@ -131,7 +131,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('tells nothing of a business that is not configured, nor of another viewer', async () => {
+  test('skips changes of an unconfigured business and of another viewer', async () => {
     const stream = await open()
     watch('a', 1, 9)
     stores.state.setPaused('7', false, clock.now())
@@ -141,7 +141,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('begins with what is strictly newer than the token, oldest first', async () => {
+  test('begins with the changes that are strictly newer than the token, oldest first', async () => {
     watch('a', 1)
     watch('d', 4)
     const seen = watch('b', 2)
@@ -155,7 +155,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('begins with deletions and clearings that were missed, too, and a clearing moves the token no further', async () => {
+  test('begins with missed deletions and clearings too, and a clearing does not advance the token', async () => {
     watch('gone', 1)
     const seen = watch('a', 2)
     stores.state.remove({ viewer: '7', business: 1, oid: 'gone' }, clock.now() + 1)
@@ -175,7 +175,7 @@ describe('a stream of changes', () => {
     await again.return?.()
   })
 
-  test('serves everybody who waits, in their order', async () => {
+  test('serves concurrent reads in their order', async () => {
     const stream = await open()
     const waiting = [stream.next(), stream.next(), stream.next()]
     const changes = [watch('a', 1), watch('b', 2)]
@@ -184,7 +184,7 @@ describe('a stream of changes', () => {
     expect((await waiting[2])?.done).toBe(true)
   })
 
-  test('begins with nothing if nothing is newer than the token, or without one', async () => {
+  test('begins with nothing if no change is newer than the token, or without a token', async () => {
     const last = watch('a', 1)
     for (const since of [tokenOf(last), undefined]) {
       const stream = await open(since)
@@ -194,7 +194,7 @@ describe('a stream of changes', () => {
     expect(following).toBe(0)
   })
 
-  test('sends once what comes in between following and reading, and misses nothing of it', async () => {
+  test('sends each change that arrives between following and reading once', async () => {
     const seen = watch('a', 1)
     let isBetween = true
     const racing: HotStore = {
@@ -216,7 +216,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('a subscriber who leaves with the token of a change he got comes back to everything behind it', async () => {
+  test('a subscriber who resumes with the token of a received change gets every later change', async () => {
     const seen = watch('a', 1)
     const racing: HotStore = {
       ...hot,
@@ -236,7 +236,7 @@ describe('a stream of changes', () => {
     await again.return?.()
   })
 
-  test('what comes before following is known to have begun does not hide what was missed', async () => {
+  test('a change that arrives before following is confirmed does not hide the missed changes', async () => {
     const seen = watch('a', 1)
     watch('missed', 2)
     const hasty: HotStore = {
@@ -255,7 +255,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('a process whose clock is behind is heard by a subscriber who has just come', async () => {
+  test('delivers a change from a process whose clock is behind to a new subscriber', async () => {
     clock.advance(10_000)
     const stream = await open()
     clock.advance(-5_000)
@@ -264,7 +264,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('tells what was missed while following was interrupted, before what comes after, and once', async () => {
+  test('sends the changes missed during an interruption once, and before later changes', async () => {
     let connected = true
     const flaky: HotStore = {
       ...hot,
@@ -294,7 +294,7 @@ describe('a stream of changes', () => {
     await stream.return?.()
   })
 
-  test('what could not be read after an interruption is read again, and nothing overtakes it', async () => {
+  test('reads missed changes again after a failed read, and no later change overtakes them', async () => {
     const stream = await open()
     watch('a', 1)
     gap?.('begins')
@@ -315,13 +315,13 @@ describe('a stream of changes', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('refuses a token that is none, before it follows', async () => {
+  test('refuses an invalid token before it follows', async () => {
     for (const since of ['', 'A', '-1', 'zzzzzzzzzzzz', '1.5'])
       await expect(open(since), since).rejects.toMatchObject({ code: 'CURSOR_INVALID' })
     expect(following).toBe(0)
   })
 
-  test('with the hot store down it tries again, begins with what changed since, and leaves no timer', async () => {
+  test('with the hot store down, it retries, begins with the changes since then, and leaves no timer', async () => {
     stores.set('hot', 'down')
     await expect(open()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     const degraded = new Set<'hotStore' | 'log' | 'recordStore'>()
@@ -341,7 +341,7 @@ describe('a stream of changes', () => {
     expect([following, clock.pending()]).toEqual([0, 0])
   })
 
-  test('that is returned while the hot store is down tries no more', async () => {
+  test('makes no more attempts if it is returned while the hot store is down', async () => {
     stores.set('hot', 'down')
     const stream = await open(undefined, hot, new Set())
     await stream.return?.()
@@ -352,7 +352,7 @@ describe('a stream of changes', () => {
     expect(following).toBe(0)
   })
 
-  test('that is returned while a try to follow is under way stops following when that succeeds', async () => {
+  test('stops following if it is returned while an attempt to follow is under way', async () => {
     stores.set('hot', 'down')
     const stream = await open(undefined, hot, new Set())
     stores.set('hot', 'up')

@@ -1,4 +1,4 @@
-/** Clocks that differ: of devices from the server's, and of two processes that serve one viewer from each other. */
+/** Clock differences between devices and the server, and between two processes that serve one viewer. */
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { makeAggregator } from '../../../writeback/aggregator.ts'
@@ -33,7 +33,7 @@ beforeEach(() => {
   records = openModelRecordStore(makeRecordState(), openGate)
 })
 
-/** A process whose clock is off by this many milliseconds. */
+/** A process whose clock differs by this many milliseconds. */
 function serve(offMs = 0): HistoryService {
   const own = { ...clock, now: () => clock.now() + offMs }
   const aggregator = makeAggregator(own, () => undefined, { keysMax: 1_000, ageMaxMs: 1_000, heldMax: 1_000 })
@@ -57,7 +57,7 @@ async function persist(): Promise<void> {
 }
 
 describe('a device whose clock is ahead', () => {
-  test('is taken at the clock of the server, however far it is ahead', async () => {
+  test('has its times capped at the server clock, however far it is ahead', async () => {
     const service = serve()
     for (const ahead of [1, 290_000, 1e12]) {
       const answer = await send(service, input('1', { viewedAt: clock.now() + ahead }))
@@ -66,7 +66,7 @@ describe('a device whose clock is ahead', () => {
     }
   })
 
-  test('costs no report that is made after a clearing, or a deletion', async () => {
+  test('loses no report made after a clearing or a deletion', async () => {
     const service = serve()
     for (const remove of [() => service.clearHistory(viewer, 'video'), () => service.deleteHistory(viewer, 'video', ['1'])]) {
       await send(service, input('1', { viewedAt: clock.now() + 290_000 }))
@@ -81,7 +81,7 @@ describe('a device whose clock is ahead', () => {
     }
   })
 
-  test('does not keep another device from moving the resume point', async () => {
+  test('does not stop another device from moving the resume point', async () => {
     const service = serve()
     await send(service, input('1', { viewedAt: clock.now() + 290_000, position: 90_000 }))
     clock.advance(1)
@@ -107,7 +107,7 @@ describe('two processes whose clocks differ', () => {
     ['3 s', 3_000],
     ['5 min', MINUTES_5],
   ] as const) {
-    test(`by ${apart}: what is reported through the one behind after a clearing through the one ahead is kept`, async () => {
+    test(`by ${apart}: a report through the slower clock after a clearing through the faster clock is kept`, async () => {
       const [ahead, behind] = [serve(ms), serve()]
       await send(ahead, input('1'))
       const clearedAt = await ahead.clearHistory(viewer, 'video')
@@ -121,7 +121,7 @@ describe('two processes whose clocks differ', () => {
       expect(await shown()).toEqual([])
     })
 
-    test(`by ${apart}: a resume point set through the one ahead can be moved through the one behind, and back`, async () => {
+    test(`by ${apart}: a resume point set through the faster clock can be moved through the slower clock, and back`, async () => {
       const [ahead, behind] = [serve(ms), serve()]
       for (const [service, position] of [
         [ahead, 50_000],
@@ -137,7 +137,7 @@ describe('two processes whose clocks differ', () => {
       expect(await send(behind, input('1', { position: 6_000 }))).toMatchObject({ outcome: 'ACCEPTED', record: { position: 6_000 } })
     })
 
-    test(`by ${apart}: a late report from before the clearing does not come back, through either`, async () => {
+    test(`by ${apart}: a late report from before the clearing does not come back, through either process`, async () => {
       const [ahead, behind] = [serve(ms), serve()]
       const viewedAt = clock.now() - 50
       await send(ahead, input('1', { viewedAt }))
@@ -147,7 +147,7 @@ describe('two processes whose clocks differ', () => {
     })
   }
 
-  test('a report in the very millisecond of a clearing, or of a deletion, is kept', async () => {
+  test('a report in the same millisecond as a clearing or a deletion is kept', async () => {
     const service = serve()
     await service.clearHistory(viewer, 'video')
     expect(await send(service, input('1'))).toMatchObject({ outcome: 'ACCEPTED' })
@@ -156,8 +156,8 @@ describe('two processes whose clocks differ', () => {
   })
 })
 
-describe('the answer to a stale report has the reason', () => {
-  test('older than a clearing: that it was cleared, and up to when', async () => {
+describe('the answer to a stale report', () => {
+  test('names the clearing and its time if the report is older than a clearing', async () => {
     const service = serve()
     await send(service, input('1'))
     clock.advance(10)
@@ -166,7 +166,7 @@ describe('the answer to a stale report has the reason', () => {
     expect(answer).toMatchObject({ outcome: 'STALE', record: undefined, clearedAt })
   })
 
-  test('older than a deletion: up to when', async () => {
+  test('names the time of the deletion if the report is older than a deletion', async () => {
     const service = serve()
     await send(service, input('1'))
     clock.advance(10)
@@ -175,14 +175,14 @@ describe('the answer to a stale report has the reason', () => {
     expect(answer).toMatchObject({ outcome: 'STALE', record: undefined, clearedAt: clock.now() })
   })
 
-  test('older than what is stored: what that is, and nothing of a clearing', async () => {
+  test('has the stored record and no clearing if the report is older than the stored record', async () => {
     const service = serve()
     await send(service, input('1'))
     const answer = await send(service, input('1', { viewedAt: clock.now() - 5, position: 9_000 }))
     expect(answer).toMatchObject({ outcome: 'STALE', record: { position: 60_000 }, clearedAt: undefined })
   })
 
-  test('older than a clearing, while something newer stands behind the hot timeline: what that is', async () => {
+  test('has the newer record behind the hot timeline if the report is older than a clearing', async () => {
     const service = serve()
     const clearedAt = await service.clearHistory(viewer, 'video')
     clock.advance(1_000)
@@ -197,8 +197,8 @@ describe('the answer to a stale report has the reason', () => {
   })
 })
 
-/** Reports in any order, some twice: of those with a time of the past the last by time wins, and arrival decides nothing. */
-test('reports of the past end alike in any order of arrival, through processes whose clocks differ', async () => {
+/** Reports arrive in any order, some twice. Among reports with a past time, the newest time wins, regardless of arrival order. */
+test('reports of the past end in the same record in any order of arrival, through processes with different clocks', async () => {
   const reportSpec = fc.record({
     age: fc.integer({ min: 3_001, max: 9_000 }),
     oid: fc.constantFrom('1', '2'),
@@ -233,8 +233,8 @@ test('reports of the past end alike in any order of arrival, through processes w
 
 type Step = { what: 'report' | 'past' | 'clear' | 'delete'; process: number; position: number; passes: number }
 
-/** The model: the last writer is right, even if clocks differ; cleared history never comes back. */
-test('whatever the clocks of three processes say, the last write of a viewer stands, and what was cleared stays away', async () => {
+/** The model: the last writer wins even if clocks differ, and cleared history never comes back. */
+test('with any clocks of three processes, the last write of a viewer stands and cleared history stays away', async () => {
   const step: fc.Arbitrary<Step> = fc.record({
     what: fc.constantFrom('report' as const, 'report' as const, 'past' as const, 'clear' as const, 'delete' as const),
     process: fc.nat(2),

@@ -43,7 +43,7 @@ describe('with the hot store down', () => {
     await drained()
   }
 
-  it('a report is accepted as it was sent, with a day token and no reward, and is there when the store is back', async () => {
+  it('a report is accepted with a day token and no reward, and is stored once the store is back', async () => {
     stores.set('hot', 'down')
     const [answer] = await send(report('1', { position: 90_000 }))
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 90_000 }, firstOfDay: false })
@@ -57,7 +57,7 @@ describe('with the hot store down', () => {
     expect(stores.rows.size).toBe(1)
   })
 
-  it('only the first request waits for it; the next do not ask it at all', async () => {
+  it('only the first request waits for the hot store; the next requests skip it', async () => {
     stores.set('hot', 'down')
     await send(report('1'))
     const before = stores.calls.filter((call) => call === 'hot.putProgress').length
@@ -68,7 +68,7 @@ describe('with the hot store down', () => {
     expect(['1', '2', '3', '4'].map((oid) => shown(oid) !== undefined)).toEqual([true, true, true, true])
   })
 
-  it('reports of several viewers in one batch all arrive, and what is wrong with an input is still said', async () => {
+  it('reports of several viewers in one batch all arrive, and an invalid input is still rejected', async () => {
     stores.set('hot', 'down')
     const answers = await send(report('1', { viewer: '8' }), report('', {}), report('2', { viewer: '9' }))
     expect(answers.map((answer) => answer.outcome)).toEqual(['ACCEPTED', 'REJECTED', 'ACCEPTED'])
@@ -77,7 +77,7 @@ describe('with the hot store down', () => {
     expect(stores.state.lookUp({ viewer: '9', business: 1, oid: '2' }).record).toBeDefined()
   })
 
-  it('what one viewer does is applied in the order he did it', async () => {
+  it('changes of one viewer are applied in the order of their calls', async () => {
     await send(report('old', { viewedAt: Date.now() - 5_000 }))
     stores.set('hot', 'down')
     const { service } = served.history
@@ -99,7 +99,7 @@ describe('with the hot store down', () => {
     expect(stores.state.settingsOf('7')).toMatchObject({ paused: false, clearedAt: { 1: clearedAt } })
   })
 
-  it('a write of a viewer whose earlier ones wait goes behind them, although the store is back; others go straight', async () => {
+  it('with the store back, a write waits behind the waiting writes of its viewer; other viewers write directly', async () => {
     stores.set('hot', 'down')
     await send(report('1'))
     const { service } = served.history
@@ -117,7 +117,7 @@ describe('with the hot store down', () => {
     expect(served.history.figures().journal.journaled - journaledBefore).toBeLessThanOrEqual(1)
   })
 
-  it('and back, who has something waiting is told so by his lookups, pages and settings until it is applied, and nobody else is', async () => {
+  it('and back, only a viewer with a waiting change gets degraded lookups, pages and settings until it is applied', async () => {
     await send(report('1', { position: 10_000 }))
     stores.set('hot', 'down')
     await send(report('1', { position: 60_000 }))
@@ -148,7 +148,7 @@ describe('with the hot store down', () => {
     }
   })
 
-  it('pages, lookups and settings come from the record store, without what was cleared or deleted', async () => {
+  it('pages, lookups and settings come from the record store, without cleared or deleted history', async () => {
     const now = Date.now()
     await send(
       report('1', { viewedAt: now - 300 }),
@@ -169,7 +169,7 @@ describe('with the hot store down', () => {
     expect([...degraded]).toEqual(['hotStore'])
   })
 
-  it('a page of the record store goes on where a page of the hot store ended', async () => {
+  it('a page from the record store continues at the end of a page from the hot store', async () => {
     const now = Date.now()
     await send(...Array.from({ length: 8 }, (_, index) => report(String(index), { viewedAt: now - index })))
     await persisted()
@@ -181,13 +181,13 @@ describe('with the hot store down', () => {
     expect([...first.entries, ...second.entries].map((entry) => entry.oid)).toEqual(['0', '1', '2', '3', '4', '5', '6', '7'])
   })
 
-  it('a reader who cannot be told that the answer is not whole gets the error', async () => {
+  it('a reader that cannot receive a degraded answer gets the error', async () => {
     stores.set('hot', 'down')
     await expect(readTimeline(stores.hot, stores.records, '7', [1], undefined, 3)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     await expect(served.history.service.settings(viewer)).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
   })
 
-  it('deleting says what the record store shows, and clearing the moment it was asked for', async () => {
+  it('deleting returns the subjects of the record store, and clearing returns the time of the request', async () => {
     await send(report('1'))
     await persisted()
     stores.set('hot', 'down')
@@ -196,7 +196,7 @@ describe('with the hot store down', () => {
     expect(await served.history.service.clearHistory(viewer, 'video', degraded)).toBeGreaterThanOrEqual(before)
   })
 
-  it('and the record store too, reports are still accepted, lookups are null, pages are empty and settings the defaults', async () => {
+  it('and the record store too, reports are accepted, lookups are null, pages are empty and settings the defaults', async () => {
     stores.set('hot', 'down')
     stores.set('records', 'down')
     expect((await send(report('1')))[0]?.outcome).toBe('ACCEPTED')
@@ -213,7 +213,7 @@ describe('with the hot store down', () => {
     expect(shown('1')).toBeDefined()
   })
 
-  it('a subscription opens, is silent, and begins with what changed once the store is back', async () => {
+  it('a subscription opens, stays silent, and begins with the missed changes once the store is back', async () => {
     stores.set('hot', 'down')
     const stream = await openChangeStream(
       served.history.service,
@@ -233,7 +233,7 @@ describe('with the hot store down', () => {
     await stream.return?.()
   })
 
-  it('a subscription that is closed meanwhile asks no more', async () => {
+  it('a subscription that is closed meanwhile makes no more attempts', async () => {
     stores.set('hot', 'down')
     const stream = await openChangeStream(
       served.history.service,
@@ -248,7 +248,7 @@ describe('with the hot store down', () => {
     expect(await stream.next()).toEqual({ done: true, value: undefined })
   })
 
-  it('a process that ends leaves its journal to the next one', async () => {
+  it('a process that ends leaves its journal to the next process', async () => {
     stores.set('hot', 'down')
     await send(report('1'))
     await served.stop()
@@ -260,7 +260,7 @@ describe('with the hot store down', () => {
     expect(served.history.figures().journal.journaled).toBe(0)
   })
 
-  it('what a dead neighbour left is applied by whoever lives', async () => {
+  it('a running process applies the journal of a dead neighbour', async () => {
     const neighbour = serveOn(stores, folder.path)
     stores.set('hot', 'down')
     await neighbour.history.service.report(viewer, [report('1')], degraded)
@@ -270,7 +270,7 @@ describe('with the hot store down', () => {
     await until('both are there', () => shown('1') !== undefined && shown('2') !== undefined)
   })
 
-  it('while it answers checks and fails writes, nothing is lost', async () => {
+  it('while it passes checks and fails writes, nothing is lost', async () => {
     stores.set('hot', 'down')
     const inputs = Array.from({ length: 50 }, (_, index) => report(String(index % 9), { position: 10_000 + index }))
     for (const [index, input] of inputs.entries()) {
@@ -286,13 +286,13 @@ describe('with the hot store down', () => {
     expect(served.history.figures().journal.parked).toBe(0)
   })
 
-  it('a hot store that comes back unfit loses no acknowledged write, however often it refuses them', async () => {
+  it('a hot store that comes back and refuses writes loses no acknowledged write', async () => {
     stores.set('hot', 'down')
     for (const id of ['1', '2', '3', '4', '5']) await send(report(id, { viewer: id }))
     stores.refuse((call) => (call === 'hot.putProgress' ? 'DATA_INCOMPATIBLE' : undefined))
     stores.set('hot', 'up')
     await until('it was tried', () => stores.calls.filter((call) => call === 'hot.putProgress').length > 1)
-    // Each of these wakes the replay.
+    // Each report wakes the replay.
     for (let n = 0; n < 20; n++) {
       await send(report(`more ${n}`, { viewer: '1' }))
       await sleep(10)
@@ -305,7 +305,7 @@ describe('with the hot store down', () => {
     expect(stores.state.lookUp({ viewer: '1', business: 1, oid: 'more 19' }).record).toBeDefined()
   })
 
-  it('a report behind a pausing that is not applied yet is not recorded, and an older one behind a clearing never shown', async () => {
+  it('a report behind an unapplied pause is not recorded, and an older report behind a clearing is never shown', async () => {
     stores.set('hot', 'down')
     await served.history.service.setPaused({ id: '8', scopes: [] }, true, degraded)
     await served.history.service.clearHistory(viewer, 'video', degraded)
@@ -323,7 +323,7 @@ describe('with the hot store down', () => {
     expect(shown('2')).toBeUndefined()
   })
 
-  it('and fails again while the journal is applied, what is left of it waits and nothing overtakes', async () => {
+  it('and failing again during replay, the rest of the journal waits and nothing overtakes it', async () => {
     stores.set('hot', 'down')
     for (let n = 1; n <= 6; n++) await send(report('1', { position: n * 10_000 }))
     await served.history.service.deleteHistory(viewer, 'video', ['1'], degraded)

@@ -10,7 +10,7 @@ import { makeHistorySubgraph, type HistorySubgraph } from '../../../subgraphs/hi
 import { config, makeDataFolder, makeSwitchedStores, type Folder, type SwitchedStores } from '../switched-stores.ts'
 import { until } from '../../../harness/until.ts'
 
-/** Viewers whose id is even, and the others, are the two parts of this hot store. */
+/** This hot store has two parts: viewers with an even id, and viewers with an odd id. */
 const partOf = (viewer: ViewerId) => Number(viewer) % 2
 
 describe('with a part of the hot store down', () => {
@@ -49,7 +49,7 @@ describe('with a part of the hot store down', () => {
     history.service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid, position: 60_000 }], new Set())
   const isShown = (viewer: string, oid: string) => stores.state.lookUp({ viewer, business: 1, oid }).record !== undefined
 
-  it('what waits for the other part is applied, and what waits for this one stays in order until it is back', async () => {
+  it('waiting changes of the available part are applied, and changes of the other part keep their order until it is back', async () => {
     out.add(0).add(1)
     await send('1', 'a')
     await send('2', 'a')
@@ -67,7 +67,7 @@ describe('with a part of the hot store down', () => {
     expect([isShown('1', 'a'), isShown('1', 'b')]).toEqual([false, true])
   })
 
-  it('a journal of many entries of the part that is out does not keep others from being applied', async () => {
+  it('many journal entries of the unavailable part do not block entries of the other part', async () => {
     out.add(0).add(1)
     for (let turn = 0; turn < 1_200; turn++) await send('1', String(turn % 8))
     await send('2', 'behind')

@@ -30,14 +30,14 @@ function check(input: Partial<ProgressInput> = {}, as: Viewer = viewer, now = NO
 const codeOf = (code: string) => expect.objectContaining({ code })
 const isGlance = (input: Partial<ProgressInput>) => check(input).record.rank < REAL
 
-describe('whose progress is reported', () => {
-  test('the own, named or not, needs no scope', () => {
+describe('the viewer of a report', () => {
+  test('is the caller by default, and naming the caller needs no scope', () => {
     expect(check().viewer).toBe('7')
     expect(check({ viewer: null }).viewer).toBe('7')
     expect(check({ viewer: '7' }).viewer).toBe('7')
   })
 
-  test("another viewer's needs progress:write-any, and no other scope will do", () => {
+  test('other than the caller needs progress:write-any, and no other scope suffices', () => {
     expect(check({ viewer: '8' }, mayWriteAny).viewer).toBe('8')
     for (const scopes of [
       [],
@@ -50,15 +50,15 @@ describe('whose progress is reported', () => {
       expect(() => check({ viewer: '8' }, { id: '7', scopes }), scopes.join()).toThrow(codeOf('FORBIDDEN'))
   })
 
-  test('the id of the named viewer is checked like any id', () => {
+  test('is checked like any id', () => {
     for (const named of ['', 'x'.repeat(65), 'é'.repeat(33), '\ud800'])
       expect(() => check({ viewer: named }, mayWriteAny)).toThrow(codeOf('ID_INVALID'))
     expect(check({ viewer: 'é'.repeat(32) }, mayWriteAny).viewer).toBe('é'.repeat(32))
   })
 })
 
-describe('what is reported', () => {
-  test('an unknown business and a bad oid are refused', () => {
+describe('the fields of a report', () => {
+  test('an unknown business and an invalid oid are refused', () => {
     expect(() => check({ business: 'vidoe' })).toThrow(codeOf('BUSINESS_UNKNOWN'))
     expect(() => check({ oid: '' })).toThrow(codeOf('ID_INVALID'))
     expect(() => check({ oid: 'x'.repeat(65) })).toThrow(codeOf('ID_INVALID'))
@@ -72,7 +72,7 @@ describe('what is reported', () => {
     expect(check({ position: 2 ** 31 - 1, duration: 2 ** 31 - 1 }).record).toMatchObject({ position: 2 ** 31 - 1, duration: 2 ** 31 - 1 })
   })
 
-  test('a device has at most 64 bytes, however many characters that are', () => {
+  test('a device has at most 64 bytes, regardless of its number of characters', () => {
     expect(check({ device: 'x'.repeat(64) }).record.device).toHaveLength(64)
     expect(check({ device: 'é'.repeat(32) }).record.device).toHaveLength(32)
     expect(() => check({ device: 'x'.repeat(65) })).toThrow(codeOf('DEVICE_INVALID'))
@@ -80,7 +80,7 @@ describe('what is reported', () => {
     expect(() => check({ device: '漢'.repeat(22) })).toThrow(codeOf('DEVICE_INVALID'))
   })
 
-  test('viewedAt is a moment after the epoch; one ahead of the clock counts as now', () => {
+  test('viewedAt is a time after the epoch, and a time ahead of the clock counts as now', () => {
     expect(check().record.viewedAt).toBe(NOW)
     for (const viewedAt of [NOW + 1, NOW + 1e12]) expect(check({ viewedAt })).toMatchObject({ isNow: true, record: { viewedAt: NOW } })
     expect(check({ viewedAt: NOW - 1 })).toMatchObject({ isNow: false, record: { viewedAt: NOW - 1 } })
@@ -88,7 +88,7 @@ describe('what is reported', () => {
       expect(() => check({ viewedAt }), String(viewedAt)).toThrow(codeOf('VIEWED_AT_INVALID'))
   })
 
-  test('viewedAt in seconds is refused and not taken for 1970, unless the clock itself is there', () => {
+  test('viewedAt in seconds is refused instead of read as 1970, unless the clock itself is there', () => {
     const viewedAt = NOW / 1_000
     const message = `viewedAt ${viewedAt} is in seconds, or before March 1973: send milliseconds since 1970, or leave it out`
     expect(() => check({ viewedAt })).toThrow(expect.objectContaining({ code: 'VIEWED_AT_INVALID', message }))
@@ -99,20 +99,20 @@ describe('what is reported', () => {
 })
 
 describe('glances', () => {
-  test('a position below glanceMax is one, glanceMax itself is not', () => {
+  test('a position below glanceMax is a glance, and glanceMax itself is not', () => {
     expect(isGlance({ position: 4_999 })).toBe(true)
     expect(isGlance({ position: 5_000 })).toBe(false)
     expect(check({ position: 4_999 }).decisive).toBe(false)
     expect(check({ position: 5_000 }).decisive).toBe(true)
   })
 
-  test('position 0 is one even where glanceMax is 0; position 1 is none there', () => {
+  test('position 0 is a glance even if glanceMax is 0, and position 1 is not', () => {
     expect(isGlance({ business: 'comic', position: 0 })).toBe(true)
     expect(check({ business: 'comic', position: 0 }).decisive).toBe(false)
     expect(isGlance({ business: 'comic', position: 1 })).toBe(false)
   })
 
-  test('what is finished is none, however short it is', () => {
+  test('a finished report is never a glance, however short it is', () => {
     expect(isGlance({ position: 950, duration: 1_000 })).toBe(false)
     expect(check({ position: 950, duration: 1_000 })).toMatchObject({ decisive: true, record: { finished: true } })
     expect(isGlance({ position: 949, duration: 1_000 })).toBe(true)
@@ -121,12 +121,12 @@ describe('glances', () => {
     expect(isGlance({ position: 1_000, duration: 1_000, finished: false })).toBe(true)
   })
 
-  test('an unknown duration finishes nothing', () => {
+  test('an unknown duration does not mark a report as finished', () => {
     expect(check({ position: 0 }).record.finished).toBe(false)
     expect(check({ position: 60_000, duration: 0 }).record.finished).toBe(false)
   })
 
-  test('under furthest no report is decisive, and the position ranks it', () => {
+  test('under furthest no report is decisive, and the position determines its rank', () => {
     const write = check({ business: 'course', position: 40, duration: 100 })
     expect([write.decisive, write.record.rank]).toEqual([false, REAL + 40])
     expect(check({ business: 'course', position: 50, duration: 100 }).record.rank).toBe(REAL + 2 ** 41 + 50)
@@ -135,21 +135,21 @@ describe('glances', () => {
 
 describe('the day token', () => {
   const day = dayOf(NOW)
-  test('that fits spares the check; any other does not', () => {
+  test('skips the check if it matches; any other token does not', () => {
     expect(check().day).toBe(day)
     expect(check({ dayToken: dayTokenOf('7', 1, day) }).day).toBeUndefined()
     for (const dayToken of [dayTokenOf('8', 1, day), dayTokenOf('7', 2, day), dayTokenOf('7', 1, day - 1), ''])
       expect(check({ dayToken }).day).toBe(day)
   })
 
-  test('is that of the viewer who is named', () => {
+  test('belongs to the named viewer', () => {
     expect(check({ viewer: '8', dayToken: dayTokenOf('8', 1, day) }, mayWriteAny).day).toBeUndefined()
     expect(check({ viewer: '8', dayToken: dayTokenOf('7', 1, day) }, mayWriteAny).day).toBe(day)
   })
 })
 
-describe('lists', () => {
-  test('have their bounds, which themselves are allowed', () => {
+describe('list arguments', () => {
+  test('may reach their bounds and not exceed them', () => {
     checkIds(Array.from({ length: IDS_MAX }, String))
     expect(() => checkIds(Array.from({ length: IDS_MAX + 1 }, String))).toThrow(codeOf('IDS_TOO_MANY'))
     expect(() => checkIds(['1', ''])).toThrow(codeOf('ID_INVALID'))
@@ -159,7 +159,7 @@ describe('lists', () => {
     for (const first of [0, -1, FIRST_MAX + 1]) expect(() => checkFirst(first)).toThrow(codeOf('FIRST_INVALID'))
   })
 
-  test('of businesses name each once, and are all of them if absent', () => {
+  test('of businesses are deduplicated, and mean all businesses if absent', () => {
     expect(checkBusinesses(undefined, businesses)).toEqual([1, 2, 3])
     expect(checkBusinesses(null, businesses)).toEqual([1, 2, 3])
     expect(checkBusinesses(['comic', 'video', 'comic'], businesses)).toEqual([2, 1])

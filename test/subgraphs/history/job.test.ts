@@ -10,7 +10,7 @@ import { startHistoryJob, type HistoryJob, type HistoryJobOptions } from '../../
 import { makeSwitchedStores, type SwitchedStores } from '../switched-stores.ts'
 
 const DAY = 86_400_000
-/** Rounds of the sweeper and of the purge lie so far apart that a test has only those it waits for. */
+/** The sweeper and the purge run so rarely that a test has only the rounds it waits for. */
 const options: HistoryJobOptions = {
   sweepAfterMs: 1_000,
   sweepEveryMs: 10 * DAY,
@@ -23,7 +23,7 @@ describe('the job', () => {
   let stores: SwitchedStores
   let clock: SteppedClock
   let errors: unknown[]
-  /** What the persist steps were given. */
+  /** The keys of each persist step. */
   let steps: string[][]
   beforeEach(() => {
     stores = makeSwitchedStores()
@@ -52,7 +52,7 @@ describe('the job', () => {
   }
   const rows = () => [...stores.rows.values()].map(({ key }) => key.oid).sort()
 
-  test('persists what flushes carry, a step of keys at a time, and commits it', async () => {
+  test('persists the keys of a flush in steps, and commits the flush', async () => {
     const keys = ['a', 'b', 'c', 'd', 'e'].map(watch)
     const job = await start()
     stores.logState.append({ region: 3, keys })
@@ -67,7 +67,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('a flush that cannot be persisted is not committed, and comes again until it is', async () => {
+  test('a flush that cannot be persisted is not committed, and is delivered again until it is', async () => {
     const keys = [watch('a')]
     stores.set('records', 'down')
     const job = await start()
@@ -87,7 +87,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('of a flush whose second step fails, nothing is committed', async () => {
+  test('a flush whose second step fails is not committed', async () => {
     const keys = ['a', 'b', 'c', 'd'].map(watch)
     const job = await start()
     const putProgress = stores.records.putProgress
@@ -106,7 +106,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('what cannot be decoded is told and counted, and what comes behind it is persisted', async () => {
+  test('a message that cannot be decoded is reported and counted, and later messages are persisted', async () => {
     const keys = [watch('a')]
     const job = await start()
     stores.logState.appendUnreadable(3)
@@ -117,7 +117,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('sweeps what no flush carried', async () => {
+  test('sweeps a key that no flush carried', async () => {
     watch('a')
     const job = await start({ sweepEveryMs: 1_500 })
     await settle()
@@ -128,7 +128,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('purges from both stores what was last written before the retention, and nothing else', async () => {
+  test('purges from both stores only records last written before the retention', async () => {
     await persist([watch('old')])
     clock.advance(DAY)
     await persist([watch('young')])
@@ -142,7 +142,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('purges everything that has expired in one round, however much, and again at the next', async () => {
+  test('purges all expired records in one round, and newly expired records in the next', async () => {
     for (let n = 0; n < 2_500; n++) watch(String(n))
     await persist(stores.state.listDirty([3], clock.now(), 5_000))
     const job = await start({ retentionMs: DAY / 2 })
@@ -158,7 +158,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('of several jobs one purges, and another does when that is gone', async () => {
+  test('one of several jobs purges, and another takes over when it is gone', async () => {
     const logState = makeLogState({ regions: 4, partitions: 2, batchMax: 100, retryMs: 20, faults: {} })
     const purges = [0, 0]
     const startCounting = (job: number) => {
@@ -183,7 +183,7 @@ describe('the job', () => {
     await jobs[1 - purger]?.stop()
   })
 
-  test('never purges what is not persisted yet', async () => {
+  test('never purges an unpersisted record', async () => {
     watch('dirty')
     const job = await start({ retentionMs: 1 })
     await settle()
@@ -193,7 +193,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('a purge that fails is told and tried again at the next round', async () => {
+  test('a purge that fails is reported and retried in the next round', async () => {
     await persist([watch('old')])
     const job = await start({ retentionMs: DAY / 2 })
     await settle()
@@ -209,7 +209,7 @@ describe('the job', () => {
     await job.stop()
   })
 
-  test('purges nothing where everything is kept for ever', async () => {
+  test('purges nothing without a retention', async () => {
     await persist([watch('old')])
     const job = await start()
     clock.advance(5 * DAY)

@@ -16,7 +16,7 @@ test.each([
   expect(readHistoryEntry({ viewer: '7', now: 1, change })).toContain(mistake)
 })
 
-test('entries of each kind are read as they were written', () => {
+test('entries of each kind are read back unchanged', () => {
   const changes = [
     { kind: 'put', writes: [write('7', 'a', report(1))] },
     { kind: 'delete', keys: [KEY] },

@@ -1,4 +1,4 @@
-/** The order and the trials of what waits, on a real journal; the hot store's part is a function that takes an entry or does not. */
+/** The order and the retries of waiting entries, on a real journal. The hot store is a function that accepts or refuses an entry. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { makeBreaker } from '../../../core/outage/breaker.ts'
@@ -97,7 +97,7 @@ describe('journaling', () => {
   }
   const empty = ({ count }: Opened) => until('the journal is empty', async () => (await count()).waiting === 0)
 
-  it('a write that is just being journaled is in the way of the next one of its viewer, and of nobody else', async () => {
+  it('an append in progress blocks the next write of its viewer, and of no other viewer', async () => {
     const { journaling, answers } = await begin()
     answers(() => 'INTERNAL')
     const appending = journaling.append([put('7', 1, 'a')])
@@ -109,7 +109,7 @@ describe('journaling', () => {
     answers(() => undefined)
   })
 
-  it('what is not taken holds up its viewer in all pages of the journal, and nobody else', async () => {
+  it('a refused entry blocks its viewer in all pages of the journal, and no other viewer', async () => {
     const served = await begin({ entriesMax: 2, retryMinMs: 200 })
     await served.down()
     for (const now of [1, 2, 3, 4, 5]) await served.journaling.append([put('7', now, 'a')])
@@ -126,7 +126,7 @@ describe('journaling', () => {
     expect(served.errors).toHaveLength(1)
   })
 
-  it('what was not taken is tried after a delay that grows with time; further writes are no reason to try it sooner', async () => {
+  it('a refused entry is retried after a growing delay, and further writes do not shorten it', async () => {
     const clock = makeSteppedClock()
     const served = await begin({ retryMinMs: 100, retryMaxMs: 400, lookEveryMs: 1_000_000 }, clock)
     const triesAt: number[] = []
@@ -149,7 +149,7 @@ describe('journaling', () => {
   })
 
   it.each(['later', 'RECORD_STORE_UNAVAILABLE'] as const)(
-    'what needs the record store (%s) stays, and is applied once that is back',
+    'an entry that needs the record store (%s) stays, and is applied once the store is back',
     async (late) => {
       const served = await begin()
       served.answers(({ change: { kind } }) => (kind === 'clear' ? late : undefined))
@@ -166,7 +166,7 @@ describe('journaling', () => {
     },
   )
 
-  it('an entry that stays is not counted off again for a later one of its viewer that waits', async () => {
+  it('an entry that stays is not counted off again for a later waiting entry of its viewer', async () => {
     const served = await begin()
     await served.down()
     await served.journaling.append([clear('7', 1)])
@@ -177,7 +177,7 @@ describe('journaling', () => {
     expect(served.journaling.mustJournal('7')).toBe(true)
   })
 
-  it('what an earlier process left is not counted off for a write of this one that waits', async () => {
+  it('an entry of an earlier process is not counted off for a waiting write of this process', async () => {
     const before = await open(folder.path)
     await before.journals.own.append([put('7', 1, 'a')])
     await before.journals.close()
@@ -191,7 +191,7 @@ describe('journaling', () => {
     expect(served.journaling.mustJournal('7')).toBe(true)
   })
 
-  it('of whom something waits for the record store the hot store lacks it, although his next go straight', async () => {
+  it('a viewer with an entry that waits for the record store may lack it, although the next writes go directly', async () => {
     const served = await begin()
     served.answers(({ change: { kind } }) => (kind === 'clear' ? 'later' : undefined))
     await served.journaling.append([clear('7', 1)])
@@ -206,7 +206,7 @@ describe('journaling', () => {
     expect((await served.count()).waiting).toBe(0)
   })
 
-  it('what an earlier process left may be anybody’s until it is looked through, and his whose it is until it is applied', async () => {
+  it('every viewer may lack a leftover entry until the leftovers are read, then only their viewers until they are applied', async () => {
     const before = await open(folder.path)
     await before.journals.own.append([put('7', 1, 'a'), put('8', 2, 'b')])
     await before.journals.close()
@@ -221,7 +221,7 @@ describe('journaling', () => {
     expect((await served.count()).waiting).toBe(0)
   })
 
-  it('what is refused because of what it says is set aside at once, and its viewer goes on', async () => {
+  it('an entry refused because of its content is quarantined at once, and its viewer continues', async () => {
     const served = await begin()
     await served.down()
     for (const now of [1, 2, 3]) await served.journaling.append([put('7', now, 'a')])
@@ -233,7 +233,7 @@ describe('journaling', () => {
     expect(served.journaling.figures()).toMatchObject({ journaled: 3, replayed: 2, parked: 1 })
   })
 
-  it('of a batch of several viewers only what was not taken is tried again', async () => {
+  it('in a batch of several viewers only the refused entry is retried', async () => {
     const served = await begin()
     await served.down()
     await served.journaling.append([put('7', 1, 'a'), put('8', 1, 'b')])
@@ -245,7 +245,7 @@ describe('journaling', () => {
     expect(served.asked.filter((each) => each.startsWith('8'))).toEqual(['8@1', '8@2'])
   })
 
-  it('a dead process whose journal cannot be applied is in nobody else’s way', async () => {
+  it('a dead process whose journal cannot be applied blocks no other journal', async () => {
     const [first, second] = [openLmdbJournals(folder.path), openLmdbJournals(folder.path)]
     await first.own.append([put('7', 1, 'a')])
     await second.own.append([put('7', 2, 'b')])
@@ -260,7 +260,7 @@ describe('journaling', () => {
     expect(served.asked).toContain('7@3')
   })
 
-  it('stopping tries once more what is held up, and leaves no timer', async () => {
+  it('stopping retries blocked entries once, and leaves no timer', async () => {
     const served = await begin({ retryMinMs: 10_000 })
     let isFit = false
     served.answers(() => (isFit ? undefined : 'INTERNAL'))
@@ -271,7 +271,7 @@ describe('journaling', () => {
     expect((await served.count()).waiting).toBe(0)
   })
 
-  it('a hot store that is back once everything is stopped finds nobody who applies', async () => {
+  it('a hot store that comes back after the stop gets no entries', async () => {
     const served = await begin()
     await served.down()
     await served.journaling.append([put('7', 1, 'a')])
@@ -283,7 +283,7 @@ describe('journaling', () => {
     expect((await served.count()).waiting).toBe(1)
   })
 
-  it('a base counts from when it is journaled, however old the report that it belongs to', async () => {
+  it('a base counts from the moment it is journaled, regardless of the age of its report', async () => {
     const served = await begin()
     const began = Date.now()
     await served.journaling.append([{ viewer: '7', now: 1, isBackground: true, change: { kind: 'base' } }])

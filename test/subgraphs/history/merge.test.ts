@@ -18,7 +18,7 @@ const reportSpec: fc.Arbitrary<ReportSpec> = fc.record({
   rank: fc.integer({ min: 1, max: 5 }),
   position: fc.nat({ max: 9 }),
 })
-/** Each with a rank of its own: exact ties, where the arrival decides, are left out. */
+/** Each report has its own rank. Exact ties, where the arrival decides, are left out. */
 const reports = fc
   .array(reportSpec, { minLength: 1, maxLength: 7 })
   .map((specs) => specs.map((item, index) => makeReport({ ...item, rank: item.rank * 10 + index }, index + 1)))
@@ -30,7 +30,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('clear' as const), at: fc.integer({ min: 1, max: 10 }) }) },
 )
 
-/** The states one key goes through in a hot store: what the record store may be sent, some of it, in any order. */
+/** The states of one key in a hot store. The record store may receive a subset of them in any order. */
 function statesOf(events: readonly Event[]): ProgressRecord[] {
   const states: ProgressRecord[] = []
   let clearedAt = 0
@@ -54,7 +54,7 @@ function fold(items: readonly ProgressRecord[]): ProgressRecord | undefined {
   return items.reduce<ProgressRecord | undefined>((stored, incoming) => mergeProgress(stored, incoming), undefined)
 }
 
-/** A record without its version: reports that changed nothing leave theirs behind or not, depending on the order. */
+/** A record without its version. Reports that changed nothing may increase the version, depending on the order. */
 function visible(record: ProgressRecord | undefined): unknown {
   return record === undefined ? undefined : { ...record, version: 0 }
 }
@@ -84,7 +84,7 @@ describe('merging', () => {
     )
   })
 
-  it('reports end in the same record however they are batched', () => {
+  it('reports end in the same record for any batching', () => {
     fc.assert(
       fc.property(reports, fc.nat(), (items, cut) => {
         const at = cut % (items.length + 1)
@@ -96,7 +96,7 @@ describe('merging', () => {
     )
   })
 
-  it('the states of a key, deletions and clearings included, end in the last one, in any order and number that has the last', () => {
+  it('the states of a key, with deletions and clearings, end in the last state for any order and subset that includes it', () => {
     const deliveries = fc
       .array(event, { minLength: 1, maxLength: 9 })
       .map(statesOf)
@@ -114,7 +114,7 @@ describe('merging', () => {
     )
   })
 
-  it('returns the stored object itself where nothing changes', () => {
+  it('returns the stored object itself if nothing changes', () => {
     fc.assert(
       fc.property(reports, (items) => {
         const stored = fold(items) as ProgressRecord
@@ -132,7 +132,7 @@ describe('merging', () => {
     expect(mergeProgress(second, first).position).toBe(1)
   })
 
-  it('nothing viewed at or before a deletion comes back, whatever its rank', () => {
+  it('nothing viewed at or before a deletion comes back, regardless of its rank', () => {
     fc.assert(
       fc.property(reports, fc.integer({ min: 1, max: 10 }), fc.boolean(), (items, deletedAt, deletedFirst) => {
         const tombstone = makeTombstone(deletedAt, 100)
@@ -144,7 +144,7 @@ describe('merging', () => {
     )
   })
 
-  it('a real visit outranks every glance, under either rule', () => {
+  it('a real visit outranks every glance under either rule', () => {
     const viewedAt = fc.integer({ min: 1, max: 2 ** 42 - 1 })
     fc.assert(
       fc.property(

@@ -28,7 +28,7 @@ const send = (...inputs: ProgressInput[]) => served.history.service.report(viewe
 describe('with the record store down', () => {
   const start = Date.now() - 100_000
 
-  /** Fifteen subjects, of which the hot store has kept the ten newest. */
+  /** Reports fifteen subjects; the hot store keeps the ten newest. */
   async function truncated(): Promise<void> {
     await send(...Array.from({ length: 15 }, (_, index) => report(String(index), { viewedAt: start + index, position: 10_000 + index })))
     const job = await served.history.startJob()
@@ -42,13 +42,13 @@ describe('with the record store down', () => {
     return readTimeline(stores.hot, stores.records, '7', [1], place, first, degraded)
   }
 
-  it('pages of the hot timeline are whole and name nothing', async () => {
+  it('pages of the hot timeline are complete and not degraded', async () => {
     await truncated()
     expect((await page(5)).entries).toHaveLength(5)
     expect([...degraded]).toEqual([])
   })
 
-  it('a page past the hot timeline answers what there is, and going on after it later finds the rest', async () => {
+  it('a page beyond the hot timeline has the available entries, and a later page has the rest', async () => {
     await truncated()
     const first = await page(12)
     expect(first.entries.map((entry) => entry.oid)).toEqual(['14', '13', '12', '11', '10', '9', '8', '7', '6', '5'])
@@ -59,7 +59,7 @@ describe('with the record store down', () => {
     expect((await page(12, first)).entries.map((entry) => entry.oid)).toEqual(['4', '3', '2', '1', '0'])
   })
 
-  it('a lookup that only it could answer is null and names it, one that the hot store answers is whole', async () => {
+  it('a lookup that needs the record store is null and degraded; a lookup of a hot record is complete', async () => {
     await truncated()
     const both = served.history.makeLoaders(degraded).progress
     expect((await both.load({ viewer: '7', business: 1, oid: '12' }))?.position).toBe(10_012)
@@ -68,7 +68,7 @@ describe('with the record store down', () => {
     expect([...degraded]).toEqual(['recordStore'])
   })
 
-  it('requests that share a lookup all learn what was missing', async () => {
+  it('requests that share a lookup are all degraded', async () => {
     await truncated()
     const collectors: Degraded[] = [new Set(), new Set()]
     const key = { viewer: '7', business: 1, oid: '2' }
@@ -76,7 +76,7 @@ describe('with the record store down', () => {
     expect(collectors.map((collector) => [...collector])).toEqual([['recordStore'], ['recordStore']])
   })
 
-  it('a glance at a trimmed subject is readable at once, and its resume point is back when the store is', async () => {
+  it('a glance at a trimmed subject is readable at once, and its resume point returns with the store', async () => {
     await truncated()
     const [answer] = await send(report('2', { position: 7 }))
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 7 } })
@@ -86,7 +86,7 @@ describe('with the record store down', () => {
     expect(stores.state.recordOf({ viewer: '7', business: 1, oid: '2' })?.viewedAt).toBeGreaterThan(start + 15)
   })
 
-  it('that hangs, a page takes no longer than the patience, and the next does not wait at all', async () => {
+  it('and hanging, a page waits no longer than the timeout, and the next page does not wait', async () => {
     await truncated()
     stores.set('records', 'hangs')
     const { progress } = served.history.makeLoaders(degraded)
@@ -99,7 +99,7 @@ describe('with the record store down', () => {
     stores.set('records', 'up')
   })
 
-  it('the job keeps what it has and persists it when the store is back', async () => {
+  it('the job keeps its keys and persists them when the store is back', async () => {
     stores.set('records', 'down')
     const job = await served.history.startJob()
     await send(report('1'))
@@ -114,7 +114,7 @@ describe('with the record store down', () => {
 describe('with the log down', () => {
   const flushed = () => served.history.figures().flushes
 
-  it('reports are persisted directly, until it is back', async () => {
+  it('reports are persisted directly until the log is back', async () => {
     stores.set('log', 'down')
     await send(report('1'))
     await until('it is persisted', () => stores.rows.size === 1)
@@ -127,7 +127,7 @@ describe('with the log down', () => {
     await until('the log has it', () => stores.logState.lag() > 0)
   })
 
-  it('that hangs, one flush waits for it and the next do not', async () => {
+  it('and hanging, one flush waits for it and the next flushes do not', async () => {
     stores.set('log', 'hangs')
     await send(report('1'))
     await until('it is persisted', () => stores.rows.size === 1)
@@ -140,14 +140,14 @@ describe('with the log down', () => {
     stores.set('log', 'up')
   })
 
-  it('a hundred regions at once wait their turn, and none is left to the sweeper', async () => {
+  it('a hundred regions at once take turns, and none is left to the sweeper', async () => {
     stores.set('log', 'down')
     await send(...Array.from({ length: 200 }, (_, index) => report(String(index))))
     await until('all are persisted', () => stores.rows.size === 200)
     expect(flushed().left).toBe(0)
   })
 
-  it('and the record store too, the sweeper persists it all when they are back', async () => {
+  it('and the record store too, the sweeper persists every report when both are back', async () => {
     stores.set('log', 'down')
     stores.set('records', 'down')
     await send(report('1'), report('2'))

@@ -31,7 +31,7 @@ describe('the persist step', () => {
   const marks = () => stores.state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 1_000)
   const rows = () => [...stores.rows.values()].map(({ key }) => key.oid).sort()
 
-  /** The record store with something that happens before one of its calls. */
+  /** The record store with an action before one of its calls. */
   function recordsWith(name: 'putProgress' | 'putSettings', happens: () => void | Promise<void>): RecordStore {
     const before =
       <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
@@ -44,7 +44,7 @@ describe('the persist step', () => {
       : { ...stores.records, putSettings: before(stores.records.putSettings) }
   }
 
-  test('an upsert that fails leaves the mark, and the repetition persists it', async () => {
+  test('an upsert that fails leaves the dirty mark, and the retry persists the key', async () => {
     watch('1')
     stores.set('records', 'down')
     await expect(persist([keyOf('1')])).rejects.toMatchObject({ code: 'RECORD_STORE_UNAVAILABLE' })
@@ -55,7 +55,7 @@ describe('the persist step', () => {
     expect(rows()).toEqual(['1'])
   })
 
-  test('what is watched again while it is written keeps its mark', async () => {
+  test('a key that is reported again during its write keeps its dirty mark', async () => {
     watch('1')
     const again = recordsWith('putProgress', () => watch('1', NOW + 5, 70_000))
     await persist([keyOf('1')], again)
@@ -65,7 +65,7 @@ describe('the persist step', () => {
     expect(marks()).toEqual([])
   })
 
-  test('a row written after its viewer cleared, and the clearing was persisted, does not stay', async () => {
+  test('a row written after its clearing was persisted is removed', async () => {
     watch('1')
     watch('2', NOW + 100)
     const clearing = recordsWith('putProgress', async () => {
@@ -76,7 +76,7 @@ describe('the persist step', () => {
     expect(rows()).toEqual([])
   })
 
-  test('a clearing of one business purges nothing of another, nor what was viewed after it', async () => {
+  test('a clearing of one business purges no other business and nothing viewed later', async () => {
     watch('1')
     stores.state.clear('7', 2, NOW + 200)
     await persist([keyOf('1'), settings])
@@ -88,7 +88,7 @@ describe('the persist step', () => {
     expect(rows()).toEqual(['2'])
   })
 
-  test('the repetition of a step that died after writing a cleared row purges it, though the content is gone', async () => {
+  test('a retry after a crash purges a cleared row, although its hot content is gone', async () => {
     watch('1')
     const dies = recordsWith('putProgress', async () => {
       stores.state.clear('7', 1, NOW + 200)
@@ -101,7 +101,7 @@ describe('the persist step', () => {
     expect(rows()).toEqual([])
   })
 
-  test.each([7, 6])('a clearing purges all of %i rows, of which one statement removes three', async (count) => {
+  test.each([7, 6])('a clearing purges all of %i rows at three per statement', async (count) => {
     for (let index = 0; index < count; index++) watch(String(index), NOW + index)
     await persist(marks())
     stores.state.clear('7', 1, NOW + 1_000)
@@ -111,7 +111,7 @@ describe('the persist step', () => {
     expect(stores.calls.slice(before).filter((call) => call === 'records.purgeCleared')).toHaveLength(3)
   })
 
-  test('the mark of settings that are lost goes, and is counted', async () => {
+  test('the dirty mark of lost settings is removed and counted', async () => {
     const dropped: ProgressKey[][] = []
     const hot = {
       ...stores.hot,
@@ -127,7 +127,7 @@ describe('the persist step', () => {
     expect(dropped).toHaveLength(1)
   })
 
-  test('the mark of settings goes once they are persisted', async () => {
+  test('the dirty mark of settings is removed once they are persisted', async () => {
     stores.state.setPaused('7', true, NOW)
     expect(marks()).toEqual([settings])
     expect(await persist([settings])).toMatchObject({ keys: 0, settings: 1 })
@@ -135,7 +135,7 @@ describe('the persist step', () => {
     expect((await stores.records.getSettingsMany(['7']))[0]?.paused).toBe(true)
   })
 
-  test('settings that cannot be written, or change while they are, keep their mark', async () => {
+  test('settings keep their dirty mark if their write fails or they change during it', async () => {
     stores.state.setPaused('7', true, NOW)
     stores.set('records', 'down')
     await expect(persist([settings])).rejects.toMatchObject({ code: 'RECORD_STORE_UNAVAILABLE' })
@@ -146,7 +146,7 @@ describe('the persist step', () => {
     expect(marks()).toEqual([settings])
   })
 
-  test('a key whose content is missing is counted, and its mark goes', async () => {
+  test('a key without content is counted, and its dirty mark is removed', async () => {
     const state = makeHotState({ regions: 4, clearing: 'keeps marks', faults: {} })
     state.put({ ...keyOf('1'), record: recordAt(NOW), decisive: true }, { now: NOW, timelineCap: 10 })
     state.put({ ...keyOf('2'), record: recordAt(NOW), decisive: true }, { now: NOW, timelineCap: 10 })
@@ -174,7 +174,7 @@ describe('the persist step', () => {
     expect(report).toMatchObject({ keys: 2, rows: 2 })
   })
 
-  test('without keys no store is asked', async () => {
+  test('without keys no store is called', async () => {
     expect(await persist([])).toEqual({ keys: 0, rows: 0, missing: 0, settings: 0, purged: 0 })
     expect(stores.calls).toEqual([])
   })

@@ -16,7 +16,7 @@ const nearby = fc.record({
 })
 
 describe('places', () => {
-  it('a cursor names the place it was made of', () => {
+  it('a cursor decodes to the place it was made from', () => {
     fc.assert(
       fc.property(place, (made) => {
         expect(decodeCursor(encodeCursor(made), [made.business])).toEqual(made)
@@ -25,7 +25,7 @@ describe('places', () => {
     )
   })
 
-  it('the order is total: places differ, or are one', () => {
+  it('the order is total: two different places never compare as equal', () => {
     fc.assert(
       fc.property(nearby, nearby, nearby, (a, b, c) => {
         expect(comparePlaces(a, b)).toBe(comparePlaces(b, a) === 0 ? 0 : -Math.sign(comparePlaces(b, a)) * Math.abs(comparePlaces(a, b)))
@@ -45,7 +45,7 @@ describe('places', () => {
     expect(comparePlaces({ ...at, oid: 'a' }, { ...at, oid: '10' })).toBeGreaterThan(0)
   })
 
-  it('what is no cursor of ours is refused, whatever it is', () => {
+  it('an invalid cursor is refused', () => {
     const refusal = expect.objectContaining({ code: 'CURSOR_INVALID' })
     fc.assert(
       fc.property(
@@ -69,7 +69,7 @@ describe('places', () => {
     )
   })
 
-  it('a cursor with one character changed, or cut, is refused or names a place of the same list', () => {
+  it('a changed or truncated cursor is refused or names a place of the same list', () => {
     fc.assert(
       fc.property(place, fc.nat(), fc.constantFrom(...'AZaz09-_+'.split('')), (made, position, character) => {
         const cursor = encodeCursor(made)

@@ -1,6 +1,6 @@
 /**
- * Redis executed a write, and it is sent again: by the adapter, because the answer was lost, or by the service, because a part of the
- * store failed. In the meantime the viewer acted through another process. That action must stand, because the repetition is no new write.
+ * Redis executed a write, and it is sent again: by the adapter, because the answer was lost, or by the service, because a part of the store
+ * failed. In the meantime the viewer acted through another process. That action must stand, because the repetition is not a new write.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -45,7 +45,7 @@ const journaling = {
 
 type OfViewer = { viewer: ViewerId }
 
-/** The store's put. Its first call for a viewer who is not `out` is executed, but the viewer `out` gets no answer. */
+/** The put of the store. Its first call for a viewer other than `out` is executed, but the viewer `out` gets no answer. */
 function partlyOut<W extends OfViewer, P, O>(
   put: (writes: readonly W[], options: P) => Promise<O[]>,
   out: ViewerId,
@@ -62,7 +62,7 @@ function partlyOut<W extends OfViewer, P, O>(
   }
 }
 
-/** The store's put. Its first call is executed, and its repetition by the adapter finds that it needs a base. */
+/** The put of the store. Its first call is executed, and its repetition by the adapter finds that it needs a base. */
 function needingBase<W, P, O>(
   put: (writes: readonly W[], options: P) => Promise<O[]>,
   executed: () => Promise<unknown>,
@@ -104,7 +104,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     stores = [openRedisHotStore({ urls: [`redis://127.0.0.1:${proxy.port}`], regions }), openRedisHotStore({ urls: servers.urls, regions })]
     here = serve(stores[0])
     there = serve(stores[1])
-    // From here on the server has the script, so the lost answer is that of an execution.
+    // The server now has the script, so the lost answer belongs to an executed call.
     await here.report({ id: freshViewer(), scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
   })
   afterAll(async () => {
@@ -118,7 +118,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     const lost = proxy.loseNextAnswer()
     const answer = here.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }])
     await lost
-    // Of two reports at the same millisecond the later arrival wins.
+    // At the same millisecond the later arrival would win.
     await sleep(2)
     await meanwhile(viewer)
     proxy.mend()
@@ -142,7 +142,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
   const cleared = (viewer: string) => () => there.clearHistory({ id: viewer, scopes: [] }, 'video')
   const isShown = async (viewer: string) => (await stores[1].listTimeline(viewer, [1], undefined, 10)).entries.length > 0
 
-  it('does not come back after a clearing because it shared a call with a viewer whose part of the store is out', async () => {
+  it('does not come back after a clearing if it shared a call with a viewer in a failed part of the store', async () => {
     const [viewer, out] = [freshViewer(), freshViewer()]
     const service = serve({ ...stores[1], putProgress: partlyOut(stores[1].putProgress, out, cleared(viewer)) })
     const inputs = [viewer, out].map((each) => ({ viewer: each, business: 'video', oid: '1', position: 60_000 }))
@@ -151,7 +151,7 @@ describe.skipIf(!(await redisIsHere()))('a report that is sent to Redis again', 
     expect(await isShown(viewer)).toBe(false)
   })
 
-  it('does not come back after a clearing because it is put again with a base', async () => {
+  it('does not come back after a clearing if it is put again with a base', async () => {
     const viewer = freshViewer()
     const service = serve({ ...stores[1], putProgress: needingBase(stores[1].putProgress, cleared(viewer)) })
     const answers = await service.report({ id: viewer, scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
@@ -182,7 +182,7 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     const viewer = { id: freshViewer(), scopes: [] }
     const here = serveMarks(stores[0])
     const like = (id: string) => here.mark(viewer, [{ business: 'video', id, mark: 'LIKE' }])
-    // From here on the viewer is known, and the server has the script.
+    // The viewer is now known, and the server has the script.
     await like('other')
     const lost = proxy.loseNextAnswer()
     const answer = like('1')
@@ -193,7 +193,7 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     expect(await markOf(viewer.id)).toBe('NONE')
   })
 
-  it('is accepted and persisted, if it is still there', async () => {
+  it('is accepted and persisted if it still exists', async () => {
     const viewer = { id: freshViewer(), scopes: [] }
     const flushed: MarkKey[] = []
     const here = serveMarks(stores[0], flushed)
@@ -216,13 +216,13 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
   })
 
   const undone = (viewer: string) => async () => {
-    // Of two marks at the same millisecond the later arrival wins.
+    // At the same millisecond the later arrival would win.
     await sleep(2)
     await serveMarks(stores[1]).mark({ id: viewer, scopes: [] }, [{ business: 'video', id: '1', mark: 'NONE' }])
   }
   const markOf = async (viewer: string) => (await stores[1].getMarkMany([{ viewer, business: 1, oid: '1' }]))[0]?.mark
 
-  it('does not come back because it shared a call with a viewer whose part of the store is out', async () => {
+  it('does not come back if it shared a call with a viewer in a failed part of the store', async () => {
     const [viewer, out] = [freshViewer(), freshViewer()]
     const service = serveMarks({ ...stores[1], putMarks: partlyOut(stores[1].putMarks, out, undone(viewer)) })
     await service.mark({ id: viewer, scopes: [] }, [{ business: 'video', id: 'other', mark: 'LIKE' }])
@@ -232,7 +232,7 @@ describe.skipIf(!(await redisIsHere()))('a like that is sent to Redis again', ()
     expect(await markOf(viewer)).toBe('NONE')
   })
 
-  it('does not come back because it is put again with a base', async () => {
+  it('does not come back if it is put again with a base', async () => {
     const viewer = { id: freshViewer(), scopes: [] }
     await serveMarks(stores[1]).mark(viewer, [{ business: 'video', id: 'other', mark: 'LIKE' }])
     const service = serveMarks({ ...stores[1], putMarks: needingBase(stores[1].putMarks, undone(viewer.id)) })

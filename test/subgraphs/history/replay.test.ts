@@ -25,7 +25,7 @@ function replayOn(stores: SwitchedStores, isUnderWay = false) {
       told.dropped += count
     },
   })
-  /** A change of viewer 7, or of the viewer that it names. */
+  /** Applies a change of viewer 7, or of the viewer that it names. */
   const apply = ({ now, viewer = '7', ...change }: HistoryChange & { now: number; viewer?: string }) =>
     replay.apply({ viewer, now, change })
   return { replay: { apply }, told }
@@ -35,7 +35,7 @@ const putAt = (stores: SwitchedStores, now: number, ...writes: ProgressWrite[]) 
 const oids = (stores: SwitchedStores) => stores.state.list('7', [1], undefined, 100).entries.map((entry) => entry.oid)
 
 describe('replaying', () => {
-  it('a deletion spares what was reported after it, and deletes what was there before', async () => {
+  it('a deletion spares later reports, and deletes earlier ones', async () => {
     const stores = makeSwitchedStores()
     await putAt(stores, T - 10, write('7', 'before', report(T - 10)))
     await putAt(stores, T + 10, write('7', 'after', report(T + 10)))
@@ -48,14 +48,14 @@ describe('replaying', () => {
     expect(stores.state.recordOf(key('before'))).toMatchObject({ deleted: true, since: T })
   })
 
-  it('a deletion reaches what a device with a fast clock had reported before it', async () => {
+  it('a deletion includes an earlier report of a device with a fast clock', async () => {
     const stores = makeSwitchedStores()
     await putAt(stores, T - 10, write('7', '1', report(T + 60_000)))
     await replayOn(stores).replay.apply({ kind: 'delete', now: T, keys: [key('1')] })
     expect(oids(stores)).toEqual([])
   })
 
-  it('a deletion reaches what the entry before it has just put, however new its version is', async () => {
+  it('a deletion includes the put of the entry before it, however new its version is', async () => {
     const stores = makeSwitchedStores()
     await putAt(stores, T + 5_000, write('7', 'other', report(T)))
     const { replay } = replayOn(stores)
@@ -64,7 +64,7 @@ describe('replaying', () => {
     expect(oids(stores)).toEqual(['other'])
   })
 
-  it('a clearing takes everything up to its moment, and nothing that was reported after it', async () => {
+  it('a clearing removes every report up to its time, and no later report', async () => {
     const stores = makeSwitchedStores()
     for (let n = 0; n < 4; n++) await putAt(stores, T - 10 + n, write('7', `before ${n}`, report(T - 10 + n)))
     await stores.records.putProgress([{ key: key('only older'), record: report(T - 500, { version: (T - 500) * 1_024 }) }])
@@ -74,14 +74,14 @@ describe('replaying', () => {
     expect(stores.state.recordOf(key('only older'))).toMatchObject({ deleted: true, since: T })
   })
 
-  it('a clearing with nothing after it is one watermark', async () => {
+  it('a clearing without later reports is one watermark', async () => {
     const stores = makeSwitchedStores()
     await putAt(stores, T - 10, write('7', '1', report(T - 10)))
     await replayOn(stores).replay.apply({ kind: 'clear', now: T, viewer: '7', business: 1 })
     expect(stores.state.settingsOf('7').clearedAt).toEqual({ 1: T })
   })
 
-  it('a clearing twice takes nothing the second time', async () => {
+  it('a repeated clearing removes nothing', async () => {
     const stores = makeSwitchedStores()
     const { replay } = replayOn(stores)
     await replay.apply({ kind: 'clear', now: T, viewer: '7', business: 1 })
@@ -101,7 +101,7 @@ describe('replaying', () => {
     })
   })
 
-  it('a pause does not undo a resume that came after it, and a clearing in between does not hide it', async () => {
+  it('a pause does not undo a later resume, and a clearing in between does not hide the resume', async () => {
     const stores = makeSwitchedStores()
     await stores.hot.setPaused('7', true, T + 5)
     await stores.hot.setPaused('7', false, T + 10)
@@ -114,7 +114,7 @@ describe('replaying', () => {
     expect(stores.state.settingsOf('8').paused).toBe(true)
   })
 
-  it('a report earns the reward of its day once, however often it is applied', async () => {
+  it('a report earns the reward of its day once, although it is applied twice', async () => {
     const stores = makeSwitchedStores()
     const { replay, told } = replayOn(stores)
     const entry = { kind: 'put', now: T, writes: [{ ...write('7', '1', report(T)), day: 20_833 }] } as const
@@ -123,14 +123,14 @@ describe('replaying', () => {
     expect(told.rewards).toMatchObject([{ viewer: '7', business: 1, day: 20_833 }])
   })
 
-  it('an old report changes nothing about a newer one', async () => {
+  it('an old report does not change a newer one', async () => {
     const stores = makeSwitchedStores()
     await putAt(stores, T + 10, write('7', '1', report(T + 10, { position: 500 })))
     await replayOn(stores).replay.apply({ kind: 'put', now: T, writes: [write('7', '1', report(T, { position: 3 }))] })
     expect(stores.state.recordOf(key('1'))).toMatchObject({ position: 500, viewedAt: T + 10 })
   })
 
-  it('a report of a viewer who has paused is dropped', async () => {
+  it('a report of a paused viewer is dropped', async () => {
     const stores = makeSwitchedStores()
     await stores.hot.setPaused('7', true, T - 10)
     const { replay, told } = replayOn(stores)
@@ -139,11 +139,11 @@ describe('replaying', () => {
     expect(told.dropped).toBe(1)
   })
 
-  describe('what was put without its base', () => {
+  describe('a report that was put without its base', () => {
     const inRecords = (stores: SwitchedStores, record: ReturnType<typeof report>) => stores.records.putProgress([{ key: key('1'), record }])
     const merge = (stores: SwitchedStores) => replayOn(stores).replay.apply({ kind: 'base', now: T + 100, keys: [key('1')] })
 
-    it('goes if it was viewed before a deletion that only the record store knew', async () => {
+    it('is removed if it was viewed before a deletion that only the record store knew', async () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T, { since: T, deleted: true, rank: 0, version: T * 1_024 }))
       await putAt(stores, T + 100, write('7', '1', report(T - 50, { position: 60_000 })))
@@ -151,7 +151,7 @@ describe('replaying', () => {
       expect(oids(stores)).toEqual([])
     })
 
-    it('does not resurrect what was deleted before the glance that the record store has', async () => {
+    it('does not resurrect history deleted before the glance in the record store', async () => {
       const stores = makeSwitchedStores()
       const glanced = report(T + 10, { since: T, rank: T + 10, position: 2_000, version: (T + 10) * 1_024 })
       await inRecords(stores, glanced)
@@ -160,7 +160,7 @@ describe('replaying', () => {
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T + 10, since: T, position: 2_000, deleted: false })
     })
 
-    it('waits for a put that is still under way, and is merged when it has arrived', async () => {
+    it('waits for a put that is still under way, and is merged after it', async () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
       const entry = { kind: 'base', now: T + 100, keys: [key('1')] } as const
@@ -170,7 +170,7 @@ describe('replaying', () => {
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
     })
 
-    it('is merged although the viewer has paused since', async () => {
+    it('is merged although the viewer paused in the meantime', async () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
       await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))
@@ -179,7 +179,7 @@ describe('replaying', () => {
       expect(stores.state.recordOf(key('1'))).toMatchObject({ viewedAt: T, position: 60_000 })
     })
 
-    it('keeps the place that the record store has, if it was a glance', async () => {
+    it('keeps the resume point of the record store if it was a glance', async () => {
       const stores = makeSwitchedStores()
       await inRecords(stores, report(T - 500, { position: 60_000, version: (T - 500) * 1_024 }))
       await putAt(stores, T + 100, write('7', '1', report(T, { rank: T, position: 1_000 })))

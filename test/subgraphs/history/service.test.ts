@@ -49,7 +49,7 @@ describe('the history service', () => {
     errors = []
   })
 
-  /** A service whose aggregator flushes each key at once; `flushed` has what would go to the log. */
+  /** A service whose aggregator flushes each key at once; `flushed` has the keys for the log. */
   function serve(overHot: HotStore = hot, overRecords: RecordStore = records) {
     const log = openModelLog(logState, openGate, clock)
     const flusher = makeFlusher(
@@ -69,7 +69,7 @@ describe('the history service', () => {
   async function persist(keys: readonly ProgressKey[] = state.listDirty([0, 1, 2, 3], Number.MAX_SAFE_INTEGER, 100)): Promise<void> {
     await persistKeys(hot, records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
   }
-  /** Subject 'old' is in the record store only; six newer ones came behind it. */
+  /** Subject 'old' is in the record store only, because six newer subjects followed it. */
   async function trimOld(service: ReturnType<typeof serve>['service']): Promise<void> {
     const now = clock.now()
     await service.report(viewer, [report('old', { position: 10_000, viewedAt: now - 10_000 })])
@@ -79,14 +79,14 @@ describe('the history service', () => {
     expect(rows.rows.has(keyText(keyOf('old')))).toBe(true)
   }
 
-  test('a glance at what was trimmed keeps the resume point of the record store', async () => {
+  test('a glance at a trimmed subject keeps the resume point of the record store', async () => {
     const { service } = serve()
     await trimOld(service)
     const [answer] = await service.report(viewer, [report('old', { position: 1 })])
     expect(answer).toMatchObject({ outcome: 'ACCEPTED', record: { position: 10_000, viewedAt: clock.now() } })
   })
 
-  test('a base that another device outdates while it is read is read again, and that device loses nothing', async () => {
+  test('a base that another device outdates during the read is read again, and that device loses nothing', async () => {
     let reads = 0
     const outdating: RecordStore = {
       ...records,
@@ -105,7 +105,7 @@ describe('the history service', () => {
     expect(state.lookUp(keyOf('old')).record?.position).toBe(20_000)
   })
 
-  test('a base that is outdated each time it is read is given up, and nothing was changed', async () => {
+  test('a base that is outdated on every read is given up, and nothing changes', async () => {
     let reads = 0
     const outdating: RecordStore = {
       ...records,
@@ -125,7 +125,7 @@ describe('the history service', () => {
     expect(flushedKeys()).toEqual([])
   })
 
-  /** Another process takes it, persists it, and it is trimmed at once: it is older than all that is held. */
+  /** Another process accepts and persists the report. It is older than every held record, so it is trimmed at once. */
   async function reportOfOtherDevice(position: number, agoMs: number): Promise<void> {
     const viewedAt = clock.now() - agoMs
     const record = {
@@ -152,7 +152,7 @@ describe('the history service', () => {
     expect(flushedKeys()).toEqual([{ region: regionOf('7', REGIONS), key: keyOf('1') }])
   })
 
-  test('a deletion reaches the aggregator, also of what the hot store did not hold', async () => {
+  test('a deletion reaches the aggregator, even for a subject that the hot store did not hold', async () => {
     const { service } = serve()
     await service.report(viewer, [report('1')])
     flushed = []
@@ -163,7 +163,7 @@ describe('the history service', () => {
     expect([...rows.rows.values()].map(({ record }) => record.deleted)).toEqual([true, true])
   })
 
-  test('a clearing and a switch reach the aggregator as the settings of the viewer', async () => {
+  test('a clearing and a pause reach the aggregator as the settings of the viewer', async () => {
     const { service } = serve()
     const clearedAt = await service.clearHistory(viewer, 'article')
     expect(flushedKeys()).toEqual([{ region: 3, key: settingsKey('7') }])
@@ -174,7 +174,7 @@ describe('the history service', () => {
     expect(state.countDirty()).toBe(0)
   })
 
-  test('what changes nothing reaches no aggregator', async () => {
+  test('a call that changes nothing reaches no aggregator', async () => {
     const { service } = serve()
     await service.report(viewer, [report('1')])
     flushed = []
@@ -189,7 +189,7 @@ describe('the history service', () => {
     expect(flushedKeys()).toEqual([])
   })
 
-  test('an accepted report brings the day token, a stale one none: nothing of its day was checked', async () => {
+  test('an accepted report brings the day token, and a stale report does not, because its day was not checked', async () => {
     const { service } = serve()
     const token = dayTokenOf('7', 1, dayOf(clock.now()))
     const [accepted] = await service.report(viewer, [report('1')])
@@ -199,7 +199,7 @@ describe('the history service', () => {
     expect(stale !== undefined && 'dayToken' in stale ? (stale.dayToken ?? undefined) : undefined).toBeUndefined()
   })
 
-  test('the first view of a day and business earns one reward, and not the next', async () => {
+  test('only the first view of a day and business earns a reward', async () => {
     const { service, flusher } = serve()
     const day = dayOf(clock.now())
     const answers = await service.report(viewer, [report('1'), report('2'), report('3', { business: 'article' })])
@@ -224,7 +224,7 @@ describe('the history service', () => {
     expect(state.listRewards([0, 1, 2, 3], clock.now(), 10)).toEqual([])
   })
 
-  test('answers stand in the order of inputs, whatever is wrong with some, and are counted', async () => {
+  test('answers have the order of the inputs, with some invalid, and are counted', async () => {
     const { service } = serve()
     const answers = await service.report(viewer, [report('1'), report(''), report('1', { viewedAt: clock.now() - 9 }), report('2')])
     expect(answers.map((answer) => answer.outcome)).toEqual(['ACCEPTED', 'REJECTED', 'STALE', 'ACCEPTED'])

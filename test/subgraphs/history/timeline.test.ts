@@ -12,14 +12,14 @@ const downTo = (from: number, to: number) => Array.from({ length: from - to + 1 
 
 describe('a page of the timeline', () => {
   let stores: SwitchedStores
-  /** What happens before the first time the record store lists rows. */
+  /** Runs before the first time the record store lists rows. */
   let meanwhile: (() => void | Promise<void>) | undefined
   beforeEach(() => {
     stores = makeSwitchedStores()
     meanwhile = undefined
   })
 
-  /** Watches subject n at NOW + `at`. */
+  /** Reports subject n at NOW + `at`. */
   function watch(n: number, at = n): void {
     const viewedAt = NOW + at
     const record = { viewedAt, since: 0, rank: viewedAt, version: 0, position: n, duration: 0, device: '', finished: false, deleted: false }
@@ -32,7 +32,7 @@ describe('a page of the timeline', () => {
     const keys = stores.state.listDirty([3], Number.MAX_SAFE_INTEGER, 1_000).filter((key) => key.business !== 0)
     await persistKeys(stores.hot, stores.records, keys, { timelineCap: CAP, purgeRowsMax: 100 })
   }
-  /** Subjects 1 to `last`, all persisted; the hot store keeps the newest five. */
+  /** Reports and persists subjects 1 to `last`. The hot store keeps the newest five. */
   async function fill(last: number): Promise<void> {
     for (let n = 1; n <= last; n++) watch(n)
     await persist()
@@ -55,7 +55,7 @@ describe('a page of the timeline', () => {
   const after = (page: TimelinePage) => placeOf(page.entries[page.entries.length - 1] as TimelinePage['entries'][number])
   const recordCalls = () => stores.calls.filter((call) => call.startsWith('records.'))
 
-  test('goes on in the record store without a seam', async () => {
+  test('continues in the record store without gaps or duplicates', async () => {
     await fill(12)
     const first = await read(4)
     expect([numbers(first), first.hasNextPage]).toEqual([downTo(12, 9), true])
@@ -65,28 +65,28 @@ describe('a page of the timeline', () => {
     expect([numbers(third), third.hasNextPage]).toEqual([downTo(4, 1), false])
   })
 
-  test('asks the hot store alone if nothing was truncated', async () => {
+  test('calls only the hot store if nothing was trimmed', async () => {
     await fill(5)
     const page = await read(100)
     expect([numbers(page), page.hasNextPage]).toEqual([downTo(5, 1), false])
     expect(stores.calls).toEqual(['hot.listTimeline'])
   })
 
-  test('asks the hot store alone if it ends above the floor', async () => {
+  test('calls only the hot store if the page ends above the floor', async () => {
     await fill(12)
     const page = await read(4)
     expect([numbers(page), page.hasNextPage]).toEqual([downTo(12, 9), true])
     expect(stores.calls).toEqual(['hot.listTimeline'])
   })
 
-  test('asks the record store if only what follows it lies below the floor', async () => {
+  test('calls the record store if only the entries after the page lie below the floor', async () => {
     await fill(12)
     const page = await read(5)
     expect([numbers(page), page.hasNextPage]).toEqual([downTo(12, 8), true])
     expect(recordCalls()).not.toEqual([])
   })
 
-  test('lists a subject where it stands now, not where its row still says', async () => {
+  test('lists a subject at its current place instead of the place in its row', async () => {
     await fill(12)
     const first = await read(7)
     watch(2, 50)
@@ -96,7 +96,7 @@ describe('a page of the timeline', () => {
     expect(numbers(await read(100))).toEqual([4, 2, ...downTo(12, 5), 3, 1])
   })
 
-  test('lists what is watched again between its reads once, at the top', async () => {
+  test('lists a subject once, at the top, if it is watched again between the reads', async () => {
     await fill(12)
     meanwhile = () => watch(2, 50)
     const page = await read(100)
@@ -104,7 +104,7 @@ describe('a page of the timeline', () => {
     expect(page.entries[0]?.record.viewedAt).toBe(NOW + 50)
   })
 
-  test('lists what was listed, then watched again elsewhere, persisted and trimmed, not at its old place', async () => {
+  test('omits an outdated place of a subject that was watched again, persisted and trimmed elsewhere', async () => {
     await fill(12)
     const hot: typeof stores.hot = {
       ...stores.hot,
@@ -122,9 +122,9 @@ describe('a page of the timeline', () => {
     expect(numbers(await read(100))).toEqual([...downTo(12, 5), 2, 4, 3, 1])
   })
 
-  test('keeps an entry once that is trimmed between its reads, and so is found by both', async () => {
+  test('lists an entry once if it is trimmed between the reads and both reads find it', async () => {
     await fill(12)
-    // Reported late: the hot store holds it, dirty, below its floor.
+    // A late report: the hot store holds it, dirty, below its floor.
     watch(20, 4.5)
     meanwhile = persist
     const page = await read(100)
@@ -132,7 +132,7 @@ describe('a page of the timeline', () => {
     expect(numbers(page)).toEqual([...downTo(12, 5), 20, 4, 3, 2, 1])
   })
 
-  test('loses nothing that is trimmed between its reads', async () => {
+  test('loses no entry that is trimmed between the reads', async () => {
     await fill(12)
     meanwhile = async () => {
       for (const n of [13, 14, 15]) watch(n)
@@ -154,7 +154,7 @@ describe('a page of the timeline', () => {
     expect(recordCalls().filter((call) => call === 'records.listProgress').length).toBeGreaterThan(1)
   })
 
-  test('shows nothing that was viewed up to the moment of clearing, though the rows still stand', async () => {
+  test('omits history viewed up to the clearing, although its rows still exist', async () => {
     await fill(12)
     const clearedAt = stores.state.clear('7', 1, NOW + 12)
     for (let n = 21; n <= 28; n++) watch(n)
@@ -174,7 +174,7 @@ describe('a page of the timeline', () => {
     expect(asked).toEqual(['23', '22', '21'])
   })
 
-  test('shows nothing cleared when the record store answers alone, and goes on behind it to other businesses', async () => {
+  test('omits cleared history of the record store alone, and continues with other businesses', async () => {
     await fill(12)
     for (let n = 1; n <= 3; n++) {
       const record = { ...(stores.rows.get(keyText(keyOf(n)))?.record as TimelinePage['entries'][number]['record']) }
@@ -192,7 +192,7 @@ describe('a page of the timeline', () => {
     expect([...degraded]).toEqual(['hotStore'])
   })
 
-  test('ends where the viewer deleted the rest', async () => {
+  test('ends early if the viewer deleted the rest', async () => {
     await fill(8)
     for (const n of [1, 2, 3]) stores.state.remove(keyOf(n), NOW + 100)
     const page = await read(5)

@@ -2,7 +2,7 @@ import { openEnvironment, type Environment } from '../../../../../stores/lmdb/en
 import { openedBy, type OpenedStore } from '../../../../contracts/opened-store.ts'
 import { makeFolder } from '../../../../stores/lmdb/folders.ts'
 
-/** A store of a contract's suite in a data folder of its own; each opening has an environment of its own. */
+/** Opens a store for a contract suite in its own data folder. Each opening has its own environment. */
 export function openContractStore<Store extends { close(): Promise<void> }, More extends unknown[]>(
   regions: number,
   openStore: (environment: Environment, ...more: More | []) => Store,

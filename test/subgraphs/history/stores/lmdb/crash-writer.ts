@@ -1,6 +1,6 @@
 /**
- * A process that is there to be killed: writes calls of several sizes, several in flight, until then. Prints the number
- * of each call once it is acknowledged. What a call writes follows from its number (`callOf`).
+ * A process for `kill -9`: it writes calls of several sizes, several in flight, until it is killed. It prints the number of each
+ * acknowledged call. The content of a call follows from its number (`callOf`).
  *
  *     node crash-writer.ts FOLDER FIRST STEP
  */
@@ -13,7 +13,7 @@ import { report, write } from '../../../../contracts/reports.ts'
 export const VIEWERS = 40
 export const BASE = 1_700_000_000_000
 
-/** 1 to 60 writes of viewers of several regions, to keys of this call alone. */
+/** 1 to 60 writes for viewers of several regions. No other call has these keys. */
 export function callOf(call: number): ProgressWrite[] {
   return Array.from({ length: 1 + (call % 60) }, (_, index) =>
     write(

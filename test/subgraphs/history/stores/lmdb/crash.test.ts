@@ -35,7 +35,7 @@ async function killAfter(writer: Writer, acknowledgements: number): Promise<void
   expect(writer.acknowledged.length).toBeGreaterThanOrEqual(acknowledgements)
 }
 
-/** Every call is there whole or not at all; returns the calls that are. */
+/** Returns the stored calls. Fails if a call is stored in part. */
 async function readCalls(store: HotStore): Promise<Set<number>> {
   const counts = new Map<number, number>()
   const oids = new Set<string>()
@@ -63,7 +63,7 @@ describe('a process that dies or meets a full disk', () => {
   })
   afterEach(() => folder.remove())
 
-  it('by kill -9 in the middle of writing loses nothing that was acknowledged, and tears nothing', async () => {
+  it('by kill -9 while writing keeps every acknowledged call and stores no partial call', async () => {
     const acknowledged = new Set<number>()
     let first = 1
     for (const enough of [1, 7, 40, 90, 20, 3]) {
@@ -80,7 +80,7 @@ describe('a process that dies or meets a full disk', () => {
     expect(acknowledged.size).toBeGreaterThan(150)
   })
 
-  it.skipIf(process.platform === 'win32')('whose disk takes no more is told so, lives on, and has written no half', async () => {
+  it.skipIf(process.platform === 'win32')('by a full disk reports it, lives on, and stores no partial call', async () => {
     const script = `trap '' XFSZ; ulimit -f 2000; exec "$0" "$@"`
     const { stdout } = await promisify(execFile)('sh', ['-c', script, process.execPath, LIMITED_WRITER, folder.path])
     const told: { acknowledged: number[]; codes: string[]; reads: number } = JSON.parse(stdout)

@@ -1,6 +1,6 @@
 /**
- * A process whose files may not grow beyond what `ulimit -f` says: writes, several calls in flight, until a call is
- * refused; then says what it was told, whether reads and smaller writes go on, and ends. `node limited-writer.ts FOLDER`
+ * A process whose file size is limited by `ulimit -f`. It writes, several calls in flight, until a call is refused. Then it prints the
+ * error codes and the results of further reads and smaller writes, and ends. `node limited-writer.ts FOLDER`
  */
 import type { PutOutcome } from '../../../../../subgraphs/history/stores/hot-store.ts'
 import { openEnvironment } from '../../../../../stores/lmdb/environment.ts'

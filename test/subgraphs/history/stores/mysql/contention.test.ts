@@ -10,7 +10,7 @@ import type { ProgressRow } from '../../../../../core/domain.ts'
 
 const NOW = 1_700_000_000_000
 
-describe.skipIf(mariadb === undefined)('writers of the same rows', () => {
+describe.skipIf(mariadb === undefined)('concurrent writers of the same rows', () => {
   let test: TestDatabase
   let stores: MysqlRecordStore[]
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(mariadb === undefined)('writers of the same rows', () => {
     await test?.drop()
   })
 
-  it('four processes that write overlapping batches all succeed, and the newest wins everywhere', async () => {
+  it('four processes that write overlapping batches all succeed, and the newest row wins', async () => {
     const viewers = Array.from({ length: 20 }, freshViewer)
     const keys = viewers.flatMap((viewer) => numbered(30).map((oid) => keyOf(viewer, oid)))
     await Promise.all(
@@ -53,7 +53,7 @@ describe.skipIf(mariadb === undefined)('writers of the same rows', () => {
     expect((await store.getProgressMany([expired, renewed])).map((record) => record?.version)).toEqual([undefined, 9])
   })
 
-  it('the loser of a deadlock sends its statement again', async () => {
+  it('the loser of a deadlock retries its statement', async () => {
     const [store] = stores as [MysqlRecordStore]
     const viewer = freshViewer()
     const [first, second, ...others] = numbered(200).map((oid): ProgressRow => ({
@@ -66,13 +66,13 @@ describe.skipIf(mariadb === undefined)('writers of the same rows', () => {
     await test.database.session(async (session) => {
       const touch = (condition: string) =>
         session.send(`UPDATE history SET since = since + 1 WHERE viewer = ${idLiteral(viewer)} AND business = 1 AND ${condition}`)
-      // 1: the other transaction changes all rows but the first; it is the larger one, so it will survive.
+      // 1: the other transaction changes all rows but the first. It is larger, so it survives.
       await session.send('BEGIN')
       await touch(`oid > ${idLiteral('1')}`)
-      // 2: the store takes the first row and waits for the second.
+      // 2: the store locks the first row and waits for the second.
       const put = store.putProgress(newer)
       await until('the store waits for a lock', async () => (await lockWaits()) > 0)
-      // 3: the other wants the first row: a deadlock, which the store loses.
+      // 3: the other transaction wants the first row: a deadlock, which the store loses.
       await touch(`oid = ${idLiteral('1')}`)
       await session.send('COMMIT')
       await put

@@ -21,7 +21,7 @@ describe.skipIf(mariadb === undefined)('kill -9 of MariaDB', () => {
   })
   afterAll(async () => server?.remove())
 
-  it('loses nothing acknowledged, tears no batch, and the store goes on by itself', async () => {
+  it('loses nothing acknowledged, stores no partial batch, and the store recovers by itself', async () => {
     const store = await openMysqlRecordStore({ url: server.url, regions: 100, connectTimeoutMs: 2_000 })
     const acknowledged = new Map<string, number>()
     const rowsOf = (viewer: string, round: number) =>

@@ -8,7 +8,7 @@ import { upsertProgress, upsertSettings } from '../../../../../subgraphs/history
 import { freshViewer } from '../../../../contracts/reports.ts'
 import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mysql/databases.ts'
 
-/** Small numbers, so that every tie occurs; now and then the largest. */
+/** Small numbers, so that every tie occurs, and sometimes the largest number. */
 const moment = fc.oneof(
   { arbitrary: fc.nat({ max: 6 }), weight: 12 },
   { arbitrary: fc.integer({ min: 2 ** 52, max: 2 ** 53 - 1 }), weight: 1 },
@@ -81,7 +81,7 @@ describe('the text of an upsert', () => {
   it.each([
     ['progress', upsertProgress([])],
     ['settings', upsertSettings([])],
-  ])('of %s never reads a column that it assigned before', (_, text) => {
+  ])('of %s never reads a column after its assignment', (_, text) => {
     const [, list = ''] = text.split('ON DUPLICATE KEY UPDATE')
     const assignments = list
       .trim()

@@ -8,7 +8,7 @@ import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mys
 const NOW = 1_700_000_000_000
 const keys = Array.from({ length: 128 }, (_, index) => ({ viewer: String(index), business: 1, oid: String(index % 7) }))
 
-describe.skipIf(mariadb === undefined)('how MariaDB answers', () => {
+describe.skipIf(mariadb === undefined)('the plans of MariaDB', () => {
   let test: TestDatabase
   beforeAll(async () => {
     test = await makeDatabase()
@@ -24,7 +24,7 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers', () => {
   })
   afterAll(async () => test?.drop())
 
-  /** The steps that read a table of ours: type, key, extra. */
+  /** The steps that read our table: type, key, extra. */
   async function plan(sql: string): Promise<{ type: string; key: string; extra: string }[]> {
     const { rows } = await test.database.send(`EXPLAIN ${sql}`)
     return rows
@@ -32,32 +32,32 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers', () => {
       .filter((step) => step.table === 'h' || step.table === 'history')
   }
 
-  it.each([2, 8, 128])('%i keys each by the primary key', async (count) => {
+  it.each([2, 8, 128])('read each of %i keys by the primary key', async (count) => {
     expect(await plan(statements.selectProgress(keys.slice(0, count)))).toEqual([
       expect.objectContaining({ type: 'eq_ref', key: 'PRIMARY' }),
     ])
   })
 
-  it('a first page in the order of the index', async () => {
+  it('read a first page in the order of the index', async () => {
     const [step, ...others] = await plan(statements.selectPage('7', [1], undefined, 20))
     expect(step).toMatchObject({ key: 'history_timeline', extra: expect.not.stringContaining('filesort') })
     expect(others).toEqual([])
   })
 
-  it('a page from the middle of a tie in the order of the index, for every business', async () => {
+  it('read a page from the middle of a tie in the order of the index, for every business', async () => {
     const steps = await plan(statements.selectPage('7', [1, 2, 3], { viewedAt: NOW - 3, business: 2, oid: '5' }, 20))
     expect(steps).toHaveLength(3)
     for (const step of steps)
       expect(step).toMatchObject({ type: 'range', key: 'history_timeline', extra: expect.not.stringContaining('filesort') })
   })
 
-  it('a purge of whole hours by their index', async () => {
+  it('purge whole hours by their index', async () => {
     expect(await plan(statements.deleteHoursBefore(Math.floor(NOW / 3_600_000), 100))).toEqual([
       expect.objectContaining({ type: 'range', key: 'history_written' }),
     ])
   })
 
-  it('a purge by keys each by the primary key', async () => {
+  it('purge keys by the primary key', async () => {
     expect(await plan(statements.deleteExpired(keys, NOW))).toEqual([expect.objectContaining({ type: 'eq_ref', key: 'PRIMARY' })])
   })
 })

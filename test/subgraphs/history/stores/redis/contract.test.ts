@@ -1,4 +1,4 @@
-/** The contract of the hot store port on one Redis and on a Cluster. */
+/** Runs the hot store contract on one Redis and on a Cluster. */
 import { describe } from 'vitest'
 import { openRedisHotStore } from '../../../../../subgraphs/history/stores/redis/hot-store.ts'
 import { hotStoreContract } from '../../../../contracts/history/hot-store.ts'

@@ -1,4 +1,4 @@
-/** What idle viewers leave behind expires, and nothing else does. */
+/** Keys of idle viewers expire, and no other keys do. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { HotStore } from '../../../../../subgraphs/history/stores/hot-store.ts'
@@ -35,7 +35,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
   const daysLeft = async (key: string): Promise<number> => Math.round((await admin.pttl(key)) / DAY)
   const put = (viewer: string, oid: string, now: number) => store.putProgress([write(viewer, oid, report(now))], { now, timelineCap })
 
-  it('is put off by a write on another day, for contents and timeline; settings stay for ever', async () => {
+  it('is postponed by a write on another day for contents and timeline; settings never expire', async () => {
     const viewer = freshViewer()
     const [contents, timeline, settings] = keysOf(viewer)
     const now = later()
@@ -51,7 +51,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
     expect([await daysLeft(contents), await daysLeft(timeline)]).toEqual([91, 91])
   })
 
-  it('is set on a timeline that was emptied and began anew the same day', async () => {
+  it('is set on a timeline that was emptied and restarted on the same day', async () => {
     const viewer = freshViewer()
     const [contents, timeline] = keysOf(viewer)
     await put(viewer, '1', later())
@@ -64,7 +64,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
     expect([await daysLeft(contents), await daysLeft(timeline)]).toEqual([91, 91])
   })
 
-  it('does not bring back what was cleared', async () => {
+  it('does not bring back cleared history', async () => {
     const viewer = freshViewer()
     const [contents, timeline] = keysOf(viewer)
     await put(viewer, '1', later())
@@ -78,7 +78,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
     expect(lookup?.record?.viewedAt).toBe(clearedAt + 1)
   })
 
-  it('never happens unless it is asked for', async () => {
+  it('is off by default', async () => {
     const viewer = freshViewer()
     const [contents, timeline] = keysOf(viewer)
     const forever = openRedisHotStore({ urls: servers.urls, regions })
@@ -87,7 +87,7 @@ describe.skipIf(!(await redisIsHere()))('expiry', () => {
     expect([await admin.pttl(contents), await admin.pttl(timeline)]).toEqual([-1, -1])
   })
 
-  it('and purging leave no index entry of a tombstone that was written over', async () => {
+  it('and purging leave no index entry of an overwritten tombstone', async () => {
     const viewer = freshViewer()
     await store.deleteProgress([keyOf(viewer, '1')], later())
     const now = later()

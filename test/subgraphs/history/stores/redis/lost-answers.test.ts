@@ -1,4 +1,4 @@
-/** A call was executed, its answer is lost, and the adapter sends it again: by then somebody else has written. */
+/** Redis executed a call, its answer is lost, and the adapter sends it again. In between, another process has written. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { HotStore } from '../../../../../subgraphs/history/stores/hot-store.ts'
 import { openRedisHotStore } from '../../../../../subgraphs/history/stores/redis/hot-store.ts'
@@ -20,7 +20,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
     proxy = await makeTcpProxy(servers.ports[0] as number)
     here = openRedisHotStore({ urls: [`redis://127.0.0.1:${proxy.port}`], regions })
     there = openRedisHotStore({ urls: servers.urls, regions })
-    // The server has the scripts from here on: the answer that is lost is that of an execution.
+    // The server now has the scripts, so a lost answer belongs to an executed call.
     const now = later()
     await here.deleteProgress([keyOf('x', '1')], now)
     await here.clearProgress('x', 1, now)
@@ -36,7 +36,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
   const put = (viewer: string, oid: string, now: number) => there.putProgress([write(viewer, oid, report(now))], { now, timelineCap })
   const shown = async (viewer: string) => (await there.listTimeline(viewer, [1], undefined, 10)).entries.map(({ oid }) => oid)
 
-  /** The call, and what others do between its execution and its repetition. */
+  /** Makes the call, and acts between its execution and its repetition. */
   async function repeated<T>(call: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
     const lost = proxy.loseNextAnswer()
     const answer = call()
@@ -46,7 +46,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
     return answer
   }
 
-  it('a deletion leaves what was reported after it, and answers what it found', async () => {
+  it('a deletion leaves later reports, and returns the records it found', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     await put(viewer, '1', now - 1)
@@ -61,7 +61,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
     expect(await shown(viewer)).toEqual(['1'])
   })
 
-  it('a clearing leaves what was reported after it', async () => {
+  it('a clearing leaves later reports', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     await put(viewer, '1', now - 1)
@@ -74,7 +74,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
     expect((await there.getSettings(viewer)).clearedAt).toEqual({ 1: now })
   })
 
-  it('a pausing leaves what was switched after it', async () => {
+  it('a pause leaves a later resume', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     const settings = await repeated(
@@ -85,7 +85,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis is lost', () =>
     expect((await there.getSettings(viewer)).paused).toBe(false)
   })
 
-  it('a report counts once, and a later call deletes what the repeated one left', async () => {
+  it('a report counts once, and a later call deletes the record of the repeated call', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     const [outcome] = await repeated(

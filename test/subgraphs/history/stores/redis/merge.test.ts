@@ -1,4 +1,4 @@
-/** The merge rule in Lua against `mergeProgress`: any sequence of reports of one key ends in the same records, versions included. */
+/** Compares the merge rule in Lua with `mergeProgress`: any sequence of reports of one key ends in the same records and versions. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ProgressRecord } from '../../../../../core/domain.ts'
@@ -111,7 +111,7 @@ describe.skipIf(!(await redisIsHere()))('the merge rule in Lua', () => {
   })
   afterAll(() => servers.stop())
 
-  /** A store with one region, so that the region's clock is the model's. */
+  /** A store with one region, so that the clock of the region is the clock of the model. */
   const withStore = async (use: (store: HotStore) => Promise<void>): Promise<void> => {
     const store = openRedisHotStore({ urls: servers.urls, regions: 1, prefix: `merge${runs++}` })
     try {
@@ -121,7 +121,7 @@ describe.skipIf(!(await redisIsHere()))('the merge rule in Lua', () => {
     }
   }
 
-  it('is that of mergeProgress, one report at a time', async () => {
+  it('equals mergeProgress, one report at a time', async () => {
     const steps = fc.array(step, { minLength: 1, maxLength: 20 })
     const property = fc.asyncProperty(steps, (steps) =>
       withStore(async (store) => {
@@ -141,7 +141,7 @@ describe.skipIf(!(await redisIsHere()))('the merge rule in Lua', () => {
     await fc.assert(property, { numRuns: 150 })
   })
 
-  it('is that of mergeProgress, all reports in one call', async () => {
+  it('equals mergeProgress, all reports in one call', async () => {
     const reports = fc.array(fc.record({ record, base }), { minLength: 1, maxLength: 30 })
     const property = fc.asyncProperty(reports, time, (reports, now) =>
       withStore(async (store) => {

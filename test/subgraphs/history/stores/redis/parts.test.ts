@@ -1,4 +1,4 @@
-/** A Cluster of which a part is out of reach: what the viewers of that part see, and all others, as the service is set up in production. */
+/** A Cluster with an unreachable part: the effect on the viewers of that part and on all others, with production settings. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -19,14 +19,14 @@ import type { TestServers } from '../../../../../harness/deployment/redis-server
 import { until } from '../../../../../harness/until.ts'
 
 const regions = 12
-/** As cli/stores/history.ts sets it. */
+/** The value of cli/stores/history.ts. */
 const retryMaxMs = 2_000
-/** A call that takes less time has not waited for the part that is out: such a wait takes `retryMaxMs`. */
+/** A faster call has not waited for the unreachable part: such a wait takes `retryMaxMs`. */
 const UNNOTICED_MS = retryMaxMs / 2
 const tags = regionTags(regions)
 const config = makeConfig([{ name: 'test', values: { stores: { regions }, history: { flushAgeMaxMs: 100, sweepAfterMs: 200 } } }])
 
-describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out', () => {
+describe.skipIf(!(await redisIsHere()))('a Redis Cluster with an unreachable part', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let hot: HotStore
@@ -58,7 +58,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out'
     folder.remove()
   })
 
-  /** Reports, looks up, and says how both went. */
+  /** Reports, looks up, and returns both results. */
   async function use(viewer: string, oid: string) {
     const degraded: Degraded = new Set()
     const started = performance.now()
@@ -73,7 +73,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out'
     }
   }
 
-  /** Viewers of every region use it until `done`; `isOut` says whose part is out. */
+  /** Viewers of every region use the store until `done`. `isOut` tells whether the part of a region is unreachable. */
   async function useAll(isOut: (region: number) => boolean, done: () => boolean) {
     const written: { viewer: string; oid: string }[] = []
     const rounds = Array.from({ length: regions }, async (_, region) => {
@@ -111,7 +111,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out'
     expect(written.filter((_, at) => lookups[at]?.record === undefined)).toEqual([])
   }
 
-  it('a slot that is on its way for ten seconds is noticed by its own viewers only, and loses nothing', async () => {
+  it('a slot in migration for ten seconds affects only its own viewers, and loses nothing', async () => {
     const tag = tags[0] as string
     const known = freshViewerIn(0, regions)
     await use(known, 'before')
@@ -126,7 +126,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out'
     await expectAllThere([...written, { viewer: known, oid: 'before' }])
   })
 
-  it('reports of several viewers in one call: only those of the part that is out are journaled', async () => {
+  it('of reports in one call, only those of the unreachable part are journaled', async () => {
     const move = await beginMove(nodes, tags[1] as string)
     const [concerned, other] = [freshViewerIn(1, regions), freshViewerIn(2, regions)]
     for (let turn = 0; turn < 2; turn++) {
@@ -154,7 +154,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis Cluster of which a part is out'
     await expectAllThere([concerned, other].flatMap((viewer) => [0, 1].map((turn) => ({ viewer, oid: String(turn) }))))
   })
 
-  it('a master that is lost with its replica is noticed by the viewers of its regions only, and loses nothing', async () => {
+  it('the loss of a master and its replica affects only the viewers of its regions, and loses nothing', async () => {
     const lost = (await mastersOf(nodes))[2] as Member
     const replica = await replicaOf(nodes, lost.id)
     const held = await Promise.all(tags.map((tag) => serves(lost, tag)))

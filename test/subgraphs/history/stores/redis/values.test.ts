@@ -15,7 +15,7 @@ const id = fc.oneof(
 )
 
 describe('stored values', () => {
-  it('come back as they were written', () => {
+  it('are read back unchanged', () => {
     const record = fc.record({
       ...{ viewedAt: time, since: time, rank: whole, version: whole, position: amount, duration: amount },
       ...{ device: fc.string({ unit: 'grapheme', maxLength: 10 }), finished: fc.boolean(), deleted: fc.constant(false) },
@@ -27,7 +27,7 @@ describe('stored values', () => {
     )
   })
 
-  it('of a tombstone take 14 bytes, of a video 20 and its device', () => {
+  it('take 14 bytes for a tombstone, and 20 bytes and the device for a video', () => {
     const viewedAt = Date.UTC(2026, 0, 1)
     const version = viewedAt * 1024
     const tombstone: ProgressRecord = {
@@ -58,7 +58,7 @@ describe('stored values', () => {
 })
 
 describe('keys', () => {
-  it('of dirty marks come back as they were packed', () => {
+  it('of dirty marks are read back unchanged', () => {
     const key = fc.record({ viewer: id, business: fc.integer({ min: 0, max: 65_535 }), oid: id })
     fc.assert(
       fc.property(key, (key) => {
@@ -67,7 +67,7 @@ describe('keys', () => {
     )
   })
 
-  it('of contents tell whose they are, and no other key does', () => {
+  it('of contents name their viewer, and no other key does', () => {
     const layout = makeLayout('a[b]', 100)
     const viewer = fc.oneof(id, fc.constantFrom('{x}c1:1', 'a\nb', ':', '}c'))
     fc.assert(
