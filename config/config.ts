@@ -195,7 +195,6 @@ const configSchema = z
   .strict()
 
 export type Config = z.infer<typeof configSchema>
-export type { ConfigSource }
 export type BusinessConfig = Config['businesses'][number]
 
 /**

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TidemarkError } from '../core/errors.ts'
 
-export type Identity = { token?: string | undefined; viewer?: string | undefined; scopes?: readonly string[] | undefined }
+export type ApiCredentials = { token?: string | undefined; viewer?: string | undefined; scopes?: readonly string[] | undefined }
 
 type GraphQLAnswer<Data> = {
   data?: Data | null
@@ -27,8 +27,13 @@ export function apiUrl(text: string, flag?: string): string {
 }
 
 /** Runs one operation. Throws with the first error's sentence; a service that is not there is SUBGRAPH_UNAVAILABLE. */
-export async function callApi<Data>(url: string, query: string, variables: Record<string, unknown>, identity: Identity): Promise<Data> {
-  return (await call<Data>(url, query, variables, identity)).data
+export async function callApi<Data>(
+  url: string,
+  query: string,
+  variables: Record<string, unknown>,
+  credentials: ApiCredentials,
+): Promise<Data> {
+  return (await call<Data>(url, query, variables, credentials)).data
 }
 
 /** Same as `callApi`, but repeats the call until the answer is complete: a busy or failed store may recover soon. */
@@ -36,11 +41,11 @@ export async function callForWhole<Data>(
   url: string,
   query: string,
   variables: Record<string, unknown>,
-  identity: Identity,
+  credentials: ApiCredentials,
 ): Promise<Data> {
   const begun = performance.now()
   for (let waitMs = AGAIN_MIN_MS; ; waitMs = Math.min(2 * waitMs, AGAIN_MAX_MS)) {
-    const { data, degraded } = await call<Data>(url, query, variables, identity)
+    const { data, degraded } = await call<Data>(url, query, variables, credentials)
     if (degraded.length === 0) return data
     if (performance.now() - begun > WHOLE_WITHIN_MS) {
       const missing = degraded.join(', ')
@@ -57,9 +62,9 @@ async function call<Data>(
   url: string,
   query: string,
   variables: Record<string, unknown>,
-  identity: Identity,
+  credentials: ApiCredentials,
 ): Promise<{ data: Data; degraded: readonly string[] }> {
-  const response = await send(url, { method: 'POST', headers: headersOf(identity), body: JSON.stringify({ query, variables }) })
+  const response = await send(url, { method: 'POST', headers: headersOf(credentials), body: JSON.stringify({ query, variables }) })
   const answer = (await response.json()) as GraphQLAnswer<Data>
   const error = answer.errors?.[0]
   if (error !== undefined)
@@ -69,14 +74,14 @@ async function call<Data>(
   return { data: answer.data, degraded: answer.extensions?.degraded ?? [] }
 }
 
-function headersOf(identity: Identity): Record<string, string> {
+function headersOf(credentials: ApiCredentials): Record<string, string> {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     accept: 'application/graphql-response+json, application/json',
   }
-  if (identity.token !== undefined) headers['authorization'] = `Bearer ${identity.token}`
-  if (identity.viewer !== undefined) headers['x-viewer-id'] = identity.viewer
-  if (identity.scopes !== undefined) headers['x-viewer-scopes'] = identity.scopes.join(' ')
+  if (credentials.token !== undefined) headers['authorization'] = `Bearer ${credentials.token}`
+  if (credentials.viewer !== undefined) headers['x-viewer-id'] = credentials.viewer
+  if (credentials.scopes !== undefined) headers['x-viewer-scopes'] = credentials.scopes.join(' ')
   return headers
 }
 

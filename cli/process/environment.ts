@@ -3,8 +3,7 @@
  * stays the text it is, for the validation to name beside all other mistakes.
  */
 import { readFileSync } from 'node:fs'
-import type { ConfigSource } from '../../config/config.ts'
-import type { UnreadSetting } from '../../config/mistakes.ts'
+import type { ConfigSource, UnreadSetting } from '../../config/mistakes.ts'
 import { TidemarkError, isTidemarkError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 

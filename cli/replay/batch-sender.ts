@@ -3,7 +3,7 @@
  * all senders, so a source of any size needs memory for the batches under way only.
  */
 import { TidemarkError, type ErrorCode } from '../../core/errors.ts'
-import type { Identity } from '../../conformance/api-client.ts'
+import type { ApiCredentials } from '../../conformance/api-client.ts'
 
 export type SendOptions = {
   /** Inputs per call, at most 500. */
@@ -28,7 +28,7 @@ export type SendReport = {
 const REPLAYER = 'replay'
 
 /** A service that may write for anybody: by its token, or in development by saying so. */
-export function identityOf({ token }: { token: string | undefined }, ...scopes: string[]): Identity {
+export function credentialsOf({ token }: { token: string | undefined }, ...scopes: string[]): ApiCredentials {
   return token === undefined ? { viewer: REPLAYER, scopes } : { token }
 }
 

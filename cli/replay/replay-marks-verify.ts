@@ -3,7 +3,7 @@
  * It shares no code with the service.
  */
 import { callForWhole } from '../../conformance/api-client.ts'
-import { identityOf } from './batch-sender.ts'
+import { credentialsOf } from './batch-sender.ts'
 import { ownerOf, type WireMark } from './marks-of-rows.ts'
 import type { ReplayOptions } from './options.ts'
 
@@ -28,13 +28,13 @@ const RECEIVED = `query Received($id: ID!, $business: String!) { thumbupUser(id:
 const RECONCILE = `query Reconcile($business: String!, $ids: [ID!]!) { reconcile(business: $business, ids: $ids) {
   checked drift { id likeCount likeRows dislikeCount dislikeRows } ownerDrift { owner likesReceived summed } } }`
 
-export type Verification = { ok: boolean; sentences: string[] }
+export type MarkVerification = { ok: boolean; sentences: string[] }
 
 export async function verifyMarks(
   marks: AsyncGenerator<WireMark>,
   options: Options,
   progress: (text: string) => void,
-): Promise<Verification> {
+): Promise<MarkVerification> {
   const expected = await recount(marks)
   const subjects = [...expected.subjects.keys()]
   const pages = chunked(subjects, IDS_MAX)
@@ -182,7 +182,7 @@ async function hasNoDrift(ids: readonly string[], options: Options): Promise<boo
     options.url,
     RECONCILE,
     { business: options.business, ids },
-    identityOf(options, 'operator'),
+    credentialsOf(options, 'operator'),
   )
   return reconcile.checked === ids.length && reconcile.drift.length === 0 && reconcile.ownerDrift.length === 0
 }

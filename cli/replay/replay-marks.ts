@@ -5,7 +5,7 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { callApi, readMetrics } from '../../conformance/api-client.ts'
-import { describeSending, identityOf, sendInBatches, stopIfHopeless, type Outcome } from './batch-sender.ts'
+import { describeSending, credentialsOf, sendInBatches, stopIfHopeless, type Outcome } from './batch-sender.ts'
 import { readInteractions } from './interactions.ts'
 import { marksOf, registrationsOf, type WireMark, type WireRegistration } from './marks-of-rows.ts'
 import { runWithProgressBar } from './progress-bar.ts'
@@ -33,12 +33,12 @@ export async function replayMarks(file: string, given: ReplayOptions, print: (li
     const marks = readMarks(file, options.business, (read) => {
       fraction = read
     })
-    const identity = identityOf(options, 'marks:write-any')
+    const credentials = credentialsOf(options, 'marks:write-any')
     return sendInBatches(
       marks,
       options,
       (text) => progress(`${text}, ${Math.floor(100 * fraction)}% of the file`),
-      async (inputs) => (await callApi<{ markBatch: Outcome[] }>(options.url, MARK, { inputs }, identity)).markBatch,
+      async (inputs) => (await callApi<{ markBatch: Outcome[] }>(options.url, MARK, { inputs }, credentials)).markBatch,
     )
   })
   print(describeSending('marks', report).join('\n'))
@@ -74,10 +74,10 @@ async function subjectsOf(file: string): Promise<string[]> {
 }
 
 async function register(registrations: readonly WireRegistration[], options: ReplayOptions): Promise<void> {
-  const identity = identityOf(options, 'subjects:register')
+  const credentials = credentialsOf(options, 'subjects:register')
   for (let start = 0; start < registrations.length; start += options.batch) {
     const inputs = registrations.slice(start, start + options.batch)
-    const { registerSubjects } = await callApi<{ registerSubjects: Refusal[] }>(options.url, REGISTER, { inputs }, identity)
+    const { registerSubjects } = await callApi<{ registerSubjects: Refusal[] }>(options.url, REGISTER, { inputs }, credentials)
     stopIfHopeless(registerSubjects)
   }
 }

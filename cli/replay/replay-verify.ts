@@ -12,13 +12,13 @@ const HISTORY = `query Verify($after: String) {
   viewerHistory(first: 100, after: $after) { edges { node { business oid position viewedAt } } pageInfo { hasNextPage endCursor } }
 }`
 
-export type Verification = { ok: boolean; sentence: string }
+export type TimelineVerification = { ok: boolean; sentence: string }
 
 export async function verifyTimelines(
   reports: AsyncGenerator<WireReport>,
   options: Pick<ReplayOptions, 'url' | 'concurrency'>,
   progress: (text: string) => void,
-): Promise<Verification> {
+): Promise<TimelineVerification> {
   const expected = await readExpected(reports)
   const viewers = [...expected.keys()]
   const wrong: string[] = []

@@ -7,7 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { TidemarkError } from '../../core/errors.ts'
 import { SCOPE_WRITE_ANY } from '../../core/viewer.ts'
 import { apiUrl, callApi, readMetrics } from '../../conformance/api-client.ts'
-import { describeSending, identityOf, sendInBatches, type Outcome, type SendReport } from './batch-sender.ts'
+import { describeSending, credentialsOf, sendInBatches, type Outcome, type SendReport } from './batch-sender.ts'
 import { readInteractions, type Interaction } from './interactions.ts'
 import { runWithProgressBar } from './progress-bar.ts'
 import { secretText } from '../process/secret-text.ts'
@@ -84,9 +84,9 @@ async function sendAll(
   options: ReplayOptions,
   progress: (text: string) => void,
 ): Promise<ReplayReport> {
-  const identity = identityOf(options, SCOPE_WRITE_ANY)
+  const credentials = credentialsOf(options, SCOPE_WRITE_ANY)
   const sent = await sendInBatches(reports, options, progress, async (inputs) => {
-    const data = await callApi<{ reportProgressBatch: Outcome[] }>(options.url, REPORT, { inputs }, identity)
+    const data = await callApi<{ reportProgressBatch: Outcome[] }>(options.url, REPORT, { inputs }, credentials)
     return data.reportProgressBatch
   })
   return { ...sent, rows: Math.round(sent.sent / options.heartbeats) }

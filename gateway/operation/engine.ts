@@ -27,9 +27,6 @@ import { makeOperationCache, operationKey } from './operation-cache.ts'
 import type { Prepared, PreparedOperation } from './prepared-operation.ts'
 import { makePreparing, runNow, type Gate, type Work } from './preparing.ts'
 
-export type { Subgraph } from './compiler.ts'
-export type { Prepared, PreparedOperation, RequestContext, Variables } from './prepared-operation.ts'
-
 export type EngineOptions = CompilerOptions & {
   /** The memory for values that clients cause. Default: a separate memory of the default size. */
   memory?: ClientMemory

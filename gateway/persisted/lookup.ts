@@ -1,7 +1,8 @@
 /** Finds the prepared operation of a request by id, by text, or by both. persisted.ts has the rules of the modes. */
 import { TidemarkError } from '../../core/errors.ts'
 import { isPromise } from '../execution/run.ts'
-import type { Engine, Prepared, PreparedOperation } from '../operation/engine.ts'
+import type { Engine } from '../operation/engine.ts'
+import type { Prepared, PreparedOperation } from '../operation/prepared-operation.ts'
 import type { Gate } from '../operation/preparing.ts'
 import type { OperationRequest } from '../request/operation-request.ts'
 import { hashMismatch, notFound, notInList, notRegistrable, notSupported } from './lookup-errors.ts'

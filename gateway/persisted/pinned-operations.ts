@@ -2,7 +2,8 @@
  * The operations of all manifests, planned and compiled, by id and by text. They are not in the memory of clients, so that no flood of
  * other operations evicts them. A set is immutable: the next set replaces it.
  */
-import type { Engine, Prepared } from '../operation/engine.ts'
+import type { Engine } from '../operation/engine.ts'
+import type { Prepared } from '../operation/prepared-operation.ts'
 import { withCause } from '../operation/operations.ts'
 import { conflictOf, scopedKey, type Manifest, type ManifestOperation } from './manifest.ts'
 

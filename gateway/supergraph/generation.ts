@@ -8,7 +8,7 @@
  */
 import type { GraphQLError } from 'graphql'
 import type { Viewer } from '../../core/viewer.ts'
-import type { PreparedOperation } from '../operation/engine.ts'
+import type { PreparedOperation } from '../operation/prepared-operation.ts'
 import { makeEndableStream, type Results } from './endable-stream.ts'
 
 export type Generation = {

@@ -31,8 +31,6 @@ import { makeSharedFetches } from './shared-fetches.ts'
 import { makeSingleFlight } from './single-flight.ts'
 import type { CompiledFetch, FetchOperation, FetchVariables, Transport, Read } from './transport.ts'
 
-export type { CallReport } from './subgraph-client.ts'
-
 export type Headers = Readonly<Record<string, string>>
 
 export type RemoteOptions = {

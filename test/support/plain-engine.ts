@@ -13,7 +13,8 @@ import {
   type ExecutionResult,
   type GraphQLSchema,
 } from 'graphql'
-import type { Engine, PreparedOperation, RequestContext } from '../../gateway/operation/engine.ts'
+import type { Engine } from '../../gateway/operation/engine.ts'
+import type { PreparedOperation, RequestContext } from '../../gateway/operation/prepared-operation.ts'
 import type { Judge } from '../../gateway/operation/operations.ts'
 
 export type PlainEngine = Engine & { readonly calls: { prepared: number; parsed: number } }

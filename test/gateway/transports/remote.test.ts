@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { CallReport } from '../../../gateway/transports/remote-transport.ts'
+import type { CallReport } from '../../../gateway/transports/subgraph-client.ts'
 import { connectTo, fetchOf, json, refusalOf, startSubgraph } from './http-subgraph.ts'
 import type { Handler } from './http-subgraph.ts'
 
