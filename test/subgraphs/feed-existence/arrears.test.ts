@@ -1,4 +1,4 @@
-/** What is in the log and not in the hot store: plays in memory, and what the log still holds. */
+/** Plays that are in the log and not in the hot store: waiting plays in memory, and the backlog of the log. */
 import { describe, expect, test } from 'vitest'
 import { TidemarkError } from '../../../core/errors.ts'
 import type { Play } from '../../../core/domain.ts'
@@ -11,7 +11,7 @@ import { HOUR, openSeen, seenConfig, serveSeen, settle, viewerOf, type Opened } 
 
 const playOf = (viewer: string, oid: string, playedAt = 1): Play => ({ viewer, business: 1, oid, playedAt })
 
-/** The hot store, whose answers can be held: given by the store, and on their way. */
+/** A hot store whose answers can be held after the store has given them. */
 function holdReads(opened: Opened) {
   const answered = Promise.withResolvers<void>()
   const held = Promise.withResolvers<void>()
@@ -30,7 +30,7 @@ function holdReads(opened: Opened) {
   return { reads, stores: { ...opened.stores, hot } }
 }
 
-test('a play that is staged while somebody reads is hidden from him all the same', async () => {
+test('a play that is staged during a read is still hidden from its viewer', async () => {
   const opened = openSeen()
   const { reads, stores } = holdReads(opened)
   const served = serveSeen(opened, seenConfig(), stores)
@@ -52,7 +52,7 @@ test('a play that is staged while somebody reads is hidden from him all the same
   await opened.close()
 })
 
-test('a play of another process that is staged while somebody reads may be missing, and his answer says so', async () => {
+test('a play of another process that is staged during a read may be missing, and the answer is degraded', async () => {
   const opened = openSeen()
   const { reads, stores } = holdReads(opened)
   await opened.plain.log.appendPlays([{ viewer: '7', business: 1, oid: 'acknowledged', playedAt: opened.clock.now() }])
@@ -78,7 +78,7 @@ test('a play of another process that is staged while somebody reads may be missi
   await opened.close()
 })
 
-describe('plays that wait', () => {
+describe('waiting plays', () => {
   function open(mayStage: (viewer: string) => boolean = () => true) {
     const clock = makeSteppedClock()
     const [staged, errors]: [Play[], unknown[]] = [[], []]
@@ -119,7 +119,7 @@ describe('plays that wait', () => {
     expect([waiting.figures().waiting, staged.length, waiting.of('7', 1).size, clock.pending()]).toEqual([0, 3, 0, 0])
   })
 
-  test('again, later, while they are being staged, stay', async () => {
+  test('that are reported again later during staging stay', async () => {
     const { staged, wrong, waiting } = open()
     let letGo = (): void => {}
     wrong.held = new Promise((resolve) => (letGo = resolve))
@@ -133,7 +133,7 @@ describe('plays that wait', () => {
     await waiting.stop()
   })
 
-  test('of viewers whose part is out stay, and keep nobody else’s', async () => {
+  test('of viewers in an unavailable part stay, and do not block other viewers', async () => {
     const { clock, staged, wrong, waiting } = open((viewer) => viewer !== '1')
     waiting.note(['1', '2', '3'].map((viewer) => playOf(viewer, 'a')))
     wrong.error = new PartOutage(new TidemarkError('HOT_STORE_UNAVAILABLE', 'a part is down'), (viewer) => viewer === '2')
@@ -148,7 +148,7 @@ describe('plays that wait', () => {
     await waiting.stop()
   })
 
-  test('are no more than fit, and what is known is not forgotten for what is new', () => {
+  test('are limited in number, and a full list drops new plays instead of known ones', () => {
     const { waiting } = open()
     waiting.note(Array.from({ length: 50_000 }, (_, at) => playOf(String(at % 100), String(at))))
     waiting.note([playOf('7', 'one too many'), playOf('7', '7', 9)])
@@ -182,19 +182,19 @@ describe('the backlog', () => {
     const { clock, log, backlog, pass } = open()
     backlog.begin(undefined)
     await pass(1)
-    // Somebody else noticed later.
+    // Another process noticed the outage later.
     log.end = 20
     await pass(2)
     log.staged = 19
     await pass(2)
     expect(backlog.mayLack(3)).toBe(true)
-    // What comes afterwards is no part of it.
+    // Later plays are not part of the backlog.
     Object.assign(log, { end: 100, staged: 20 })
     await pass(2)
     expect([backlog.mayLack(3), clock.pending()]).toEqual([false, 0])
   })
 
-  test('of a part concerns that part, and begins anew with the next outage', async () => {
+  test('of a part covers only that part, and begins again with the next outage', async () => {
     const { log, backlog, pass } = open()
     backlog.begin(1)
     expect([backlog.mayLack(1), backlog.mayLack(2), backlog.mayLack(undefined)]).toEqual([true, false, false])
@@ -209,7 +209,7 @@ describe('the backlog', () => {
     await backlog.stop()
   })
 
-  test('lasts as long as the log cannot be asked', async () => {
+  test('lasts while the log is down', async () => {
     const { log, backlog, pass, errors } = open()
     backlog.begin(undefined)
     Object.assign(log, { isDown: true, staged: 10 })
@@ -220,7 +220,7 @@ describe('the backlog', () => {
     expect(backlog.mayLack(1)).toBe(false)
   })
 
-  test('of a process that begins is none once the log has said so, and its start waits for that', async () => {
+  test('of a starting process is empty once the log confirms it, and the start waits for that', async () => {
     const [empty, left] = [open(), open()]
     empty.log.staged = 10
     for (const { backlog } of [empty, left]) {
@@ -234,7 +234,7 @@ describe('the backlog', () => {
     expect([left.backlog.mayLack(1), left.clock.pending()]).toEqual([false, 0])
   })
 
-  test('of a process that begins while the log is down lasts until that can be asked', async () => {
+  test('of a process that starts while the log is down lasts until the log answers', async () => {
     const { log, backlog, pass, errors } = open()
     Object.assign(log, { isDown: true, staged: 10 })
     await backlog.start()
@@ -246,7 +246,7 @@ describe('the backlog', () => {
     expect(backlog.mayLack(1)).toBe(false)
   })
 
-  test('keeps no process from beginning whose log is silent', async () => {
+  test('does not block the start of a process whose log does not answer', async () => {
     const clock = makeSteppedClock()
     const silence = Promise.withResolvers<never>()
     const log = { end: () => silence.promise, isStaged: () => silence.promise }

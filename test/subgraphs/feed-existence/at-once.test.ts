@@ -1,4 +1,4 @@
-/** A play that players report to history is hidden from the moment of the acknowledgement, not only once it is persisted. */
+/** A play reported to history is hidden from its acknowledgement on, before it is persisted. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/ti
 import { until } from '../../../harness/until.ts'
 import { BOTH_SHAPES, REGIONS, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
 
-/** Nothing is persisted meanwhile. */
+/** Nothing is persisted during a test. */
 const config = () => helpConfig({ history: { flushAgeMaxMs: 60_000, sweepAfterMs: 300_000, sweepEveryMs: 60_000 } })
 const DAY = 86_400_000
 const DIES = join(import.meta.dirname, 'dies-before-staging.ts')
@@ -24,7 +24,7 @@ for (const { name, open } of BOTH_SHAPES) {
 
     const staged = async (viewer: string) => (await together.stores.seenHot.getSeen(viewer, 1)).staged
 
-    test('no play is shown again right after its acknowledgement; a glance is', async () => {
+    test('no play is shown again after its acknowledgement, and a glance is', async () => {
       let shownAgain = 0
       for (const oid of numbered(50)) {
         await together.report('7', [{ oid }])
@@ -38,14 +38,14 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await together.unseen('7', ['glance', 'ended', 'other'])).toEqual(['glance', 'other'])
     })
 
-    test('heartbeats after the first that counts cost nothing more', async () => {
+    test('heartbeats after the first counted one stage nothing', async () => {
       for (const position of [1_000, 4_000, 5_000, 20_000, 35_000, 50_000]) await together.report('7', [{ oid: '1', position }])
       expect(together.count('seenHot.stagePlays')).toBe(1)
       await together.report('7', [{ oid: '1', position: 65_000 }, { oid: '2' }, { oid: '3' }])
       expect([together.count('seenHot.stagePlays'), together.asked('seenHot.stagePlays')]).toEqual([2, 3])
     })
 
-    test('a play of an earlier month goes into the filter of its month, and one of this month is staged again', async () => {
+    test('a play of an earlier month goes into the filter of that month, and a play of this month is staged again', async () => {
       const lastMonth = beginningOf(monthOf(Date.now())) - DAY
       await together.report('7', [{ oid: '1', viewedAt: lastMonth }])
       expect((await staged('7')).map(({ playedAt }) => playedAt)).toEqual([lastMonth])
@@ -60,7 +60,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await together.unseen('7', ['old'])).toEqual(['old'])
     })
 
-    test('a store that stages nothing keeps no report from being acknowledged, and the persist step makes up for it', async () => {
+    test('a failed staging does not block the acknowledgement, and the persist step stages the play', async () => {
       for (const code of ['HOT_STORE_UNAVAILABLE', 'STORE_FULL'] as const) {
         together.refuse('seenHot.stagePlays', code)
         await together.report('7', [{ oid: code }])
@@ -71,7 +71,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await until('the persist step has staged them', async () => (await staged('7')).length === 2)
     })
 
-    test('the persist step does not stage again what was staged with its report on the same day', async () => {
+    test('the persist step does not stage a play again that its report staged on the same day', async () => {
       await together.report('7', [{ oid: '1' }, { oid: '2', viewedAt: Date.now() - 2 * DAY }, { oid: 'glance', position: 10 }])
       await together.report('7', [{ oid: '1', position: 75_000 }])
       await together.history.drain()
@@ -80,7 +80,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(together.asked('records.putProgress')).toBe(3)
     })
 
-    test('a later day of a subject is staged by the persist step', async () => {
+    test('a play on a later day is staged by the persist step', async () => {
       const noon = Date.now() - 2 * DAY
       await together.report('7', [{ oid: '1', viewedAt: noon }])
       await together.report('7', [{ oid: '1', viewedAt: noon + DAY }])
@@ -89,7 +89,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await staged('7')).toEqual([{ oid: '1', playedAt: noon + DAY }])
     })
 
-    test('a paused viewer plays nothing', async () => {
+    test('a report of a paused viewer is not a play', async () => {
       const viewer = { id: '7', scopes: [] }
       await together.history.service.setPaused(viewer, true)
       await together.history.service.report(viewer, [{ business: 'video', oid: '1', position: 60_000 }])
@@ -99,7 +99,7 @@ for (const { name, open } of BOTH_SHAPES) {
 }
 
 for (const { name, open } of BOTH_SHAPES) {
-  test(`a play of a process that is killed between put and staging is staged by the sweeper, ${name}`, async () => {
+  test(`a play of a process killed between put and staging is staged by the sweeper, ${name}`, async () => {
     const together = await startTogether(open)
     const { environment, redisUrls } = together.stores
     await together.stopJob()
@@ -116,7 +116,7 @@ for (const { name, open } of BOTH_SHAPES) {
   })
 }
 
-test('where reports play nothing, nothing is staged with them', async () => {
+test('a report stages nothing if fromHistory is off', async () => {
   const together = await startTogether(BOTH_SHAPES[0]!.open, helpConfig({ existence: { fromHistory: false } }))
   await together.report('7', [{ oid: '1' }])
   expect(together.count('seenHot.stagePlays')).toBe(0)

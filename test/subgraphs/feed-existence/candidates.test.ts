@@ -4,7 +4,7 @@ import { seededRandom } from '../../../core/random.ts'
 import { hashSeen } from '../../../subgraphs/feed-existence/filter/hash.ts'
 import { makeCandidateTable } from '../../../subgraphs/feed-existence/read/candidates.ts'
 
-/** Few enough that they meet; texts, integers, and ids of the same look in other characters. */
+/** So few ids that duplicates occur: texts, integers, and similar ids in other characters. */
 const anyId = fc.oneof(
   fc.integer({ min: 0, max: 60 }).map(String),
   fc.integer({ min: 0, max: 60 }).map((number) => `0${number}`),
@@ -13,8 +13,8 @@ const anyId = fc.oneof(
 )
 const anyIds = fc.array(anyId, { maxLength: 200 })
 
-describe('the candidates of a call', () => {
-  it('are those that a set of them has, in its order, whatever is dropped', () => {
+describe('the table of candidates', () => {
+  it('equals a set of the candidates, in their order, after any drops', () => {
     const tableOf = makeCandidateTable(seededRandom(3))
     fc.assert(
       fc.property(anyIds, fc.array(fc.tuple(anyIds, fc.boolean()), { maxLength: 4 }), (ids, drops) => {
@@ -32,7 +32,7 @@ describe('the candidates of a call', () => {
     )
   })
 
-  it('are told apart by their characters where their hashes meet', () => {
+  it('distinguishes candidates with equal hashes by their characters', () => {
     const [one, other] = ['5162550689792', '628630777037168']
     expect(hashSeen(1, [one])).toEqual(hashSeen(1, [other]))
     const table = makeCandidateTable(seededRandom(4))(1, [one, other, one])
@@ -41,14 +41,14 @@ describe('the candidates of a call', () => {
     expect([0, 1, 2].map((at) => table.isLeft(at))).toEqual([true, false, false])
   })
 
-  it('lie where nobody can choose: two numbers of each table are drawn by chance', () => {
+  it('has unpredictable places: each table draws two random numbers', () => {
     let drawn = 0
     const random = seededRandom(6)
     makeCandidateTable(() => (drawn++, random()))
     expect(drawn).toBe(2)
   })
 
-  it('of a smaller call are not taken for those of a larger one before it', () => {
+  it('of a small call has no candidates of a larger call before it', () => {
     const tableOf = makeCandidateTable(seededRandom(5))
     const ids = Array.from({ length: 5_000 }, (_, index) => `id${index}`)
     tableOf(1, ids)

@@ -1,4 +1,4 @@
-/** A process of history that kills itself where a play is to be staged: its report is written, and not acknowledged. */
+/** A history process that kills itself before staging a play: its report is written and not acknowledged. */
 import { systemClock } from '../../../core/clock.ts'
 import { makeConfig } from '../../../config/config.ts'
 import { openEnvironment } from '../../../stores/lmdb/environment.ts'

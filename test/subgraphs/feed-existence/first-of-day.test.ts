@@ -1,4 +1,4 @@
-/** The first play and the first issue of a day, from the claim to the topic of rewards. */
+/** The first play and the first issue of a day, from the claim to the rewards topic. */
 import { graphql } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dayOf, dayTokenOf } from '../../../core/day-token.ts'
@@ -23,7 +23,7 @@ for (const { name, open } of BOTH_SHAPES) {
       together.existence.service.recordIssued(viewerOf(viewer), business, [id], undefined, dayToken)
     const play = (viewer: string, id: string, dayToken?: string, playedAt?: number) =>
       together.existence.service.recordPlayed(viewerOf(viewer), 'video', [id], playedAt, undefined, dayToken)
-    /** Once the log has so many, each at least once; views are history's. */
+    /** Waits until the log has this number of rewards, each at least once, without the rewards for views. */
     async function rewarded(count: number): Promise<string[]> {
       const own = () => [...new Set(together.rewards().filter((id) => !/\.\d+$/.test(id)))]
       await until(`${count} rewards`, () => own().length >= count)
@@ -31,7 +31,7 @@ for (const { name, open } of BOTH_SHAPES) {
     }
     const pending = () => together.stores.seenHot.listPendingRewards([0, 1, 2, 3], Date.now(), 100)
 
-    test('the first of each is told and rewarded once, and its token spares the check', async () => {
+    test('the first of each kind is reported and rewarded once, and its token skips the check', async () => {
       const issued = await issue('7', 'a')
       expect(issued).toEqual({ recorded: true, dayToken: dayTokenOf('7', 1, today, 'FIRST_ISSUE'), firstOfDay: true })
       expect(await issue('7', 'b')).toEqual({ ...issued, firstOfDay: false })
@@ -41,12 +41,12 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await play('7', 'b')).toEqual({ ...played, firstOfDay: false })
       expect(await rewarded(3)).toEqual([`${today}.7.1.issue`, `${today}.7.1.play`, `${today}.7.2.issue`])
       await until('they are confirmed', async () => (await pending()).length === 0)
-      // Whoever has the token claims nothing, though another has not been told.
+      // A call with the token claims nothing, even if the first was not reported.
       expect(await issue('8', 'a', dayTokenOf('8', 1, today, 'FIRST_ISSUE'))).toMatchObject({ firstOfDay: false })
       expect((await issue('8', 'b')).firstOfDay).toBe(true)
     })
 
-    test('a token of another viewer, business, kind or day spares nothing', async () => {
+    test('a token of another viewer, business, kind or day does not skip the check', async () => {
       const others = [
         dayTokenOf('8', 1, today, 'FIRST_ISSUE'),
         dayTokenOf('9', 2, today, 'FIRST_ISSUE'),
@@ -63,10 +63,10 @@ for (const { name, open } of BOTH_SHAPES) {
       expect((await issue('9', 'b', others[1])).firstOfDay).toBe(false)
     })
 
-    test('what did not reach the log is sent by the job, however its process ended', async () => {
+    test('a reward that did not reach the log is sent by the job, even after a crash', async () => {
       together.refuse('log', 'LOG_UNAVAILABLE')
       expect((await issue('7', 'a')).firstOfDay).toBe(true)
-      // As one that died right after the claim leaves it.
+      // The state that a crash right after the claim leaves.
       const { issuedCap: cap, issuedMinAgeMs: minAgeMs, issuedHardCap: hardCap, issuedTtlMs: ttlMs } = together.config.existence
       await together.stores.seenHot.putIssued('8', 1, ['a'], { now: Date.now(), cap, minAgeMs, hardCap, ttlMs, day: today })
       expect(await pending()).toHaveLength(2)
@@ -79,7 +79,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await job.stop()
     })
 
-    test('plays of the log and of history earn the day on which they were played, if it is no longer ago than yesterday', async () => {
+    test('plays of the log and of history earn the day of the play, if it is today or yesterday', async () => {
       const job = await together.existence.startJob()
       const now = Date.now()
       const at = (viewer: string, oid: string, playedAt: number) => ({ viewer, business: 1, oid, playedAt })
@@ -101,7 +101,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await job.stop()
     })
 
-    test('without the hot store nothing is claimed and no token given', async () => {
+    test('without the hot store nothing is claimed and no token is returned', async () => {
       together.refuse('seenHot.putIssued', 'HOT_STORE_UNAVAILABLE')
       together.refuse('seenHot.stagePlays', 'HOT_STORE_UNAVAILABLE')
       const nothing = { dayToken: null, firstOfDay: false }
@@ -131,7 +131,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
     return JSON.parse(JSON.stringify(data))
   }
 
-  test('mutations say whether it was the first, and take the token', async () => {
+  test('mutations return whether it was the first, and accept the token', async () => {
     const together = await startTogether(embedded!.open)
     const [issued, played] = (['FIRST_ISSUE', 'FIRST_PLAY'] as const).map((kind) => dayTokenOf('7', 1, dayOf(Date.now()), kind))
     expect(await askedOf(together)).toEqual({
@@ -143,7 +143,7 @@ describe('firsts of the day, through the graph and by configuration', () => {
     await together.stop()
   })
 
-  test('what is not to be rewarded is not checked', async () => {
+  test('a kind without rewards is not checked', async () => {
     const together = await startTogether(embedded!.open, helpConfig({ existence: { rewards: ['play'] } }))
     expect(await askedOf(together)).toMatchObject({
       recordIssued: { recorded: true, dayToken: null, firstOfDay: false },

@@ -1,4 +1,4 @@
-/** What players report to history is played as far as feeds are concerned. */
+/** Reports to history count as plays for feeds. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { makeConfig } from '../../../config/config.ts'
 import type { ProgressRecord } from '../../../core/domain.ts'
@@ -10,7 +10,7 @@ import { until } from '../../../harness/until.ts'
 const HOUR = 3_600_000
 
 for (const { name, open } of BOTH_SHAPES) {
-  describe(`plays from the players' reports, ${name}`, () => {
+  describe(`plays from the reports of players, ${name}`, () => {
     let together: Together
     beforeEach(async () => {
       together = await startTogether(open)
@@ -22,7 +22,7 @@ for (const { name, open } of BOTH_SHAPES) {
       return new Map(staged.map(({ oid, playedAt }) => [oid, playedAt]))
     }
 
-    test('what was reported is not unseen any more once it is flushed, and a glance still is', async () => {
+    test('a reported play is seen once it is flushed, and a glance is not', async () => {
       await together.report('7', [
         { oid: 'watched' },
         { oid: 'glance', position: 4_999 },
@@ -38,7 +38,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await together.unseen('8', ['watched'])).toEqual(['watched'])
     })
 
-    test('reports in any order and again end in the newest visit, before and after a fold', async () => {
+    test('repeated reports in any order end in the newest visit, before and after a fold', async () => {
       const now = Date.now()
       await together.report('7', [{ oid: '1', viewedAt: now - 1_000 }])
       await together.persisted()
@@ -60,7 +60,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await together.unseen('7', ['1', '2', '3'])).toEqual(['3'])
     })
 
-    test('nothing is persisted as clean that was not staged: with a hot store that is full and the log down, it comes later', async () => {
+    test('an unstaged play stays dirty: with the hot store full and the log down, it is staged later', async () => {
       together.refuse('seenHot.stagePlays', 'STORE_FULL')
       together.refuse('plays.appendPlays', 'LOG_UNAVAILABLE')
       await together.report('7', [{ oid: '1' }])
@@ -73,7 +73,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect([...(await staged('7')).keys()]).toEqual(['1'])
     })
 
-    test('a hot store that is full leaves plays to the log, from which the job has them', async () => {
+    test('a full hot store leaves plays to the log, and the job stages them from it', async () => {
       together.refuse('seenHot.stagePlays', 'STORE_FULL')
       await together.report('7', [{ oid: '1' }])
       await together.persisted()
@@ -85,7 +85,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(together.existence.figures().fromHistory.logged).toBeGreaterThan(0)
     })
 
-    test('a record store that is down keeps nothing in the feed', async () => {
+    test('with the record store down, plays are still hidden from the feed', async () => {
       together.refuse('records.putProgress', 'RECORD_STORE_UNAVAILABLE')
       await together.report('7', [{ oid: '1' }])
       await until('it is staged', async () => (await staged('7')).has('1'))
@@ -97,7 +97,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await together.persisted()
     })
 
-    test('with the log of history down what is flushed directly counts as well', async () => {
+    test('with the log of history down, directly flushed reports are plays too', async () => {
       await together.stopJob()
       together.refuse('log', 'LOG_UNAVAILABLE')
       await together.report('7', [{ oid: '1' }])
@@ -106,7 +106,7 @@ for (const { name, open } of BOTH_SHAPES) {
       await together.startJob()
     })
 
-    test('a paused viewer, and one who deleted, plays nothing; who cleared has played all the same', async () => {
+    test('reports of a paused or deleting viewer are not plays, and cleared reports still are', async () => {
       await together.history.service.setPaused({ id: '9', scopes: [] }, true)
       const [answer] = await together.history.service.report({ id: '9', scopes: [] }, [{ business: 'video', oid: '1', position: 60_000 }])
       expect(answer?.outcome).toBe('PAUSED')
@@ -120,7 +120,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect(await staged('9')).toEqual(new Map())
     })
 
-    test('what is older than the months that are looked at is left out, and holds nothing up', async () => {
+    test('reports older than the live months are skipped, and block nothing', async () => {
       const oldest = beginningOf(monthOf(Date.now()) - together.config.existence.monthsBefore)
       await together.report('7', [
         { oid: 'old', viewedAt: oldest - 1 },
@@ -130,16 +130,16 @@ for (const { name, open } of BOTH_SHAPES) {
       await together.persisted()
       const found = await staged('7')
       expect([...found.keys()].sort()).toEqual(['ahead', 'just'])
-      // Never later than the server's own time.
+      // The time of a play is never later than the time of the server.
       expect(found.get('ahead')).toBeLessThanOrEqual(Date.now())
     })
   })
 }
 
-describe("plays from the players' reports, by configuration", () => {
+describe('plays from the reports of players, by configuration', () => {
   const [embedded] = BOTH_SHAPES
 
-  test('switched off, reports play nothing', async () => {
+  test('with fromHistory off, reports are not plays', async () => {
     const together = await startTogether(embedded!.open, helpConfig({ existence: { fromHistory: false } }))
     await together.report('7', [{ oid: '1' }])
     await together.persisted()
@@ -154,7 +154,7 @@ describe("plays from the players' reports, by configuration", () => {
     ...more,
   })
 
-  test('a business says from which position on it counts', () => {
+  test('a business configures the position from which a report is a play', () => {
     expect([4_999, 5_000].map((position) => isPlayed(at(position), business({})))).toEqual([false, true])
     expect([29_999, 30_000].map((position) => isPlayed(at(position), business({ playedFrom: 30_000 })))).toEqual([false, true])
     expect([0, 1].map((position) => isPlayed(at(position), business({ playedFrom: 0 })))).toEqual([false, true])

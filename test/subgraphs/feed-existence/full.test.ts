@@ -1,4 +1,4 @@
-/** The hot store is full: a Redis of the test's own, whose memory is taken away and given back. Two gateways, one job. */
+/** A full hot store: a Redis for this test, whose memory is limited and extended again. Two gateways, one job. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -33,8 +33,8 @@ async function setMemory(bytes: number): Promise<void> {
 const PLAY = 'mutation ($id: ID!) { recordPlayed(business: "video", ids: [$id]) { recorded visible } }'
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } seen(business: "video", ids: $ids) { reason } }'
 
-describe.skipIf(!isHere)('a hot store that is full', () => {
-  test('takes no plays, and no answer of any process shows one without saying that it may', async () => {
+describe.skipIf(!isHere)('a full hot store', () => {
+  test('takes no plays, and an answer of any process that may show one is degraded', async () => {
     const embedded = openSeen()
     const opened = { ...embedded, clock: systemClock as typeof embedded.clock }
     closing.push(embedded.close)
@@ -63,12 +63,12 @@ describe.skipIf(!isHere)('a hot store that is full', () => {
     expect(await look(other, ['before'])).toEqual({ degraded: [], lacking: [] })
 
     await setMemory(1)
-    // Nobody has written yet: it knows by itself.
+    // No process has written yet: each notices it by itself.
     await until('the other one knows', async () => (await look(other, ['before'])).degraded.includes('hotStore'))
     for (const id of ['full', 'full too']) {
       const answer = await taker.ask(PLAY, viewer, { id })
       expect(answer).toEqual({ data: { recordPlayed: { recorded: 1, visible: false } }, errors: [], degraded: ['hotStore'] })
-      // The one that took them hides them; the other says that it may not.
+      // The process that took the plays hides them. The other one answers degraded.
       expect(await look(taker, ['before', 'full', id])).toEqual({ degraded: ['hotStore'], lacking: [] })
       expect((await look(other, ['before', 'full', id])).degraded).toEqual(['hotStore'])
     }
@@ -77,14 +77,14 @@ describe.skipIf(!isHere)('a hot store that is full', () => {
 
     await setMemory(0)
     const all = ['before', 'full', 'full too']
-    // No job runs: what the other one needs, the first brings.
+    // No job runs: the first process stages the plays that the other one needs.
     await until('it is staged', async () => {
       await look(taker, all)
       await look(other, all)
       return taker.subgraph.figures().staging.waiting === 0
     })
     expect(await look(other, all)).toMatchObject({ lacking: [] })
-    // But the log may have had others' as well.
+    // The log may also have plays of other processes.
     expect((await look(other, all)).degraded).toEqual(['hotStore'])
     const job = await other.subgraph.startJob()
     for (const each of [taker, other]) await until('nothing is missing', async () => (await look(each, all)).degraded.length === 0)

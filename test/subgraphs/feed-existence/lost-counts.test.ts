@@ -1,4 +1,4 @@
-/** A hot store that loses how often viewers were folded: what is in memory by a count of before is not taken for new. */
+/** A hot store that loses the fold counts of viewers: a reader does not mistake cached filters with an old count for new ones. */
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { seededRandom } from '../../../core/random.ts'
@@ -37,7 +37,7 @@ describe.skipIf(!here)('on a Redis', () => {
 
   for (const isStaged of [false, true])
     for (const how of ['all its data', 'the key of a viewer'])
-      test(`that loses ${how}: what was folded since a reader came, who found ${isStaged ? 'something' : 'nothing'} staged, does not come back`, async () => {
+      test(`that loses ${how}: plays folded after a read with ${isStaged ? 'something' : 'nothing'} staged do not come back`, async () => {
         const { opened, redis, served, foldAll } = await openOnRedis()
         if (isStaged) await served.play('7', ['0'])
         expect(await served.unseen('7', ['1'])).toEqual(['1'])
@@ -47,12 +47,12 @@ describe.skipIf(!here)('on a Redis', () => {
         else expect(await redis.del((await redis.keys('tm:played:*:7')).filter((key) => !key.includes('user')))).toBe(1)
         opened.clock.advance(MINUTE)
         expect(await served.unseen('7', ['1'])).toEqual([])
-        // Nor once something is staged anew.
+        // Nor do they once another play is staged.
         await served.play('7', ['2'])
         expect(await served.unseen('7', ['1', '2', '3'])).toEqual(['3'])
       })
 
-  test('whoever has something staged has his filters read once, however often he asks', async () => {
+  test('a viewer with staged plays has the filters read once for any number of requests', async () => {
     const { opened, served } = await openOnRedis()
     await served.play('7', ['1'])
     for (let minute = 0; minute < 50; minute++, opened.clock.advance(MINUTE)) await served.unseen('7', ['1'])
@@ -60,14 +60,14 @@ describe.skipIf(!here)('on a Redis', () => {
   })
 })
 
-test('who has nothing staged has his filters read once a minute', async () => {
+test('a viewer without staged plays has the filters read once a minute', async () => {
   const opened = open()
   const served = serveSeen(opened)
   for (let half = 0; half < 10; half++, opened.clock.advance(MINUTE / 2)) await served.unseen('7', ['1'])
   expect(served.subgraph.figures().cache.loads).toBe(5)
 })
 
-test('after an outage of the hot store nothing is used that was read before it; during it, it is', async () => {
+test('filters read before an outage of the hot store are used during it, and not after it', async () => {
   const opened = open()
   const served = serveSeen(opened)
   const loads = () => served.subgraph.figures().cache.loads

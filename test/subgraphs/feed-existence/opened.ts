@@ -1,6 +1,6 @@
 /**
- * The feed-existence subgraph on stores that can be switched off, with a clock that only tests move; what is called is counted,
- * and any call can be held.
+ * The feed-existence subgraph on stores that can be switched off, with a clock that only tests advance. Calls are counted, and any call can
+ * be held.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -65,7 +65,7 @@ export function openSeen(options: { start?: number; shape?: RingShape } = {}) {
     history,
     calls,
     stores: { hot: switched('hot', plain.hot), log: switched('log', log), records: switched('records', plain.records) },
-    /** The same stores as a process of another shape opens them. */
+    /** The same stores, opened by a process with another shape. */
     reopened: (other: RingShape): ExistenceStores => ({ log, ...openShape(environment, other) }),
     set: (name: Name, isDown: boolean) => void (down[name] = isDown),
     refuse(call: string, code: ErrorCode | undefined): void {
@@ -130,19 +130,19 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
     subgraph,
     errors,
     ask,
-    /** Ids of `candidates` that come back. */
+    /** The unseen ids of `candidates`. */
     async unseen(viewer: string, candidates: readonly string[], business = 'video'): Promise<string[]> {
       return (await subgraph.service.unseen(viewerOf(viewer), business, candidates, [])).ids
     },
     play: (viewer: string, ids: readonly string[], playedAt?: number, business = 'video') =>
       subgraph.service.recordPlayed(viewerOf(viewer), business, ids, playedAt),
-    /** Moves the clock on by so many hours, with a run in each, and waits for its end. */
+    /** Advances the clock by this number of hours, with a run in each, and waits for the end of each run. */
     async afterHours(job: Awaited<ReturnType<typeof subgraph.startJob>>, hours = 1): Promise<void> {
       for (let hour = 0; hour < hours; hour++) {
         const next = Math.floor(opened.clock.now() / HOUR) + 1
         opened.clock.advance(next * HOUR + 60_000 - opened.clock.now())
         await runOf(opened, job, next)
-        // However long it took: no further than to its end, or the next one is passed over.
+        // Never past the end of the hour, regardless of the time already spent, or the next hour is skipped.
         opened.clock.advance(Math.min(HOUR / 2, (next + 1) * HOUR - MINUTE - opened.clock.now()))
       }
     },
@@ -150,7 +150,7 @@ export function serveSeen(opened: Opened, config: Config = seenConfig(), stores:
   }
 }
 
-/** Until the run of this hour has left nothing. */
+/** Waits until the run of this hour has left nothing. */
 export async function runOf(opened: Opened, job: { figures(): { runHour: number; shardsLeft: number } }, hour: number): Promise<void> {
   await untilRounds(`the run of hour ${hour} has left nothing`, opened, () => {
     const { runHour, shardsLeft } = job.figures()
@@ -159,8 +159,8 @@ export async function runOf(opened: Opened, job: { figures(): { runHour: number;
 }
 
 /**
- * Until rounds of a job have brought it about. The clock moves on, so that they begin; it waits more and more for those that a slow
- * machine takes long for, and never leaves its hour.
+ * Waits until rounds of a job bring the condition about. The clock advances, so that rounds begin, and never leaves its hour. It waits
+ * longer and longer for rounds on a slow machine.
  */
 export async function untilRounds(what: string, { clock }: Opened, isSo: () => boolean): Promise<void> {
   const hour = Math.floor(clock.now() / HOUR)
@@ -174,7 +174,7 @@ export async function untilRounds(what: string, { clock }: Opened, isSo: () => b
   })
 }
 
-/** What has been begun and waits for nothing but the stores has ended. */
+/** Waits until started work that needs only the stores has ended. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setTimeout(resolve, 1))
 }

@@ -18,7 +18,7 @@ function open() {
   return { opened, served, foldNow: (viewer: string) => fold(slotOf(opened.clock.now(), SHAPE.slots), [viewer]) }
 }
 
-/** Holds the answer of a call of the record store until it is let go. */
+/** Holds the answer of a call of the record store until it is released. */
 function holdAnswer(opened: Opened): { begun: Promise<void>; letGo(): void } {
   const begun = Promise.withResolvers<void>()
   const gate = Promise.withResolvers<void>()
@@ -37,7 +37,7 @@ function holdAnswer(opened: Opened): { begun: Promise<void>; letGo(): void } {
 }
 
 describe('a fold between two reads of a reader', () => {
-  test('does not bring back what was watched, when the filters in memory are older', async () => {
+  test('does not bring back a play if the filters in memory are older', async () => {
     const { served, foldNow } = open()
     expect(await served.unseen('7', ['1'])).toEqual(['1'])
     await served.play('7', ['1'])
@@ -46,7 +46,7 @@ describe('a fold between two reads of a reader', () => {
     expect(await served.unseen('7', ['1'])).toEqual([])
   })
 
-  test('nor when it comes between the look at what is staged and the load of the filters', async () => {
+  test('does not bring back a play if it happens between the read of the staged plays and the load of the filters', async () => {
     const { opened, served, foldNow } = open()
     await served.play('7', ['1'])
     opened.before('records.getFilters', async () => {
@@ -57,7 +57,7 @@ describe('a fold between two reads of a reader', () => {
     expect(await served.unseen('7', ['1'])).toEqual([])
   })
 
-  test('nor when an earlier reader’s load, begun before the fold, ends after it', async () => {
+  test('does not bring back a play if an earlier load began before it and ends after it', async () => {
     const opened = openSeen()
     const { begun, letGo } = holdAnswer(opened)
     const served = serveSeen(opened)
@@ -67,7 +67,7 @@ describe('a fold between two reads of a reader', () => {
     await begun
     await served.play('7', ['1'])
     await fold(slotOf(opened.clock.now(), SHAPE.slots), ['7'])
-    // This one must not join the load that is under way, and the load must not be kept for the next.
+    // This read must not join the load that is under way, and the load must not be kept for the next read.
     expect(await served.unseen('7', ['1'])).toEqual([])
     letGo()
     expect(await early).toEqual(['1'])
@@ -76,7 +76,7 @@ describe('a fold between two reads of a reader', () => {
 })
 
 describe('readers, players and two workers at once, in any order', () => {
-  test.each([1, 2, 3, 4])('nothing that was acknowledged comes back (seed %d)', async (seed) => {
+  test.each([1, 2, 3, 4])('no acknowledged play comes back (seed %d)', async (seed) => {
     const random = seededRandom(seed)
     const opened = openSeen()
     slowDown(opened, random)

@@ -1,4 +1,4 @@
-/** Resume points older than the hot timeline are found, and those who were never there cost the record store nothing. */
+/** Resume points older than the hot timeline are found, and lookups without one cost the record store nothing. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { BOTH_SHAPES, CAP, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
 
@@ -12,7 +12,7 @@ for (const { name, open } of BOTH_SHAPES) {
     })
     afterEach(() => together.stop())
 
-    /** A viewer whose older subjects have left the hot timeline: 1 is the oldest, at position 60001. */
+    /** Reports subjects until the older ones have left the hot timeline: 1 is the oldest, at position 60001. */
     async function watchMany(viewer: string): Promise<void> {
       const start = Date.now() - 10_000
       const reports = numbered(WATCHED).map((oid) => ({ oid, position: 60_000 + Number(oid), viewedAt: start + Number(oid) }))
@@ -21,7 +21,7 @@ for (const { name, open } of BOTH_SHAPES) {
       together.calls.length = 0
     }
 
-    test('one that was trimmed is found while its play is staged, and once it is folded, by one read for all', async () => {
+    test('a trimmed one is found while its play is staged and after it is folded, with one read for all', async () => {
       await watchMany('7')
       const asked = ['1', '29', 'x1', '5', 'x2']
       const expected = [60_001, 60_029, null, 60_005, null]
@@ -45,7 +45,7 @@ for (const { name, open } of BOTH_SHAPES) {
       expect((await together.lookUp('7', ['late'])).positions).toEqual([99_000])
     })
 
-    test('a storm of misses of viewers who were not truncated reads nothing of any record store', async () => {
+    test('many misses of untruncated viewers read no record store', async () => {
       for (const viewer of ['1', '2', '3', '4', '5']) await together.report(viewer, [{ oid: '1' }])
       await together.persisted()
       together.calls.length = 0
@@ -53,13 +53,13 @@ for (const { name, open } of BOTH_SHAPES) {
         const { positions } = await together.lookUp(viewer, numbered(1_000, 1_000))
         expect(positions.every((position) => position === null)).toBe(true)
       }
-      // What the job writes a second time, because the first took long, is no read.
+      // A second write of the job, because the first took long, is not a read.
       const asked = together.calls.filter(({ name }) => /^(records|seenRecords)\./.test(name) && name !== 'records.putProgress')
       expect(asked).toEqual([])
       expect(together.existence.figures().resumes).toEqual({ missed: 0, probable: 0 })
     })
 
-    test('a storm of misses of a truncated viewer reads at most the share that filters hide wrongly', async () => {
+    test('many misses of a truncated viewer read at most the false positives of the filters', async () => {
       await watchMany('7')
       await together.foldAll('7')
       for (let round = 0; round < 10; round++) {
@@ -67,12 +67,12 @@ for (const { name, open } of BOTH_SHAPES) {
         expect(positions.every((position) => position === null)).toBe(true)
       }
       expect(together.asked('records.getProgressMany')).toBeLessThanOrEqual(100)
-      // Kept in memory from the first on.
+      // In memory after the first read.
       expect(together.count('seenRecords.getFilters')).toBe(1)
       expect(together.existence.figures().resumes.missed).toBe(10_000)
     })
 
-    test('one that was deleted or cleared stays away although the filters know it', async () => {
+    test('a deleted or cleared one stays away although the filters have it', async () => {
       await watchMany('7')
       await together.history.service.deleteHistory({ id: '7', scopes: [] }, 'video', ['2'])
       expect((await together.lookUp('7', ['2', '3'])).positions).toEqual([null, 60_003])
@@ -81,18 +81,18 @@ for (const { name, open } of BOTH_SHAPES) {
       expect((await together.lookUp('7', ['3', '30'])).positions).toEqual([null, null])
     })
 
-    test('without the filters a miss stays one, and the answer says so', async () => {
+    test('without the filters a miss stays a miss, and the answer is degraded', async () => {
       await watchMany('7')
       await together.foldAll('7')
       together.refuse('seenRecords', 'RECORD_STORE_UNAVAILABLE')
       expect(await together.lookUp('7', ['1', '30'])).toEqual({ positions: [null, 60_030], degraded: ['recordStore'] })
       together.refuse('seenRecords', 'DATA_INCOMPATIBLE')
       expect(await together.lookUp('7', ['1', '30'])).toMatchObject({ positions: [null, 60_030], degraded: ['recordStore'] })
-      // Nobody is told of a store that he did not need.
+      // A failed store that the lookup did not need is not reported.
       expect(await together.lookUp('7', ['30'])).toEqual({ positions: [60_030], degraded: [] })
     })
 
-    test('without what is staged the filters answer alone, and the answer says so', async () => {
+    test('without the staged plays the filters answer alone, and the answer is degraded', async () => {
       await watchMany('7')
       await together.foldAll('7')
       together.refuse('seenHot.getSeenMany', 'HOT_STORE_UNAVAILABLE')
@@ -122,10 +122,10 @@ describe('resume points behind the hot timeline, by configuration', () => {
     }
   }
 
-  test('every miss of a truncated viewer is read where the filters are not asked', async () => {
+  test('every miss of a truncated viewer is read if the filters are not asked', async () => {
     const expected = { positions: [60_000, null, null], read: 3 }
     expect(await readsOf({ guardsResume: false })).toEqual(expected)
-    // Nor by default, where they lack what history has.
+    // The same default applies if the filters lack the plays of history.
     expect(await readsOf({ fromHistory: false })).toEqual(expected)
     expect(await readsOf({})).toEqual({ positions: [60_000, null, null], read: 1 })
   })

@@ -19,7 +19,7 @@ afterEach(async () => {
 const set = (values: object) => makeConfig([{ name: 'test', values }])
 
 describe('the schema of feed existence', () => {
-  test('composes with history and thumbup, whose subjects it extends', () => {
+  test('composes with history and thumbup, and extends their subjects', () => {
     const { businesses } = makeConfig([])
     const supergraph = composeSupergraph([
       { name: 'history', sdl: historySdl(businesses) },
@@ -34,7 +34,7 @@ describe('the schema of feed existence', () => {
     expect(Object.keys(schema.getQueryType()?.getFields() ?? {})).toEqual(expect.arrayContaining(['unseen', 'seen', 'whyHidden']))
   })
 
-  test('gives a partner’s feed what its viewer has seen, with one look at the hot store', async () => {
+  test('gives the feed of a partner the seen subjects of its viewer with one read of the hot store', async () => {
     const opened = openSeen()
     const served = serveSeen(opened)
     closing.push(opened.close, served.stop)
@@ -80,7 +80,7 @@ describe('the schema of feed existence', () => {
     expect(denied.errors[0].extensions.code).toBe('UNAUTHORIZED_FIELD_OR_TYPE')
   })
 
-  test('settings that contradict each other are refused with the reason', () => {
+  test('contradictory settings are refused with the reason', () => {
     expect(() => set({ existence: { shards: 4_999 } })).toThrow('existence.shards (4999) must be a multiple of stores.regions (100)')
     expect(() => set({ existence: { issuedCap: 50, issuedHardCap: 49 } })).toThrow('or the cap is never reached')
     expect(() => set({ existence: { issuedTtlMs: 3_600_000, issuedMinAgeMs: 3_600_001 } })).toThrow('is forgotten before it may be')
@@ -94,7 +94,7 @@ describe('the schema of feed existence', () => {
     expect(() => set({ businesses: [{ number: 1, name: 'video', entity: 'Unseen' }] })).toThrow("a type of Tidemark's own")
   })
 
-  test('shards are 5,000, or as near as the regions allow', () => {
+  test('the default is 5,000 shards, or as near as the regions allow', () => {
     const shards = (regions: number): number => ringOf(set({ stores: { regions } })).shards
     expect([100, 1, 7, 17, 1_024].map(shards)).toEqual([5_000, 5_000, 4_998, 4_998, 5_120])
   })

@@ -1,7 +1,7 @@
 import { randomBelow, type Random } from '../../../core/random.ts'
 import type { Opened } from './opened.ts'
 
-/** Every call begins late and answers late, each by a few turns of the loop. */
+/** Every call starts late and answers late, each by a few turns of the event loop. */
 export function slowDown(opened: Opened, random: Random): void {
   for (const store of [opened.stores.hot, opened.stores.records] as Record<string, any>[]) {
     for (const [method, call] of Object.entries(store)) {

@@ -12,7 +12,7 @@ const VIEWERS = 1_000_000
 const MEAN = VIEWERS / SHARDS
 
 const random = seededRandom(11)
-/** 32 random bits, as 8 digits. */
+/** 32 random bits as 8 digits. */
 const hex = (): string =>
   randomBelow(random, 2 ** 32)
     .toString(16)
@@ -33,21 +33,21 @@ const KINDS: [string, (index: number) => string][] = [
 
 describe('the shards of an hour', () => {
   test.each(KINDS)(
-    'have equally many viewers, whose ids are %s',
+    'have equally many viewers, with ids that are %s',
     (_, idOf) => {
       const counts = new Uint32Array(SHARDS)
       for (let index = 0; index < VIEWERS; index++) counts[shardOf(idOf(index), REGIONS, SHARDS)]! += 1
-      // A fair draw: chi-square of so many shards has this mean, and its square root of twice that as standard deviation.
+      // A fair draw: chi-square with this number of shards has this mean, and the root of twice the mean as standard deviation.
       const chiSquare = counts.reduce((sum, count) => sum + (count - MEAN) ** 2 / MEAN, 0)
       expect(chiSquare).toBeLessThan(SHARDS + 6 * Math.sqrt(2 * SHARDS))
-      // No shard of 5,000 strays as far as that.
+      // The largest expected deviation of 5,000 shards.
       expect(Math.max(...counts)).toBeLessThan(MEAN + 5.5 * Math.sqrt(MEAN))
       expect(Math.min(...counts)).toBeGreaterThan(MEAN - 5.5 * Math.sqrt(MEAN))
     },
     60_000,
   )
 
-  test('belong to their viewers’ region', () => {
+  test('belong to the region of their viewers', () => {
     for (const [, idOf] of KINDS) {
       for (let index = 0; index < 1_000; index++) {
         const viewer = idOf(index)
@@ -56,7 +56,7 @@ describe('the shards of an hour', () => {
     }
   })
 
-  test('are split evenly among workers who own equally many regions', () => {
+  test('are split evenly among workers with equally many regions', () => {
     for (const workers of [2, 3, 8]) {
       const counts = Array.from({ length: workers }, () => 0)
       for (let index = 0; index < 200_000; index++) {
@@ -70,7 +70,7 @@ describe('the shards of an hour', () => {
 })
 
 describe('the slot of an hour', () => {
-  test('is worked on in the two hours after it, and never while it is written to', () => {
+  test('is processed in the two hours after it, and never during it', () => {
     for (let hour = 490_000; hour < 490_000 + 3 * SLOTS; hour++) {
       const slot = slotOf(hour * HOUR, SLOTS)
       expect(slotOf((hour + 1) * HOUR - 1, SLOTS)).toBe(slot)

@@ -1,7 +1,6 @@
 /**
- * History and feed existence in one process, as the command puts them together: on the embedded stores, or on a Redis and a
- * MariaDB of their own with the embedded logs. What is called is counted with how much it was asked for, and any call can be
- * refused.
+ * History and feed existence in one process, composed as by the command: on the embedded stores, or on their own Redis and MariaDB with the
+ * embedded logs. Calls are counted together with the number of their inputs, and any call can be refused.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -35,7 +34,7 @@ const SHAPE = { slots: 6, shards: 4 }
 
 export const CAP = 10
 
-/** Those that can be had here. */
+/** The shapes that are available on this machine. */
 export const BOTH_SHAPES: { name: string; open: typeof openEmbedded }[] = [
   { name: 'embedded', open: openEmbedded },
   ...(mariadb !== undefined && (await redisIsHere()) ? [{ name: 'on Redis and MariaDB', open: openDistributed }] : []),
@@ -161,14 +160,14 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
     existence,
     errors,
     calls,
-    /** How often these were called, and for how much in all. */
+    /** The number of calls with these names, and of their inputs. */
     count: (...names: string[]) => calls.filter(({ name }) => names.includes(name)).length,
     asked: (name: string) => calls.reduce((sum, call) => sum + (call.name === name ? call.asked : 0), 0),
     refuse(call: string, code: ErrorCode | undefined): void {
       if (code === undefined) refused.delete(call)
       else refused.set(call, code)
     },
-    /** At these positions; the fifth entry of a tuple etc. is up to the caller. */
+    /** Reports at these positions. */
     async report(
       viewer: string,
       reports: readonly { oid: string; position?: number; viewedAt?: number; finished?: boolean; business?: string }[],
@@ -179,7 +178,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
         for (const { outcome } of answers) if (outcome !== 'ACCEPTED') throw new Error(`a report was ${outcome}`)
       }
     },
-    /** Until nothing is dirty: all has been persisted, and what may be trimmed was. */
+    /** Waits until nothing is dirty: every record is persisted and trimmed if possible. */
     persisted: () => until('everything is persisted', async () => (await stores.hot.countDirty()) === 0),
     async lookUp(viewer: string, oids: readonly string[], business = 1) {
       const degraded: Degraded = new Set()
@@ -189,7 +188,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
     },
     unseen: async (viewer: string, ids: readonly string[], business = 'video') =>
       (await existence.service.unseen(viewerOf(viewer), business, ids, [])).ids,
-    /** All that this viewer has staged, into his filters, as the job does when an hour is over. */
+    /** Folds all staged plays of this viewer into the filters, as the job does at the end of an hour. */
     async foldAll(viewer: string) {
       const { fold } = makeExistenceFold(
         systemClock,
@@ -199,7 +198,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       )
       for (let slot = 0; slot < SHAPE.slots; slot++) await fold(slot, [viewer])
     },
-    /** Ids of the rewards in the log, each as often as it was sent. */
+    /** The ids of the rewards in the log, each as often as it was sent. */
     rewards: () => listRewards(stores.environment, 0, 1_000).map(({ reward }) => reward.id),
     stopJob: () => job.stop(),
     async startJob() {

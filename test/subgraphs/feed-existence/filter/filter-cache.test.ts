@@ -1,4 +1,4 @@
-/** How filters come to be opened. What readers see of them is tested with the subgraph. */
+/** How the cache opens filters. The tests of the subgraph cover the effects on readers. */
 import { describe, expect, test } from 'vitest'
 import { makeFilterCache } from '../../../../subgraphs/feed-existence/read/filter-cache.ts'
 import { seededRandom, type Random } from '../../../../core/random.ts'
@@ -36,8 +36,8 @@ function hashesOf(count: number, random: Random): SeenHashes {
   return new Uint32Array(2 * count).map(() => random() * 2 ** 32)
 }
 
-describe('viewers who come cold at once', () => {
-  test('are answered one after the other, a few in each turn of the loop', async () => {
+describe('cold viewers at the same time', () => {
+  test('are answered one after the other, a few per turn of the event loop', async () => {
     const filter = addToFilter(undefined, hashesOf(5_000, seededRandom(1)), { rate: 0.0025 })
     const { cache } = open(filter)
     const answered = new Map<number, number>()
@@ -58,13 +58,13 @@ describe('viewers who come cold at once', () => {
     )
     clearImmediate(timer)
     expect(all).toEqual(viewers.map(() => 4))
-    // What is begun in a turn is at most one filter more than its share.
+    // A turn starts at most one filter more than its share.
     const viewersOfTurn = (128 * 1024) / (4 * filter.length) + 1
     expect(filter.length * 4 * viewers.length).toBeGreaterThan(10 * 128 * 1024)
     expect(Math.max(...answered.values())).toBeLessThanOrEqual(Math.ceil(viewersOfTurn))
   })
 
-  test('twice have their filters opened once, and one whose filter is damaged spoils nobody else’s', async () => {
+  test('have shared filters opened once, and a damaged filter affects only its own viewer', async () => {
     const filter = addToFilter(undefined, hashesOf(10, seededRandom(1)), { rate: 0.0025 })
     const { cache, unreadable } = open(filter, ({ viewer, month }) => viewer === '8' && month === monthOf(clock.now()))
     const [first, second, other, last] = await Promise.all(['7', '7', '8', '9'].map((viewer) => cache.get(viewer, 1)))

@@ -1,4 +1,4 @@
-/** Adding to many filters under their versions: who fails alone, who ends it for all, and when it is enough. */
+/** Adding to many filters under their versions: failures of one viewer, failures that end the call, and the limit of attempts. */
 import { describe, expect, test } from 'vitest'
 import { TidemarkError } from '../../../../core/errors.ts'
 import { changeFilters } from '../../../../subgraphs/feed-existence/fold/filter-changes.ts'
@@ -30,13 +30,13 @@ function damage(state: ReturnType<typeof makeSeenRecordsState>, viewer: string):
 }
 
 describe('changes of filters', () => {
-  test('tell apart who had none before and who had one', async () => {
+  test('tell new filters from existing ones', async () => {
     const { records } = await open('old')
     const { begun, done } = await changeFilters(records, [keyOf('old'), keyOf('new')], rules)
     expect([begun, done]).toEqual([[keyOf('new')], [keyOf('old'), keyOf('new')]])
   })
 
-  test('are tried twenty times against others who come before each, and then told, with nothing written', async () => {
+  test('give up after twenty lost races, report it, and write nothing', async () => {
     const { records } = await open('7')
     let tries = 0
     const outrun = { ...records, putFilters: (writes: readonly unknown[]) => (tries++, Promise.resolve(writes.map(() => false))) }
@@ -47,7 +47,7 @@ describe('changes of filters', () => {
   })
 
   test.each(['RECORD_STORE_UNAVAILABLE', 'HOT_STORE_UNAVAILABLE', 'STORE_FULL'] as const)(
-    'end with %s while one is made anew: nobody else is tried',
+    'end with %s during a rebuild, and try no other filter',
     async (code) => {
       const { state, records } = await open('7', '8')
       damage(state, '7')
@@ -57,7 +57,7 @@ describe('changes of filters', () => {
     },
   )
 
-  test('go on past one that cannot be made anew for a reason of its own', async () => {
+  test('continue after a filter whose rebuild fails for a reason of its own', async () => {
     const { state, records } = await open('7', '8')
     damage(state, '7')
     const renew = () => Promise.reject(new TidemarkError('PLAYS_TOO_MANY', 'his own'))

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { openSet, probedBits } from '../../../../subgraphs/feed-existence/filter/golomb-probe.ts'
 import { seededRandom } from '../../../../core/random.ts'
 
-/** A hash is its first word here, so a value of 40 bits is that word and eight zeros. */
+/** Here a hash is its first word, so a value of 40 bits is that word and eight zeros. */
 function open(words: Iterable<number>) {
   return openSet(Float64Array.from(new Set(words), (word) => word * 256).sort(), 40)
 }
 
 const hashesOf = (words: readonly number[]): Uint32Array => Uint32Array.from(words.flatMap((word) => [word, 0]))
 
-/** Words of one bucket; each other one will be in. */
+/** Words of one bucket. Every second word will be in the set. */
 const crowd = (count: number): number[] => Array.from({ length: 2 * count }, (_, at) => (0xabc00000 | at) >>> 0)
 
 function strangers(count: number): number[] {
@@ -18,8 +18,8 @@ function strangers(count: number): number[] {
   return Array.from({ length: count }, () => Math.floor(random() * 2 ** 32))
 }
 
-describe('a set with a crowded bucket, as a viewer makes it who chooses his ids', () => {
-  it('has what is in it and nothing else, whatever the bucket has', () => {
+describe('a set with a crowded bucket, made by a viewer with chosen ids', () => {
+  it('has exactly its members, for any size of the bucket', () => {
     for (const count of [1, 15, 16, 17, 18, 33, 1_000, 20_000]) {
       const words = crowd(count)
       const set = open([...strangers(50), ...words.filter((_, at) => at % 2 === 0)])
@@ -29,7 +29,7 @@ describe('a set with a crowded bucket, as a viewer makes it who chooses his ids'
     }
   })
 
-  it('answers in far less time than a walk through the bucket takes', () => {
+  it('answers much faster than a walk through the bucket', () => {
     const words = crowd(60_000)
     const inside = words.filter((_, at) => at % 2 === 0)
     const set = open([...strangers(80_000), ...inside])
@@ -46,22 +46,22 @@ describe('a set with a crowded bucket, as a viewer makes it who chooses his ids'
       return Math.min(...times)
     }
     const walkMs = leastMs(() => asked.slice(0, 1_000).forEach((word) => bucket.includes(word)))
-    // Twenty times as many, and hundreds of times less for each.
+    // Twenty times as many, each hundreds of times faster.
     expect(leastMs(() => set.hasMany(hashes, found))).toBeLessThan(walkMs * 5)
     expect(found[0]).toBe(0x55555555)
   })
 })
 
-/** The first so many bits of a pair, and of a value of `width` bits. */
+/** The leading bits of a pair, and of a value of `width` bits. */
 const bitsOfPair = (hash1: number, hash2: number, bits: number): bigint => ((BigInt(hash1) << 32n) | BigInt(hash2)) >> BigInt(64 - bits)
 const bitsOfValue = (value: number, width: number, bits: number): bigint => BigInt(value) >> BigInt(width - bits)
 
-/** Sets as filters have them and as they never will: of any width, few or many values, anywhere or all in one place. */
+/** Realistic and extreme sets: any width, few or many values, spread out or crowded. */
 const anySet = fc
   .record({
     width: fc.integer({ min: 1, max: 40 }),
     count: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1, max: 5_000 })),
-    /** Of the values, the share that is crowded together, and in so many bits. */
+    /** The share of the values that is crowded, and the number of bits they are crowded into. */
     crowded: fc.constantFrom(0, 0, 0.5, 0.98, 1),
     crowdBits: fc.integer({ min: 1, max: 30 }),
     seed: fc.integer(),
@@ -72,7 +72,7 @@ const anySet = fc
     const crowd = below(width)
     const valueOf = (): number => (random() < crowded ? (crowd + below(Math.min(crowdBits, width))) % 2 ** width : below(width))
     const values = Float64Array.from(new Set(Array.from({ length: count }, valueOf))).sort()
-    // Half of those asked are what is in it, and what is beside it; with any bits behind.
+    // Half of the asked pairs are members or their neighbours, with random bits behind them.
     const pairOf = (): [number, number] => {
       if (random() < 0.5) return [below(32), below(32)]
       const near = (values[Math.floor(random() * values.length)] as number) + Math.floor(random() * 3) - 1
@@ -86,7 +86,7 @@ const anySet = fc
   })
 
 describe('an opened set', () => {
-  it('answers each of any number of candidates as the plain set of its values does, and leaves other bits as they are', () => {
+  it('answers any number of candidates as the plain set of its values does, and leaves other bits unchanged', () => {
     fc.assert(
       fc.property(anySet, ({ width, values, asked }) => {
         const bits = probedBits(values.length, width)

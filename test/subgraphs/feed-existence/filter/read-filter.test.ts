@@ -22,14 +22,14 @@ const OTHERS = [...Array.from({ length: 3_000 }, (_, i) => String(50_000_000 + i
 afterAll(() => rmSync(FOLDER, { recursive: true }))
 
 function python(
-  /** Undefined: there is no file. */
+  /** Undefined: the file does not exist. */
   blob: Uint8Array | undefined,
   business: number | string,
   ids: readonly (string | Buffer)[],
 ): { status: number | null; answers: string[]; complaint: string } {
   const place = join(FOLDER, blob === undefined ? 'nowhere' : 'filter')
   if (blob !== undefined) writeFileSync(place, blob)
-  // Its own coding of standard streams depends on the machine's locale, and must not matter.
+  // The default encoding of the standard streams depends on the locale of the machine, and must not matter.
   const { status, stdout, stderr, error } = spawnSync('python3', [READER, place, String(business)], {
     input: Buffer.concat(ids.flatMap((id) => [Buffer.from(id), Buffer.from('\n')])),
     encoding: 'utf8',
@@ -39,7 +39,7 @@ function python(
   return { status, answers: stdout.split('\n').slice(0, -1), complaint: stderr }
 }
 
-/** What Tidemark itself answers, in the reader's form. */
+/** The answers of Tidemark in the format of the reader. */
 function ours(blob: Buffer, business: number, ids: readonly string[]): string[] {
   const probe = openFilter(blob)
   return ids.map((id) => {
@@ -78,7 +78,7 @@ describe('the reader in Python', () => {
     expect(python(emptyFilter({ rate: RATE }), 1, ['1', 'a']).answers).toEqual(['1\tunseen', 'a\tunseen'])
   })
 
-  it('refuses what is damaged, newer or no filter, with a sentence', () => {
+  it('refuses damaged filters, filters of a newer version and other files with a sentence', () => {
     const damaged = grown(0)
     damaged[damaged.length - 3] = (damaged.at(-3) as number) ^ 4
     for (const blob of [damaged, grown(0).subarray(0, 90), Buffer.from('{}'), Buffer.alloc(0)]) {

@@ -8,7 +8,7 @@ const DAY = 24 * HOUR
 const MINUTE = 60_000
 
 describe('the expiry of filters', () => {
-  test.each([0, 330, -480])('is in the sixth month after, between 00:00 and 05:00 local time, at %d minutes', (utcOffsetMinutes) => {
+  test.each([0, 330, -480])('is in the sixth month after, from 00:00 to 05:00 local time, at offset %d minutes', (utcOffsetMinutes) => {
     const random = seededRandom(5)
     const month = monthOf(Date.UTC(2026, 7, 31))
     for (let i = 0; i < 10_000; i++) {
@@ -21,7 +21,7 @@ describe('the expiry of filters', () => {
   test('is spread evenly over all days and all quarters of the idle hours', () => {
     const random = seededRandom(7)
     const filters = 280_000
-    // August's filters go in February, which has 28 days.
+    // Filters of August expire in February, which has 28 days.
     const month = monthOf(Date.UTC(2026, 7, 1))
     const days = Array.from({ length: 28 }, () => 0)
     const quarters = Array.from({ length: 20 }, () => 0)

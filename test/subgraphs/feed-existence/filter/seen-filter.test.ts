@@ -13,7 +13,7 @@ function randomHashes(seed: number, count: number): Uint32Array {
   return Uint32Array.from({ length: count * 2 }, () => Math.floor(random() * 2 ** 32))
 }
 
-/** Everything that a viewer's month may go through: keys come, some of them again, and somebody guesses how many there will be. */
+/** The possible changes to a month of a viewer: keys arrive, some of them again, with estimates of the final number of records. */
 const anyWord = fc.oneof(fc.integer({ min: 0, max: 0xffffffff }), fc.integer({ min: 0, max: 40 }), fc.constantFrom(0xffffffff, 0x80000000))
 const anyHashes = fc.array(fc.tuple(anyWord, anyWord), { maxLength: 60 }).map((pairs) => Uint32Array.from(pairs.flat()))
 const anyFold = fc.record({
@@ -58,8 +58,8 @@ function grown(seed: number, records: number, fold: number, optionsAt: (records:
   return blob as Buffer
 }
 
-describe('a filter of what was seen', () => {
-  it('finds everything that was ever added, after any folds, narrowings and changes of the rate', () => {
+describe('a filter of seen subjects', () => {
+  it('finds every added key, after any folds, narrowings and changes of the rate', () => {
     fc.assert(
       fc.property(fc.array(anyFold, { minLength: 1, maxLength: 8 }), (folds) => {
         let blob: Buffer | undefined
@@ -78,7 +78,7 @@ describe('a filter of what was seen', () => {
     )
   })
 
-  it('is left as it is by what it knows already, in any order and number', () => {
+  it('is unchanged by known keys, in any order and number', () => {
     fc.assert(
       fc.property(fc.array(anyFold, { minLength: 1, maxLength: 6 }), fc.boolean(), (folds, isTwice) => {
         const rate = RATE
@@ -91,7 +91,7 @@ describe('a filter of what was seen', () => {
     )
   })
 
-  it('counts more records and never fewer, and no more than were added', () => {
+  it('never counts fewer records than before, nor more than were added', () => {
     fc.assert(
       fc.property(fc.array(anyFold, { minLength: 1, maxLength: 8 }), (folds) => {
         let blob = emptyFilter({ rate: RATE })
@@ -108,7 +108,7 @@ describe('a filter of what was seen', () => {
     )
   })
 
-  it('answers one by one and many at once alike, and leaves bits of others in the bitmap', () => {
+  it('answers single and batched lookups alike, and leaves other bits of the bitmap unchanged', () => {
     const blob = grown(1, 500, 100, () => ({ rate: 0.1, recordsMax: 0 }))
     const probe = openFilter(blob)
     const asked = randomHashes(2, 3_000)
@@ -119,7 +119,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('is refused with any of its bytes changed, and with any bytes missing or too many', () => {
+  it('is refused with any byte changed, missing or added', () => {
     const blobs = [
       emptyFilter({ rate: RATE }),
       grown(3, 40, 7, () => ({ rate: RATE, recordsMax: 0 })),
@@ -138,7 +138,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('of a newer format, another hash or another kind is told from a damaged one', () => {
+  it('of a newer format, another hash or another kind has a different error than a damaged filter', () => {
     const changes: [number, number][] = [
       [0, 0xf2],
       [5, 0x21],
@@ -152,7 +152,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('is refused, whatever it says, if its sum fits and its sets do not', () => {
+  it('with a valid checksum and invalid sets is refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.nat({ max: 3 }), fc.nat({ max: 39 }), (noise, claims, k) => {
         const claim = [[], [0xcd, 0x13, 3], [0xcd, 0x13, 3, 29, k], [0xcd, 0x13, 3, 40, k, 3, noise.length]][claims] as number[]
@@ -163,13 +163,13 @@ describe('a filter of what was seen', () => {
     )
   })
 
-  it('that claims a billion records in a few bytes costs no memory', () => {
+  it('that claims a billion records in a few bytes allocates no memory for them', () => {
     const blob = summed(Buffer.from([0xf1, 0, 0, 0, 0, 0x11, 0xcd, 0x13, 1, 40, 0, 0x80, 0x94, 0xeb, 0xdc, 0x03, 2, 0xff, 0xff]))
     for (const reader of readers(blob)) expect(codeOf(reader)).toBe('DATA_DAMAGED')
   })
 
-  it('is laid out as its docstring says', () => {
-    // Values of 3 bits: 1, 2 and 6; distances, less one: 1, 0 and 3; with k = 1 they are 11, 10 and 011.
+  it('has the layout of its docstring', () => {
+    // Values of 3 bits: 1, 2 and 6. Distances, less one: 1, 0 and 3. With k = 1 they are 11, 10 and 011.
     const hashes = Uint32Array.of(0x20000000, 7, 0xc0000000, 7, 0x5fffffff, 7)
     const blob = addToFilter(undefined, hashes, { rate: 0.5, recordsMax: 3 })
     expect([...blob.subarray(5)]).toEqual([0x11, 0xa0, 0xc2, 0x1e, 3, 3, 1, 3, 1, 0b11100110])
@@ -177,14 +177,14 @@ describe('a filter of what was seen', () => {
     expect(blob.readUInt32BE(1)).toBe(crc32(Buffer.concat([blob.subarray(0, 1), blob.subarray(5)])))
   })
 
-  it('of a light viewer takes bytes, and of ten records closed no more than 30', () => {
+  it('of a light viewer takes a few bytes, and a closed filter of ten records at most 30', () => {
     expect(emptyFilter({ rate: RATE }).length).toBe(9)
     expect(grown(6, 1, 1, () => ({ rate: RATE })).length).toBeLessThanOrEqual(18)
     expect(grown(6, 10, 10, () => ({ rate: RATE })).length).toBeLessThanOrEqual(52)
     expect(grown(6, 10, 10, () => ({ rate: RATE, recordsMax: 0 })).length).toBeLessThanOrEqual(30)
   })
 
-  it('takes near the floor of bits when it is closed, and 5 more while a thousand may become 50,000', () => {
+  it('is near the minimum size when closed, and takes 5 bits more while a thousand may become 50,000', () => {
     for (const records of [1_000, 3_000, 10_000]) {
       const open = grown(7, records, 50, () => ({ rate: RATE }))
       const closed = addToFilter(open, new Uint32Array(0), { rate: RATE, recordsMax: 0 })
@@ -194,7 +194,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('that is narrowed is the one that had never kept more bits', () => {
+  it('that is narrowed equals a filter that never kept more bits', () => {
     const hashes = randomHashes(8, 900)
     let open = addToFilter(undefined, hashes.subarray(0, 600), { rate: RATE })
     open = addToFilter(open, hashes.subarray(600), { rate: RATE })
@@ -203,7 +203,7 @@ describe('a filter of what was seen', () => {
     expect(closed).toEqual(addToFilter(undefined, randomHashes(8, 900), { rate: RATE, recordsMax: 900 }))
   })
 
-  it('that is closed with what comes to it is as small as if all had come at once', () => {
+  it('that is closed with late records equals a filter that got all records at once', () => {
     const hashes = randomHashes(22, 1_500)
     for (const before of [10, 700, 1_499]) {
       const open = addToFilter(undefined, hashes.subarray(0, before * 2), { rate: RATE })
@@ -217,7 +217,7 @@ describe('a filter of what was seen', () => {
     ['is closed at each fold, wrongly', () => ({ recordsMax: 0 })],
     ['is closed in its middle', (records: number) => (records >= 2_000 && records < 2_100 ? { recordsMax: 0 } : {})],
     ['is guessed at twice what it has', (records: number) => ({ recordsMax: records * 2 })],
-  ])('that %s stays within its rate, as measured and as it says', (_, optionsAt: (records: number) => { recordsMax?: number }) => {
+  ])('that %s stays within its rate, both measured and expected', (_, optionsAt: (records: number) => { recordsMax?: number }) => {
     for (const records of [30, 4_000]) {
       const blob = grown(9, records, Math.ceil(records / 40), (at) => ({ rate: RATE, ...optionsAt(at) }))
       const { expectedRate } = measureFilter(blob)
@@ -228,7 +228,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('with three others stays below 1% together', () => {
+  it('stays below 1% together with three others', () => {
     const blobs = [1, 2, 3, 4].map((seed) => grown(seed, 2_060, 2_060, () => ({ rate: RATE, recordsMax: 0 })))
     const share = falseShare(blobs, 12, 2_000_000)
     expect(share).toBeGreaterThan(0.005)
@@ -237,7 +237,7 @@ describe('a filter of what was seen', () => {
     expect(1 - (1 - rateOfEach(0.01, 4)) ** 4).toBeCloseTo(0.01, 10)
   })
 
-  it('that is closed stays as it is when it is closed again, also if two of its records share what is left of their bits', () => {
+  it('that is closed is unchanged by closing again, even if two of its records share their remaining bits', () => {
     for (let seed = 0; seed < 3_000; seed++) {
       const closed = addToFilter(addToFilter(undefined, randomHashes(seed, 10), { rate: RATE }), new Uint32Array(0), {
         rate: RATE,
@@ -247,7 +247,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('that was closed takes late records without another bit for the others', () => {
+  it('that was closed takes late records without more bits for the others', () => {
     const closed = grown(13, 1_000, 1_000, () => ({ rate: RATE, recordsMax: 0 }))
     const { room } = measureFilter(closed)
     const late = addToFilter(closed, randomHashes(14, room + 20), { rate: RATE })
@@ -255,7 +255,7 @@ describe('a filter of what was seen', () => {
     expect(measureFilter(late).expectedRate).toBeLessThanOrEqual(RATE)
   })
 
-  it('counts the keys that were new, by 40 bits of both hashes', () => {
+  it('counts the new keys by 40 bits of both hashes', () => {
     const hashes = randomHashes(15, 3_000)
     let blob = addToFilter(undefined, hashes.subarray(0, 4_000), { rate: 0.0005 })
     blob = addToFilter(blob, hashes.subarray(2_000), { rate: 0.0005 })
@@ -266,7 +266,7 @@ describe('a filter of what was seen', () => {
     expect(measureFilter(addToFilter(undefined, Uint32Array.of(5, 0, 5, 0x01000000, 5, 0xff), { rate: RATE })).records).toBe(2)
   })
 
-  it('compares the second hash too, where 40 bits are kept of late records', () => {
+  it('compares the second hash of late records, which keep 40 bits', () => {
     const closed = addToFilter(undefined, randomHashes(16, 4), { rate: RATE, recordsMax: 0 })
     const { room } = measureFilter(closed)
     const late = randomHashes(17, room + 5_000)
@@ -279,7 +279,7 @@ describe('a filter of what was seen', () => {
     expect(hits / (lowered.length / 2)).toBeLessThan(2 * RATE)
   })
 
-  it('whose sets are not of so many values as they say is refused, though its sum fits', () => {
+  it('with a wrong number of values is refused, although its checksum is valid', () => {
     const blob = addToFilter(undefined, randomHashes(18, 100), { rate: RATE })
     for (const wrong of [99, 98, 90]) {
       const changed = Buffer.from(blob)
@@ -289,7 +289,7 @@ describe('a filter of what was seen', () => {
     }
   })
 
-  it('holds its rate for any number of late records, open as well as stored', () => {
+  it('keeps its rate for any number of late records, open and stored', () => {
     for (const rate of [0.0005, RATE]) {
       let blob = addToFilter(undefined, randomHashes(19, 3_000), { rate, recordsMax: 0 })
       blob = addToFilter(blob, randomHashes(20, 150_000), { rate })

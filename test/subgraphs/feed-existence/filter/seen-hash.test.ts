@@ -8,7 +8,9 @@ function words(business: number, oid: string): string {
   return Array.from(hashSeen(business, [oid]), (word) => word.toString(16).padStart(8, '0')).join(' ')
 }
 
-/** The docstring of `subgraphs/feed-existence/filter/hash.ts` once more, from packed bytes, with whole numbers of any size. */
+/**
+ * A second implementation of the docstring of `subgraphs/feed-existence/filter/hash.ts`, from packed bytes, with whole numbers of any size.
+ */
 function asDocumented(business: number, oid: string): string {
   const bytes = Buffer.alloc(PACKED_ID_BYTES_MAX + 3)
   const end = packId(oid, bytes, 0)
@@ -37,7 +39,7 @@ function asDocumented(business: number, oid: string): string {
     .join(' ')
 }
 
-describe('the hash of what was seen', () => {
+describe('the hash of a subject', () => {
   it.each([
     [1, '0', 'cfc476bb 548d2fda'],
     [1, '1', 'a91f639e e00d176b'],
@@ -56,7 +58,7 @@ describe('the hash of what was seen', () => {
     expect(words(business, oid)).toBe(expected)
   })
 
-  it('is what its docstring says, for every id', () => {
+  it('equals its documentation for every id', () => {
     const anyId = fc.oneof(
       fc.bigInt({ min: 0n, max: 2n ** 63n + 9n }).map(String),
       fc.nat().map(String),
@@ -71,12 +73,12 @@ describe('the hash of what was seen', () => {
     )
   })
 
-  it('of an id is the same in any batch', () => {
+  it('is the same for an id in any batch', () => {
     const ids = ['7', '4294967303', 'x', '7', '18446744073709551615', '4294967304', '8']
     expect(Array.from(hashSeen(5, ids))).toEqual(ids.flatMap((id) => Array.from(hashSeen(5, [id]))))
   })
 
-  it('changes half of its bits, each as likely as the other, with any bit of an integer, text or business', () => {
+  it('changes each bit with a probability of one half for any changed bit of an integer, text or business', () => {
     const random = seededRandom(11)
     const below = (limit: number) => Math.floor(random() * limit)
     const rounds = 2_000
@@ -139,13 +141,13 @@ describe('the hash of what was seen', () => {
             flips[i] = (flips[i] as number) + ((((a[word] as number) ^ (b[word] as number)) >>> (i & 31)) & 1)
           }
         }
-        // Six standard deviations are 0.067 of 2,000 throws.
+        // Six standard deviations are 0.067 for 2,000 throws.
         for (const share of flips) expect(Math.abs(share / rounds - 0.5), `${what}, bit ${bit}`).toBeLessThan(0.075)
       }
     }
   })
 
-  it('of the first million integers never meets in its first half, and as seldom as chance in 40 bits of text', () => {
+  it('has no collision in its first half for a million integers, and no more than chance in 40 bits for texts', () => {
     const count = 1_000_000
     const firsts = (oids: string[]) => hashSeen(1, oids).filter((_, i) => i % 2 === 0)
     expect(new Set(firsts(Array.from({ length: count }, (_, i) => String(i)))).size).toBe(count)
@@ -158,7 +160,7 @@ describe('the hash of what was seen', () => {
     expect(count - new Set(values).size).toBeLessThan(6)
   })
 
-  it('of ids in a row, and of multiples, spreads evenly over the first 10 bits and the last', () => {
+  it('spreads consecutive ids and multiples evenly over the first 10 bits and the last', () => {
     for (const step of [1, 2, 1_000, 1_024, 65_536]) {
       const hashes = hashSeen(
         1,
@@ -172,7 +174,7 @@ describe('the hash of what was seen', () => {
             counts[place] = (counts[place] as number) + 1
           }
           const chiSquare = counts.reduce((sum, count) => sum + (count - 100) ** 2 / 100, 0)
-          // 1,023 degrees of freedom: 1,023 is expected, the standard deviation is 45.
+          // 1,023 degrees of freedom: 1,023 is expected, and the standard deviation is 45.
           expect(chiSquare).toBeLessThan(1_023 + 6 * 45)
         }
       }

@@ -1,4 +1,4 @@
-/** Filters that a disk has damaged, on the record stores of both shapes: each is made anew, its viewer answered, and nobody else held up. */
+/** Filters damaged by a disk, on the record stores of both shapes: each is rebuilt, its viewer answered, and no other viewer delayed. */
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { monthOf, monthText } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { filterKeyBytes } from '../../../../subgraphs/feed-existence/stores/lmdb/filter-values.ts'
@@ -47,7 +47,7 @@ const VISIT = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device:
 
 for (const { shape, isHere, openRecords } of SHAPES)
   describe.skipIf(!isHere)(`a damaged filter on ${shape}`, { timeout: 120_000 }, () => {
-    /** A few viewers of one shard, each with a filter that has "known", which history knows as well, and "unknown". */
+    /** Viewers of one shard, each with a filter of "known" and "unknown". History knows "known" as well. */
     async function open(viewers: readonly string[]) {
       const opened = openSeen({ shape: { slots: 6, shards: 2 } })
       onTestFinished(opened.close)
@@ -70,7 +70,7 @@ for (const { shape, isHere, openRecords } of SHAPES)
       return { opened, served, job, records, month, damage: (viewer: string, bytes: Buffer) => damage({ viewer, month }, bytes) }
     }
 
-    test.each(Object.entries(RUBBISH))('of %s: its reader is answered and says so; it is made anew, once', async (_, bytes) => {
+    test.each(Object.entries(RUBBISH))('of %s: its reader gets a degraded answer, and it is rebuilt once', async (_, bytes) => {
       const { served, damage, records } = await open(['7'])
       await damage('7', bytes)
       const { repairs: before } = served.subgraph.figures()
@@ -89,12 +89,12 @@ for (const { shape, isHere, openRecords } of SHAPES)
         })
       expect(served.subgraph.figures().repairs).toEqual({ unreadable: before.unreadable + 1, repaired: before.repaired + 1 })
       expect(await records.listQuarantined(10)).toMatchObject([{ viewer: '7', reason: expect.stringContaining('not as it was written') }])
-      // Told once, by what came of it, and without whose it is.
+      // Reported once, with the result and without the viewer.
       expect(served.errors.map(String)).toEqual([expect.stringMatching(/History knew 1 subjects/)])
       expect(String(served.errors[0])).not.toMatch(/\b7\b/)
     })
 
-    test('its operator is told that it cannot be read, which has it made anew', async () => {
+    test('is shown as unreadable to an operator, which starts its rebuild', async () => {
       const { served, damage, month } = await open(['7'])
       await damage('7', Buffer.from('zz'))
       const why = async () =>
@@ -112,11 +112,11 @@ for (const { shape, isHere, openRecords } of SHAPES)
       expect(await why()).toMatchObject({ hidden: true, filters: [{ readable: true, has: true }] })
     })
 
-    test('is made anew by the fold, which folds everybody in the shard', async () => {
+    test('is rebuilt by the fold, which folds every viewer of the shard', async () => {
       const kinds = Object.values(RUBBISH)
       const viewers = Array.from({ length: 3 * kinds.length }, (_, at) => String(100 + 2 * at))
       const { opened, served, job, damage, records } = await open(viewers)
-      // Each third: so that good ones stand before, between and after them.
+      // Every third viewer, so that good filters come before, between and after the damaged ones.
       for (const [at, bytes] of kinds.entries()) await damage(viewers[3 * at + 1] as string, bytes)
       for (const viewer of viewers) await served.play(viewer, ['staged'])
       await served.afterHours(job)

@@ -45,7 +45,7 @@ function damaged(filter: Buffer): Buffer {
 }
 
 describe('a fold', () => {
-  test('closes all live months before one that is begun, whichever the viewer was away in, each once', async () => {
+  test('closes every live month before a started one, once, even if the viewer was absent in it', async () => {
     const { fold, stage, has, records, stores } = open({ isOver: (month) => month < MONTH, monthsBefore: 3 })
     const ids = Array.from({ length: 500 }, (_, id) => String(id))
     const open3 = addToFilter(undefined, hashSeen(1, ids), { rate: RATE })
@@ -75,7 +75,7 @@ describe('a fold', () => {
     expect([await has('7', '77', MONTH - 3), await has('7', 'new'), await has('7', 'late', MONTH - 2)]).toEqual([true, true, true])
   })
 
-  test('who has played more than a filter may hold keeps it staged, and holds up nobody', async () => {
+  test('leaves a viewer with too many plays for a filter staged, and delays no other viewer', async () => {
     const { fold, stage, has, staged, records } = open()
     const hashes = new Uint32Array(2 * 2_600_000)
     for (let i = 0, next = 1; i < hashes.length; i++) hashes[i] = next = Math.imul(next, 1_664_525) + 1_013_904_223
@@ -89,7 +89,7 @@ describe('a fold', () => {
     expect([await has('7', '1'), await has('8', '1')]).toEqual([true, true])
   })
 
-  test('of a page of viewers who watch much lets others have their turn every few filters, where it adds and where it closes', async () => {
+  test('of a page of heavy viewers yields to the event loop every few filters, when it adds and when it closes', async () => {
     const { fold, stage, records, stores } = open()
     const viewers = Array.from({ length: 40 }, (_, at) => String(at))
     const filter = addToFilter(
@@ -119,7 +119,7 @@ describe('a fold', () => {
       return putFilters(writes)
     }
     try {
-      // Those that begin a month have nothing to decode; those of the month before are closed.
+      // The fold starts a month, which has nothing to decode, and then closes the month before.
       expect(await fold.fold(SLOT, viewers)).toMatchObject({ writes: 40, closed: 40, failed: [] })
       expect(turnsOfEach[0]).toBe(0)
       expect(turnsOfEach[1]).toBeGreaterThan(1)
@@ -131,7 +131,7 @@ describe('a fold', () => {
     }
   })
 
-  test('takes what is staged into the filters of its months, one write each, and removes just that', async () => {
+  test('adds the staged plays to the filters of their months with one write each, and removes exactly those plays', async () => {
     const { fold, stage, has, staged, stores, hot } = open()
     await stage('7', ['1', '2'])
     await stage('7', ['old'], beginningOf(MONTH) - 1)
@@ -154,7 +154,7 @@ describe('a fold', () => {
     expect(await hot.countRing()).toEqual([0, 0, 1, 0, 0, 0])
   })
 
-  test('that another one comes before is done again on top of the other’s work', async () => {
+  test('that loses a race is repeated on top of the other write', async () => {
     const { fold, stage, has, records, stores } = open()
     await stage('7', ['1'])
     const { putFilters } = stores.records
@@ -172,7 +172,7 @@ describe('a fold', () => {
   })
 
   test.each(['readStaged', 'getFilters', 'putFilters', 'removeStaged'])(
-    'that dies after %s loses nothing, and its repetition writes no more than is missing',
+    'that dies after %s loses nothing, and its repetition writes only the missing filters',
     async (dies) => {
       const { fold, stage, has, staged, stores, state } = open()
       await stage('7', ['1'])
@@ -193,7 +193,7 @@ describe('a fold', () => {
     },
   )
 
-  test('sets a damaged filter aside, and makes it anew from what is staged and what else is known', async () => {
+  test('quarantines a damaged filter, and rebuilds it from the staged plays and the known history', async () => {
     const { fold, stage, has, records, state } = open({ rebuild: async () => [{ business: 1, oid: 'known' }] })
     await stage('7', ['1'])
     await fold.fold(SLOT, ['7'])
@@ -205,7 +205,7 @@ describe('a fold', () => {
     expect(await records.listQuarantined(5)).toHaveLength(1)
   })
 
-  test('leaves alone a filter of a newer version, with what is staged for it, and holds up nobody else', async () => {
+  test('leaves a filter of a newer version and its staged plays unchanged, and delays no other viewer', async () => {
     const { fold, stage, has, staged, records, state } = open()
     const newer = addToFilter(undefined, hashSeen(1, ['x']), { rate: RATE })
     const { crc32 } = await import('node:zlib')
@@ -221,7 +221,7 @@ describe('a fold', () => {
     expect(state.filters.get(`${MONTH}:7`)?.filter).toEqual(newer)
   })
 
-  test('that never comes first gives up, and leaves everything staged', async () => {
+  test('that loses every race gives up, and leaves every play staged', async () => {
     const { fold, stage, staged, stores } = open()
     await stage('7', ['1'])
     stores.records.putFilters = async (writes) => writes.map(() => false)
@@ -231,7 +231,7 @@ describe('a fold', () => {
 })
 
 describe('a repair', () => {
-  test('makes a damaged filter anew, and leaves a good one and none alone', async () => {
+  test('rebuilds a damaged filter, and leaves good and missing filters unchanged', async () => {
     const { fold, stage, has, state } = open({ rebuild: async () => [{ business: 1, oid: 'known' }] })
     const key = { viewer: '7', month: MONTH }
     expect(await fold.repair(key)).toBe(false)
@@ -244,7 +244,7 @@ describe('a repair', () => {
     expect([await has('7', '1'), await has('7', 'known')]).toEqual([false, true])
   })
 
-  test('of a month that is over leaves a mark that lives as long as the newest filter, and not as long as that one', async () => {
+  test('of a past month leaves a mark that lives as long as the newest filter, beyond the repaired filter', async () => {
     const { fold, stage, state } = open({ relist: () => Promise.resolve() })
     await stage('7', ['1'], beginningOf(MONTH - 2))
     await fold.fold(SLOT, ['7'])
@@ -254,7 +254,7 @@ describe('a repair', () => {
     expect(state.filters.get(`${MARK_MONTH}:7`)?.expiresAt).toBe(MONTH)
   })
 
-  test('that would be larger than a filter may be is refused, and the damaged one stays for somebody to look at', async () => {
+  test('beyond the maximum size of a filter is refused, and the damaged filter stays for inspection', async () => {
     const known = Array.from({ length: 2_200_000 }, (_, id) => ({ business: 1, oid: String(id) }))
     const { fold, stage, records, state } = open({ rate: 0.0005, rebuild: () => Promise.resolve(known) })
     await stage('7', ['1'])

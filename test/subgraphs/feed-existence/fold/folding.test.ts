@@ -9,7 +9,7 @@ const REGIONS = 2
 const SHAPE = { slots: 5, shards: 2 }
 const OLD_SHAPE = { slots: 6, shards: 6 }
 
-/** A ring in which nobody is: what is looked at is noted. */
+/** A ring without viewers that notes each look. */
 function makeLookedAt() {
   let owned: readonly number[] = []
   let now = 1_000 * HOUR_MS
@@ -48,7 +48,7 @@ function makeLookedAt() {
   }
 }
 
-/** How many places of shapes that nobody uses any more were looked at, by region. */
+/** The number of looked-at places of old shapes, by region. */
 function oldPlaces(looked: readonly { slot: number; shard: number }[]): number[] {
   const old = looked.filter(({ slot, shard }) => slot >= SHAPE.slots || shard >= SHAPE.shards)
   return [0, 1].map((region) => old.filter(({ shard }) => regionOfShard(shard, REGIONS) === region).length)
@@ -57,7 +57,7 @@ function oldPlaces(looked: readonly { slot: number; shard: number }[]): number[]
 // 6 slots of 3 shards each, without the 5 of the one shard that both shapes have.
 const ALL = 13
 
-test('an hour is folded once no region of this worker has a shard of it left, and none is where it has no region', async () => {
+test('an hour is folded once no owned region has an unfolded shard, and never without an owned region', async () => {
   const ring = makeLookedAt()
   expect(ring.folded()).toBe(-1)
   await ring.hour([])
@@ -72,7 +72,7 @@ test('an hour is folded once no region of this worker has a shard of it left, an
   expect(ring.folded()).toBe(1_003)
 })
 
-test('a region that comes from a worker that is gone is walked once, under the shapes of old as well', async () => {
+test('a region taken over from another worker is walked once, under the old shapes as well', async () => {
   const ring = makeLookedAt()
   expect(oldPlaces(await ring.hour([0]))).toEqual([ALL, 0])
   expect(oldPlaces(await ring.hour([0]))).toEqual([0, 0])
@@ -84,7 +84,7 @@ test('a region that comes from a worker that is gone is walked once, under the s
 
 const HOT_DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'the hot store does not answer')
 
-/** A ring with one viewer in each shard, who is named after it and stays there. */
+/** A ring with one viewer in each shard. The viewer is named after the shard and stays in it. */
 function makeFull(answers: (viewer: string) => boolean) {
   let now = 1_000 * HOUR_MS
   const asked: string[] = []
@@ -108,7 +108,7 @@ function makeFull(answers: (viewer: string) => boolean) {
   return {
     ...{ folding, errors },
     later: () => void (now += HOUR_MS),
-    /** Whom a round came by, and how it ended. */
+    /** The visited viewers of a round, and its result. */
     async round(): Promise<{ asked: string[]; ended: unknown }> {
       asked.length = 0
       const ended = await folding.round().catch((error: unknown) => error)
@@ -117,7 +117,7 @@ function makeFull(answers: (viewer: string) => boolean) {
   }
 }
 
-test('shards for which a store does not answer hold up no others, however many there are and whichever comes first', async () => {
+test('shards with a failing store delay no others, for any number and order of them', async () => {
   const bad = new Set([0, 1, 2, 3, 5].flatMap((slot) => [0, 2, 4, 1].map((shard) => `${slot}/${shard}`)))
   const { folding, round } = makeFull((viewer) => !bad.has(viewer))
   const found = new Set<string>()
@@ -128,7 +128,7 @@ test('shards for which a store does not answer hold up no others, however many t
     expect(new Set(asked).size).toBe(asked.length)
   }
   const { shards, slots } = OLD_SHAPE
-  // The slot of the hour that has not ended is left alone.
+  // The slot of the current hour is skipped.
   expect(folding.figures()).toMatchObject({ shards: (slots - 1) * shards - bad.size, shardsLeft: bad.size, foldedHour: -1 })
   expect(found.size).toBe((slots - 1) * shards)
   bad.clear()
@@ -136,12 +136,12 @@ test('shards for which a store does not answer hold up no others, however many t
   expect(folding.figures()).toMatchObject({ shardsLeft: 0, foldedHour: folding.figures().runHour - 1 })
 })
 
-test('a store that answers for nobody is asked a few times a round', async () => {
+test('a store that fails for every viewer is asked a few times per round', async () => {
   const { round } = makeFull(() => false)
   for (let turn = 0; turn < 3; turn++) expect((await round()).asked).toHaveLength(3)
 })
 
-test('a fold that fails for a reason nobody foresaw leaves him alone staged who brings it about; others of his shard are folded', async () => {
+test('a fold with an unexpected error leaves only the affected viewer staged, and folds the others of the shard', async () => {
   const failing = new Set(['3', '7'])
   const ring = new Set(Array.from({ length: 12 }, (_, at) => String(at)))
   const errors: unknown[] = []
@@ -173,7 +173,7 @@ test('a fold that fails for a reason nobody foresaw leaves him alone staged who 
   expect([...ring]).toEqual([])
 })
 
-test('more viewers at the front of a shard whose folds fail than a page has keep nobody behind them waiting', async () => {
+test('more failing viewers than a page at the front of a shard do not block the viewers behind them', async () => {
   const keysMax = 5
   const viewers = Array.from({ length: 4 * keysMax }, (_, at) => String(at))
   const failing = new Set(viewers.slice(0, 2 * keysMax + 1))
@@ -197,12 +197,12 @@ test('more viewers at the front of a shard whose folds fail than a page has keep
   )
   await folding.round()
   expect([...ring]).toEqual([...failing])
-  // Each of them was tried once.
+  // Each failing viewer was tried once.
   expect(errors.map((error) => (error as Error).message)).toEqual([...failing])
   expect(folding.figures()).toMatchObject({ shardsLeft: 0, viewers: viewers.length - failing.size, viewersFailed: failing.size })
 })
 
-test('shards that go to another worker in the middle of a round are left to it, and are done here should they come back', async () => {
+test('shards that move to another worker during a round are left to it, and are folded here if they return', async () => {
   const owned = new Set([0, 1])
   const looked: number[] = []
   const folding = makeFolding(
@@ -231,7 +231,7 @@ test('shards that go to another worker in the middle of a round are left to it, 
   expect(looked).toEqual([1])
 })
 
-test('a round over many empty shards lets others have their turn between them', async () => {
+test('a round over many empty shards yields to the event loop between them', async () => {
   const ring = makeFolding(
     { now: () => 1_000 * HOUR_MS, after: () => expect.unreachable('a round waits for nothing') },
     { listRing: () => Promise.resolve([]), getRingLayouts: () => Promise.resolve([]) },

@@ -1,4 +1,6 @@
-/** The short form of `npm run bench -- half-year`: the real stores of the embedded shape, and plays in the form of recorded ones. */
+/**
+ * The short form of `npm run bench -- half-year`: the real stores of the embedded shape, with sample plays in the format of recorded plays.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +9,7 @@ import { replayHalfYear } from '../../../../harness/half-year/replay.ts'
 import { sampleRows } from '../../../../harness/samples/sample-file.ts'
 
 test(
-  'nothing comes back in half a year on embedded stores whose worker fails, and it does the moment its months are over',
+  'with a failing worker on embedded stores, no play comes back in its live months, and every play does after them',
   { timeout: 600_000 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'tidemark-half-year-'))
@@ -22,7 +24,7 @@ test(
       expect(report.cameBack).toEqual([])
       expect(report.ending).toMatchObject({ shownBefore: 0 })
       expect(report.ending.hiddenBefore).toBeGreaterThan(500)
-      // What is still hidden then is a false positive.
+      // Every play that is still hidden is a false positive.
       expect(report.ending.hiddenAfter / report.ending.hiddenBefore).toBeLessThan(0.02)
       expect(report.writes).toMatchObject({ tooMany: 0 })
       expect(report.plays / report.writes.all).toBeGreaterThan(1.5)

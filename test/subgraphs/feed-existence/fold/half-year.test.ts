@@ -1,7 +1,7 @@
 /**
- * Half a year in simulated time, from mid September over the year's end: three viewers, a worker that fails now and then, once,
- * twice, or for a whole lap, at any of its calls, before or after the call was executed. At every hour what was recorded and
- * is in a live month must be hidden; and when its months are over it must come back.
+ * Half a year in simulated time, from mid September into the next year, with three viewers. The worker fails sometimes: once, twice, or for
+ * a whole lap of the ring, at any of its calls, before or after the execution. In every hour each recorded play of a live month must be
+ * hidden. After its live months it must come back.
  */
 import { describe, expect, test } from 'vitest'
 import type { Clock } from '../../../../core/clock.ts'
@@ -27,7 +27,7 @@ const VIEWERS = [
 ]
 const WORKER_CALLS = new Set(['listRing', 'getRingLayouts', 'readStaged', 'removeStaged', 'getFilters', 'putFilters'])
 
-/** In which hours the worker fails: on most days not at all, on some once, twice, or as long as the ring takes and one more. */
+/** The hours in which the worker fails. On most days there are none, on some one, two, or one more than the slots of the ring. */
 function hoursOfFailure(random: Random): Set<number> {
   const failing = new Set<number>()
   for (let day = START / DAY; day < END / DAY; day++) {
@@ -35,14 +35,14 @@ function hoursOfFailure(random: Random): Set<number> {
     const length = [0, 0, 1, 2, SHAPE.slots + 1][randomBelow(random, 5)] as number
     for (let hour = 0; hour < length; hour++) failing.add(begins + hour)
   }
-  // Over the ends of months and of the year in any case.
+  // The ends of months and of the year always fail.
   for (const end of [Date.UTC(2026, 10, 1), Date.UTC(2027, 0, 1)]) for (let hour = -2; hour < 5; hour++) failing.add(end / HOUR + hour)
   return failing
 }
 
 describe('half a year of plays', () => {
   test.each([1])(
-    'nothing recorded comes back inside its months, whatever fails, and it does when they are over (seed %d)',
+    'with any failures, no play comes back in its live months, and every play does after them (seed %d)',
     async (seed) => {
       const random = seededRandom(seed)
       let now = START
@@ -61,7 +61,7 @@ describe('half a year of plays', () => {
       )
       const failing = hoursOfFailure(random)
       let failures = 0
-      /** The stores as the worker sees them. */
+      /** The stores of the worker, with failures. */
       function faulty<T extends object>(store: T): T {
         const entries = Object.entries(store).map(([method, call]) => [
           method,
@@ -69,7 +69,7 @@ describe('half a year of plays', () => {
             ? call
             : async (...args: unknown[]) => {
                 const fails = failing.has(Math.floor(now / HOUR)) && random() < 0.4
-                // Half of them were executed, and only the answer was lost.
+                // Half of the failed calls were executed, and only the answer was lost.
                 if (fails && random() < 0.5) throw lost()
                 const answer = await (call as (...given: unknown[]) => unknown)(...args)
                 if (fails) throw lost()
@@ -105,7 +105,7 @@ describe('half a year of plays', () => {
 
       async function play(viewer: string): Promise<void> {
         const known = played.get(viewer) as Map<string, number>
-        // Ids of all kinds; now and then one again; now and then from a device that was offline.
+        // Ids of all kinds, sometimes repeated, sometimes from a device that was offline.
         const id =
           random() < 0.05 ? String(randomBelow(random, 500)) : plays % 3 === 0 ? `BV${plays}xxxxxxxxxxxxxxxxxxx` : String(1e9 + plays)
         const late = random() < 0.05 ? randomBelow(random, 40 * DAY) : 0
@@ -124,7 +124,7 @@ describe('half a year of plays', () => {
       }
 
       for (let hour = START; hour < END; hour += HOUR) {
-        // The first and the last moment of an hour as well as any between.
+        // The first and the last millisecond of an hour, and one between.
         const moments = [0, randomBelow(random, HOUR), HOUR - 1].sort((a, b) => a - b)
         for (const moment of moments) {
           now = hour + moment
@@ -134,7 +134,7 @@ describe('half a year of plays', () => {
           if (moment === HOUR - 1 && random() < 0.1) for (let i = 0; i < 3; i++) await play('1')
           await check((VIEWERS[randomBelow(random, 3)] as { id: string }).id)
           if (random() < 0.01) folding = startWorker()
-          // What fails is tried again in the same hour, and fails again for as long as the hour does.
+          // A failed step is retried in the same hour, and fails again until the hour ends.
           await folding.round().catch(() => undefined)
           await records.purgeExpired(now, 10)
         }
@@ -144,7 +144,7 @@ describe('half a year of plays', () => {
       expect(failures).toBeGreaterThan(1_000)
       expect(checked).toBeGreaterThan(1_000_000)
 
-      // Quiet again: everything leaves staging within two laps.
+      // Without failures, staging is empty within two laps.
       failing.clear()
       for (let lap = 0; lap < 2 * SHAPE.slots; lap++) {
         now += HOUR
@@ -157,7 +157,7 @@ describe('half a year of plays', () => {
       const { ids: back } = await subgraph.service.unseen(viewerOf('1', 'existence:bulk'), 'video', over, [])
       expect(over.length).toBeGreaterThan(1_000)
       expect(back.length / over.length).toBeGreaterThan(0.98)
-      // In the sixth month after, the first filters go.
+      // In the sixth month after, the first filters expire.
       now = Date.UTC(2027, 3, 1)
       while ((await records.purgeExpired(now, 10)) > 0) continue
       expect((await records.listFilters(['1']))[0]?.map(({ month }) => month)).toEqual(

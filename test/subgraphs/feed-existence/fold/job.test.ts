@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { HOUR, openSeen, seenConfig, serveSeen, settle } from '../opened.ts'
 import { until } from '../../../../harness/until.ts'
 
-test('filters that have expired are purged by the job that has region 0, and by no other', async () => {
+test('expired filters are purged by the job that owns region 0, and by no other', async () => {
   const opened = openSeen()
   onTestFinished(opened.close)
   let owned: readonly number[] = [1]
@@ -33,7 +33,7 @@ test('filters that have expired are purged by the job that has region 0, and by 
   }
   expect([purges(), job.figures().purged]).toEqual([0, 0])
   owned = [0, 1]
-  // It goes to another one as soon as something has been purged: who has it then goes on.
+  // Another job takes over as soon as something has been purged, and continues.
   opened.before('records.purgeExpired', async () => void (owned = [1]))
   await until('all are purged', () => {
     if (purges() === 0) opened.clock.advance(purgeEveryMs)

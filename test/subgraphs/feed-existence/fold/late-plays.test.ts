@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { until } from '../../../../harness/until.ts'
 import { DAY, openSeen, serveSeen } from '../opened.ts'
 
-test('plays that waited for longer than filters are looked at are given up; others are staged', async () => {
+test('plays that waited longer than the live months are dropped, and others are staged', async () => {
   const opened = openSeen()
   const served = serveSeen(opened)
   opened.set('hot', true)

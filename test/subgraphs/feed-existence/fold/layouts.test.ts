@@ -35,7 +35,7 @@ describe('a ring whose shape is changed on a running deployment', () => {
     ['more slots and fewer shards', SHAPE, { slots: 9, shards: 2 }],
     ['other shards only', SHAPE, { slots: 6, shards: 6 }],
   ])(
-    '%s: what both shapes staged is folded within a lap, and is hidden all the while',
+    '%s: plays staged under both shapes are folded within a lap, and are always hidden',
     async (_, before, after) => {
       const { opened, serve, waiting } = open()
       const old = await serve(before)
@@ -52,9 +52,9 @@ describe('a ring whose shape is changed on a running deployment', () => {
       }
       const next = await serve(after)
       await play(next)
-      // The worker still has the old shape; it learns of the new one from the store.
+      // The worker still has the old shape. It learns of the new shape from the store.
       const oldJob = await old.startJob()
-      // Restarted one by one: for some hours both are written by.
+      // The processes restart one by one: for some hours both shapes are written.
       for (let hour = 0; hour < 4; hour++) {
         await play(old)
         await play(next)
@@ -71,7 +71,7 @@ describe('a ring whose shape is changed on a running deployment', () => {
     60_000,
   )
 
-  test('that was changed while no worker ran for long is walked by the first that starts', async () => {
+  test('that was changed during a long downtime of the workers is walked by the first worker that starts', async () => {
     const { opened, serve, waiting } = open()
     const old = await serve({ slots: 12, shards: 8 })
     await old.play('7', ['1'])
@@ -87,13 +87,13 @@ describe('a ring whose shape is changed on a running deployment', () => {
     expect([await next.unseen('7', ['1', '2']), await next.unseen('8', ['1', '2'])]).toEqual([['2'], ['2']])
   })
 
-  test('is known in all its shapes, also if processes of several begin in the same millisecond', async () => {
+  test('is known in all its shapes, even if processes with several shapes start in the same millisecond', async () => {
     const { opened } = open()
     const { hot } = opened.plain
     const now = opened.clock.now()
     const announce = (...shapes: RingShape[]) => Promise.all(shapes.map((shape) => announceShape(hot, shape, { now: () => now })))
     await announce({ slots: 3, shards: 8 }, { slots: 9, shards: 2 }, { slots: 3, shards: 8 })
-    // By a server whose clock is ahead; the next ones choose the moment after it, all of them.
+    // A server whose clock is ahead announced this. All later ones choose the millisecond after it.
     await hot.putRingLayout({ slots: 5, shards: 4, since: now + HOUR })
     await announce({ slots: 6, shards: 6 }, { slots: 7, shards: 2 }, { slots: 8, shards: 4 })
     const known = (await hot.getRingLayouts()).map(({ slots, shards }) => `${slots}x${shards}`)
@@ -102,7 +102,7 @@ describe('a ring whose shape is changed on a running deployment', () => {
     expect(known.slice(3).toSorted()).toEqual(['6x6', '7x2', '8x4'])
   })
 
-  test('is in use from when it was written down, not from when the store was asked first, which may have been away since', async () => {
+  test('is in use from its announcement on, although the store may have been unavailable since the first read', async () => {
     const { opened } = open()
     const { hot } = opened.plain
     const { clock } = opened
@@ -121,7 +121,7 @@ describe('a ring whose shape is changed on a running deployment', () => {
     expect(live).toContainEqual({ slots: 4, shards: 6 })
   })
 
-  test('has a shape by which others still write folded for a lap and a day after it was changed', () => {
+  test('folds a shape that other processes still write for a lap and a day after its change', () => {
     const own = { slots: 6, shards: 4 }
     const layouts = [
       { slots: 12, shards: 4, since: 0 },

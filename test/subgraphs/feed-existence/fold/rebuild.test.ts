@@ -6,12 +6,13 @@ import { openSeen, seenConfig } from '../opened.ts'
 
 const VISIT = { since: 0, rank: 1, version: 1, position: 5, duration: 9, device: '', finished: true, deleted: false }
 
-test('all that history knows of a month is found, page after page, and what is older ends the pages', async () => {
+test('the whole history of a month is found page by page, and the first older record ends the pages', async () => {
   const opened = openSeen()
   onTestFinished(opened.close)
   const month = monthOf(opened.clock.now())
   const since = beginningOf(month)
-  // Three are of one moment, wherever a page of 1,000 ends; those of the month before stand behind, on the third page and beyond.
+  // Three records share each millisecond, across the ends of pages of 1,000. The records of the month before are on the third page and
+  // later ones.
   const subjects = Array.from({ length: 2_500 + 1_500 }, (_, at) => ({ business: 1 + (at % 2), oid: String(at) }))
   const rows = subjects.map(({ business, oid }, at) => ({
     key: { viewer: '7', business, oid },

@@ -8,7 +8,7 @@ import { HOUR } from '../opened.ts'
 
 const SHAPE = { slots: 6, shards: 4 }
 
-/** Viewer 7's folds fail with `code`: each with what the fold says of him, or with the whole call. */
+/** Folds of viewer 7 fail with `code`: as reported for the viewer, or as a rejection of the call. */
 function open(code: ErrorCode, how: 'reported' | 'rejected', isHeld = false) {
   const clock = makeSteppedClock()
   const folded: string[] = []
@@ -33,7 +33,7 @@ function open(code: ErrorCode, how: 'reported' | 'rejected', isHeld = false) {
   const play = (viewer: string, count = 1) =>
     staging.stage(Array.from({ length: count }, () => ({ viewer, business: 1, oid: String(oid++), playedAt: clock.now() })))
   const foldsOf = (viewer: string): number => folded.filter((each) => each === viewer).length
-  /** Those that wait are folded one after the other: once a new one of viewer 8 has been, nobody waits. */
+  /** Waiting viewers are folded in order. Once a new fold of viewer 8 is done, no viewer waits. */
   async function drained(): Promise<void> {
     const before = staging.figures().earlyFolds
     await play('8', 2)
@@ -43,10 +43,10 @@ function open(code: ErrorCode, how: 'reported' | 'rejected', isHeld = false) {
 }
 
 test.each(['PLAYS_TOO_MANY', 'DATA_INCOMPATIBLE'] as const)(
-  'a viewer whose early fold ends in %s is folded, and told of, once in an hour, however much he plays',
+  'a viewer whose early fold ends in %s is folded and reported once per hour, regardless of further plays',
   async (code) => {
     const { clock, errors, play, foldsOf, drained } = open(code, 'reported')
-    // The seventh has the slot of the first one.
+    // The seventh hour has the slot of the first one.
     for (const hour of [1, 2, 3, 4, 5, 6, 7]) {
       for (let turn = 0; turn < 3; turn++) {
         await play('7', 2)
@@ -58,7 +58,7 @@ test.each(['PLAYS_TOO_MANY', 'DATA_INCOMPATIBLE'] as const)(
   },
 )
 
-test('who plays on while he is folded in vain is not folded again for it', async () => {
+test('a play during a failing fold does not fold its viewer again', async () => {
   const { play, foldsOf, drained, release } = open('PLAYS_TOO_MANY', 'reported', true)
   await play('7', 2)
   await until('his fold is under way', () => foldsOf('7') === 1)
@@ -71,7 +71,7 @@ test('who plays on while he is folded in vain is not folded again for it', async
 test.each([
   ['a store that does not answer', 'RECORD_STORE_UNAVAILABLE', 'rejected'],
   ['others who came before each of its writes', 'INTERNAL', 'reported'],
-] as const)('a fold that fails for %s is tried again with the next play', async (_, code, how) => {
+] as const)('a fold that fails for %s is retried with the next play', async (_, code, how) => {
   const { play, foldsOf, drained } = open(code, how)
   for (const turn of [1, 2, 3]) {
     await play('7', 2)

@@ -17,14 +17,14 @@ const AT = beginningOf(MONTH) + 1_000
 const SLOT = 2
 const RATE = 0.0005
 const PAGE = 100_000
-/** At this rate a filter of 3 MiB has two million. */
+/** At this rate a filter of 3 MiB has two million records. */
 const MEMBERS = new Map([
   ['6', 3],
   ['heavy', 2_200_000],
   ['8', 5],
 ])
 
-/** Sets whose members are numbers from 0 on. */
+/** Sets whose members are consecutive numbers from 0 on. */
 const legacy: Pick<LegacyPlays, 'listPlays' | 'keyOf'> = {
   keyOf: (viewer) => `played:video:${viewer}`,
   async listPlays(viewer, _business, page) {
@@ -36,7 +36,7 @@ const legacy: Pick<LegacyPlays, 'listPlays' | 'keyOf'> = {
   },
 }
 
-test('a legacy set that no filter may hold fails alone, is named, and writes nothing; others are moved', { timeout: 300_000 }, async () => {
+test('a legacy set too large for a filter fails alone and writes nothing, and others are migrated', { timeout: 300_000 }, async () => {
   const hot = makeSeenStoreModel(2, { slots: 6, shards: 4 })
   const records = openModelSeenRecords(makeSeenRecordsState())
   const rules = { rate: RATE, isOver: (month: number) => month < MONTH, expiryOf: (month: number) => month }
@@ -70,7 +70,7 @@ test('a legacy set that no filter may hold fails alone, is named, and writes not
   expect(filters.map((stored) => stored !== undefined)).toEqual([true, false, true])
   const [hash1 = 0, hash2 = 0] = hashSeen(1, ['2'])
   expect(openFilter(filters[0]?.filter as Buffer).has(hash1, hash2)).toBe(true)
-  // He is listed still.
+  // The viewer is still listed.
   expect((await hot.readStaged(SLOT, viewers)).map((plays) => plays.length)).toEqual([0, 1, 0])
 })
 
@@ -87,7 +87,7 @@ function open(listPlays: LegacyPlays['listPlays'], isOver: (month: number) => bo
 test.each([
   ['while a page is on its way', 1e12],
   ['while it waits until the next page may be read', 1],
-])('a move that is stopped %s reads no further page, and folds and marks nothing', async (_, membersPerSecond) => {
+])('a migration that is stopped %s reads no further page, and folds and marks nothing', async (_, membersPerSecond) => {
   let pages = 0
   const reading = Promise.withResolvers<void>()
   const answer = Promise.withResolvers<void>()
@@ -115,17 +115,17 @@ test.each([
   expect(clock.pending()).toBe(0)
 })
 
-test('a legacy set with more members than memory is for is given up while it is read, and nothing is written', async () => {
+test('a legacy set with too many members for memory is given up while it is read, and nothing is written', async () => {
   const plays = Array.from({ length: 1_000_001 }, () => ({ oid: '1', playedAt: AT }))
   let pages = 0
-  // It has no end.
+  // The set is endless.
   const { records, migrate } = open(() => Promise.resolve({ plays, invalid: [], next: String(++pages) }))
   await expect(migrate('7', [1])).rejects.toThrow(/more than 4000000/)
   expect(pages).toBe(4)
   expect(await records.listFilters(['7'])).toEqual([[]])
 })
 
-test('the filter of a month that is over is as small as its records allow, also if it had most of them before', async () => {
+test('the filter of a past month is as small as its records allow, even if it already had most of them', async () => {
   const ids = Array.from({ length: 20_000 }, (_, id) => String(id))
   const plays = ids.map((oid) => ({ oid, playedAt: AT }))
   const { records, migrate } = open(

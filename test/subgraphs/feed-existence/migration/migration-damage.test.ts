@@ -1,4 +1,4 @@
-/** Filters of viewers who were moved, or are being moved, that cannot be read: what only the legacy store knows is not lost with them. */
+/** Damaged filters of migrated viewers: plays that only the legacy store knows are not lost with them. */
 import { describe, expect, test } from 'vitest'
 import { MARK_MONTH } from '../../../../subgraphs/feed-existence/migration/progress.ts'
 import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -16,7 +16,7 @@ import { until } from '../../../../harness/until.ts'
 const moving = makeMoving()
 const MONTH = monthOf(START)
 
-/** One bit of it is another one. */
+/** Flips one bit of the filter. */
 async function damage(opened: Opened, viewer: string): Promise<void> {
   const key = { viewer, month: MONTH }
   const [stored] = await opened.plain.records.getFilters([key])
@@ -26,7 +26,7 @@ async function damage(opened: Opened, viewer: string): Promise<void> {
 }
 
 describe.skipIf(!isHere)('a damaged filter', () => {
-  test('of a viewer who was moved has the legacy store asked again at once, and him moved once more', async () => {
+  test('of a migrated viewer restores reads of the legacy store at once, and the viewer is migrated again', async () => {
     const { opened, served } = moving.open({ absentMs: 0 })
     await moving.redis.fill('7', SET)
     await list(opened, ['7'])
@@ -34,7 +34,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await isMigrated(opened, '7')).toBe(true)
     await damage(opened, '7')
 
-    // Another process, which has nothing in memory: first beside the damage, then beside the filter that was made anew.
+    // Another process with an empty memory: first with the damaged filter, then with the rebuilt filter.
     const next = moving.serve(opened, { absentMs: 0 })
     const query = 'query ($of: [ID!]!) { unseen(business: "video", candidates: $of) { ids } }'
     expect((await next.ask(query, viewerOf('7'), { of: CANDIDATES })).data.unseen.ids).toEqual([...LEFT, 'played'])
@@ -48,7 +48,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await moving.serve(opened).unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
   })
 
-  test('of a viewer who was moved, whose set is gone by now, is told with how much that was; of others nothing', async () => {
+  test('of a migrated viewer whose set is gone is reported with the number of lost plays; of others nothing is reported', async () => {
     const { opened, served } = moving.open({ absentMs: 0, writeBack: false })
     await moving.redis.fill('7', SET)
     await moving.redis.fill('8', SET)
@@ -68,7 +68,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(served.subgraph.figures().legacy?.migration).toMatchObject({ gone: 1 })
   })
 
-  test('that is made anew between two looks of a reader does not leave him with the mark of before', async () => {
+  test('that is rebuilt between two reads of a reader does not leave the reader with the old mark', async () => {
     const { opened, served } = moving.open({ absentMs: 0 })
     await moving.redis.fill('7', SET)
     await list(opened, ['7'])
@@ -86,7 +86,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     opened.before('records.getFilters', undefined)
   })
 
-  test('that is made anew between the fold and the mark of its viewer has him folded in once more', async () => {
+  test('that is rebuilt between the fold and the mark of its viewer has the viewer folded again', async () => {
     const { opened, served } = moving.open({ writeBack: false })
     await moving.redis.fill('7', SET)
     await list(opened, ['7'])
@@ -105,7 +105,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await served.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
   })
 
-  test('of one viewer is told by the verification, which looks at the others all the same', async () => {
+  test('of one viewer is reported by the verification, which still checks the other viewers', async () => {
     const { opened, served } = moving.open({ absentMs: 0 })
     for (const viewer of ['7', '8']) await moving.redis.fill(viewer, SET)
     await list(opened, ['7', '8'])
@@ -123,7 +123,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     expect(await verifyViewer(opened.clock, sources, '8', 1, rules)).toMatchObject({ isMigrated: true, missing: [], mistake: undefined })
   })
 
-  test('of a viewer who is being moved is made anew, and he is moved', async () => {
+  test('of a viewer in migration is rebuilt, and the viewer is migrated', async () => {
     const { opened, served } = moving.open({ writeBack: false })
     await moving.redis.fill('7', SET)
     await damage(opened, '7')
@@ -139,7 +139,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
 
 describe.skipIf(!isHere)('a damaged mark', () => {
   test.each(Object.entries(RUBBISH))(
-    'of %s says that he is not migrated: the legacy store is asked, and a new listing moves him again',
+    'of %s means not migrated: the legacy store is asked, and a new listing migrates the viewer again',
     async (_, bytes) => {
       const { opened, served } = moving.open({ absentMs: 0, writeBack: false })
       await moving.redis.fill('7', SET)

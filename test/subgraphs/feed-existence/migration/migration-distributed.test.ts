@@ -1,4 +1,4 @@
-/** The move on Redis and MariaDB: the same before, meanwhile and after, with two jobs at once and one that is cut. */
+/** The migration on Redis and MariaDB: the same answers before, during and after, with two jobs at once and one that is interrupted. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../core/clock.ts'
 import { MARK_MONTH, decodeMark, listingOf } from '../../../../subgraphs/feed-existence/migration/progress.ts'
@@ -43,12 +43,12 @@ afterAll(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })
 
-describe.skipIf(!isHere)('viewers who are moved, on Redis and MariaDB', () => {
-  test('see the same before, meanwhile and after, whoever moves them', async () => {
+describe.skipIf(!isHere)('migrated viewers, on Redis and MariaDB', () => {
+  test('see the same before, during and after, regardless of the migrating job', async () => {
     const now = systemClock.now()
     const config = legacyConfig(legacyRedis.url, { patienceMs: 60_000 })
     const legacy = openLegacyOf({ clock: systemClock }, config)
-    // The log plays no part: any will do.
+    // The log is not used here: any log will do.
     const embedded = openSeen()
     closing.push(embedded.close, () => legacy.close())
     const stores = { hot, records, log: embedded.plain.log, legacy }
@@ -77,7 +77,7 @@ describe.skipIf(!isHere)('viewers who are moved, on Redis and MariaDB', () => {
       let moved = 0
       const migrate = async (viewer: string, businesses: readonly number[]) => {
         const isDone = (await migration?.migrate(viewer, businesses)) ?? false
-        // Gone before what lists him is removed.
+        // The job ends before the listing of the viewer is removed.
         if (moved++ >= cut) throw new Error('gone')
         return isDone
       }

@@ -1,4 +1,4 @@
-/** A move while stores are down, processes die, filters break, and others do the same: nothing that was played comes back. */
+/** A migration while stores are down, processes die, filters break, and other jobs do the same: no play comes back. */
 import { describe, expect, test } from 'vitest'
 import { randomBelow, seededRandom } from '../../../../core/random.ts'
 import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -12,7 +12,7 @@ import { slowDown, turns } from '../slow-stores.ts'
 const moving = makeMoving()
 
 describe.skipIf(!isHere)('a legacy store that is down', () => {
-  test('is said in the answer, which has all that is known here; and a caller without a collector is refused', async () => {
+  test('makes answers degraded and otherwise complete, and a caller without a collector is refused', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', SET)
     await served.play('7', ['played'])
@@ -39,7 +39,7 @@ describe.skipIf(!isHere)('a legacy store that is down', () => {
     expect((await served.ask(query, viewerOf('7'))).data.unseen.ids).toEqual(['new'])
   })
 
-  test('fails no play: it gets it once it is back, or with the fold', async () => {
+  test('fails no play: it receives the play once it is back, or with the fold', async () => {
     const { opened, served } = moving.open()
     await served.play('7', ['a'], START - 5)
     await until('what was begun has ended', () => served.subgraph.figures().legacy?.writeBack?.written === 1)
@@ -56,14 +56,14 @@ describe.skipIf(!isHere)('a legacy store that is down', () => {
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
     expect(await moving.redis.read('7')).toMatchObject({ b: START - 4, c: START - 3 })
-    // What a process took with it when it died.
+    // The writes that a process lost when it died.
     await moving.redis.clear()
     await served.afterHours(await moving.startJob(opened, served))
     expect(await moving.redis.read('7')).toEqual({ a: START - 5, b: START - 4, c: START - 3 })
     expect(served.subgraph.figures().legacy?.writeBack).toMatchObject({ missed: 0, waiting: 0 })
   })
 
-  test('holds up its viewers and nobody else, until the round after it is back', async () => {
+  test('delays its own viewers and no others, until the round after it is back', async () => {
     const { opened, served } = moving.open({ writeBack: false })
     await moving.redis.fill('7', SET)
     await moving.redis.client.save()
@@ -91,8 +91,8 @@ describe.skipIf(!isHere)('a legacy store that is down', () => {
   })
 })
 
-describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
-  test('a job that dies at any of its calls leaves a viewer who is answered as before, and the next one moves him', async () => {
+describe.skipIf(!isHere)('with interruptions and concurrent jobs', () => {
+  test('a job that dies at any of its calls changes no answer, and the next job migrates the viewer', async () => {
     const calls = ['hot.readStaged', 'records.getFilters', 'records.putFilters', 'hot.removeStaged']
     let survived = 0
     for (const call of calls) {
@@ -103,7 +103,7 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
         await served.play('7', ['played'])
         await list(opened, ['7'])
         const job = await moving.startJob(opened, served)
-        // From the nth on nothing of the kind is answered: as if the process were gone.
+        // From the nth call on no such call is answered, as if the process were gone.
         let count = 0
         opened.before(call, async () => {
           if (++count === nth) opened.refuse(call, call.startsWith('hot') ? 'HOT_STORE_UNAVAILABLE' : 'RECORD_STORE_UNAVAILABLE')
@@ -112,7 +112,7 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
         await served.afterHours(job).catch(() => undefined)
         opened.before(call, undefined)
         opened.refuse(call, undefined)
-        // Another process, with memory of its own.
+        // Another process with its own memory.
         const other = moving.serve(opened, { writeBack: false })
         expect(await other.unseen('7', CANDIDATES), `${call} ${nth}`).toEqual(LEFT)
         if (!(await isMigrated(opened, '7'))) survived++
@@ -126,7 +126,7 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
     expect(survived).toBeGreaterThan(3)
   })
 
-  test('a viewer who is moved between the two looks of a reader is not taken for one whose filters are whole', async () => {
+  test('a viewer who is migrated between two reads of a reader is not treated as one with complete filters', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', SET)
     await list(opened, ['7'])
@@ -142,7 +142,7 @@ describe.skipIf(!isHere)('whatever is cut, and whoever does the same', () => {
     expect([looks, await isMigrated(opened, '7')]).toEqual([2, true])
   })
 
-  test.each([1, 2, 3])('readers, players and two jobs at once: nothing that was played comes back (seed %d)', async (seed) => {
+  test.each([1, 2, 3])('with readers, players and two jobs at once, no play comes back (seed %d)', async (seed) => {
     const random = seededRandom(seed)
     const opened = openSeen({ start: START })
     moving.closing.push(opened.close)

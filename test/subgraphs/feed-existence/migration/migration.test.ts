@@ -1,4 +1,4 @@
-/** Viewers moved from a real Redis of sorted sets: what is seen is the same before, meanwhile and after. */
+/** Viewers are migrated from a real Redis with sorted sets: the answers are the same before, during and after. */
 import { describe, expect, test } from 'vitest'
 import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { seededRandom } from '../../../../core/random.ts'
@@ -11,8 +11,8 @@ import { until } from '../../../../harness/until.ts'
 
 const moving = makeMoving()
 
-describe.skipIf(!isHere)('a viewer who is moved', () => {
-  test('sees the same before he is listed, while he is, and after; then the legacy store is asked no more', async () => {
+describe.skipIf(!isHere)('a migrated viewer', () => {
+  test('sees the same before the listing, during it and after it; then the legacy store is not asked any more', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', SET)
     await served.play('7', ['played'])
@@ -33,7 +33,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('is answered exactly: what is in the set is PLAYED, and dropped as what a filter would drop', async () => {
+  test('gets exact answers: a member of the set is PLAYED, and counts as dropped by a filter', async () => {
     const { served } = moving.open()
     await moving.redis.fill('7', SET)
     const answer = await served.ask(
@@ -47,13 +47,13 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     })
   })
 
-  test('has it said to operators where his old set is why something is hidden', async () => {
+  test('has the legacy set shown to operators as a reason for a hidden subject', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', SET)
     const query = '{ whyHidden(business: "video", id: "now", viewer: "7") { hidden legacyAt filters { has } } }'
     const why = async () => (await served.ask(query, viewerOf('1', 'operator'))).data.whyHidden
     expect(await why()).toEqual({ hidden: true, legacyAt: START - HOUR, filters: [] })
-    // Also where a reader remembers that there was no set.
+    // Even if a reader remembers that no set existed.
     await moving.redis.clear()
     expect(await served.unseen('7', ['now'])).toEqual(['now'])
     await moving.redis.fill('7', SET)
@@ -64,7 +64,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(await why()).toMatchObject({ hidden: true, legacyAt: null, filters: [{ has: true }, {}, {}, {}] })
   })
 
-  test('is moved business by business', async () => {
+  test('is migrated business by business', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', { a: START })
     await moving.redis.fill('7', { b: START }, 'article')
@@ -83,7 +83,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(await served.unseen('7', ['a', 'b', 'c'], 'article')).toEqual(['a', 'c'])
   })
 
-  test('may have scores in seconds, or none that are times', async () => {
+  test('may have scores in seconds, or scores without a time', async () => {
     const seconds = moving.open({ score: 'seconds' })
     await moving.redis.fill('7', { a: START / 1_000, old: START / 1_000 - 200 * 86_400 })
     expect(await seconds.served.unseen('7', ['a', 'old'])).toEqual(['old'])
@@ -95,7 +95,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(await none.served.unseen('8', ['a', 'b', 'c'])).toEqual(['c'])
   })
 
-  test('who is listed twice, or again, is folded in once', async () => {
+  test('with two listings is folded in once', async () => {
     const { opened, served } = moving.open()
     await moving.redis.fill('7', SET)
     await list(opened, ['7'])
@@ -109,7 +109,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(served.subgraph.figures().legacy?.migration).toMatchObject({ migrated: 1, repeated: 1 })
   })
 
-  test('who has no set is asked for once in a while, and not at all once he is marked', async () => {
+  test('without a set is looked up at intervals, and never again once marked', async () => {
     const { opened, served } = moving.open({ absentMs: 10_000 })
     for (let call = 0; call < 3; call++) expect(await served.unseen('9', ['a'])).toEqual(['a'])
     expect(served.subgraph.figures().legacy?.reads).toEqual({ asked: 1, absent: 2 })
@@ -122,7 +122,7 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
     expect(served.subgraph.figures().legacy?.reads.asked).toBe(2)
   })
 
-  test('whose listing is found by a process without a legacy store stays listed for one that has it, and it is said once', async () => {
+  test('listed for a process without a legacy store stays listed for one that has it, and it is reported once', async () => {
     const opened = openSeen({ start: START })
     const served = serveSeen(opened, seenConfig())
     moving.closing.push(opened.close, served.stop)
@@ -140,8 +140,8 @@ describe.skipIf(!isHere)('a viewer who is moved', () => {
   })
 })
 
-describe.skipIf(!isHere)('what is bad in the legacy store', () => {
-  test('a key that is no sorted set is named, its viewer answered, and the others are moved', async () => {
+describe.skipIf(!isHere)('bad data in the legacy store', () => {
+  test('a key that is not a sorted set is named, its viewer answered, and the others are migrated', async () => {
     const { opened, served } = moving.open({ writeBack: false })
     await moving.redis.client.set('played:video:7', 'a string')
     await moving.redis.fill('8', SET)
@@ -161,7 +161,7 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
     expect((await served.ask(query, viewerOf('7'))).degraded).toEqual([])
   })
 
-  test('a set of 300,000 members is read in pages, and nothing of it comes back', async () => {
+  test('a set of 300,000 members is read in pages, and no member comes back', async () => {
     const { opened, served } = moving.open()
     const all = Array.from({ length: 300_000 }, (_, id) => String(1_000_000 + id))
     await moving.redis.fill('7', Object.fromEntries(all.map((id, at) => [id, START - (at % 90) * DAY])))
@@ -190,8 +190,8 @@ describe.skipIf(!isHere)('what is bad in the legacy store', () => {
   })
 })
 
-describe.skipIf(!isHere)('a pace', () => {
-  test('is kept, and a worker that stops in between leaves its viewer listed', async () => {
+describe.skipIf(!isHere)('the pace of a migration', () => {
+  test('is kept, and a worker that stops leaves its viewer listed', async () => {
     const { opened, served } = moving.open({ membersPerSecond: 100, writeBack: false })
     await moving.redis.fill('7', Object.fromEntries(Array.from({ length: 300 }, (_, id) => [String(id), START - HOUR])))
     await list(opened, ['7'])
@@ -211,7 +211,7 @@ describe.skipIf(!isHere)('a pace', () => {
     expect(await isMigrated(opened, '7')).toBe(true)
   })
 
-  test('is that of the clock: no page is read before those before it have had their time', async () => {
+  test('follows the clock: no page is read before the pages before it have taken their time', async () => {
     const rate = 5_000
     const config = legacyConfig(moving.redis.url, { membersPerSecond: rate })
     const opened = openSeen({ start: START })
@@ -236,7 +236,7 @@ describe.skipIf(!isHere)('a pace', () => {
       ?.makeMover()
       .migrate('7', [1])
       .then((value) => (isDone = value))
-    // Slowly, so that who does not wait is early.
+    // Slowly, so that a page without a wait is too early.
     for (let turn = 0; isDone === undefined && turn < 5_000; turn++) {
       opened.clock.advance(10)
       await new Promise((resolve) => setTimeout(resolve, 1))
@@ -246,7 +246,7 @@ describe.skipIf(!isHere)('a pace', () => {
     expect(migration?.figures()).toMatchObject({ migrated: 1, plays: 20_000 })
   })
 
-  test('is not ended by the end of another job of the process', async () => {
+  test('does not end with another job of the process', async () => {
     const { opened, served } = moving.open({ writeBack: false })
     await moving.redis.fill('7', SET)
     const first = await served.subgraph.startJob()

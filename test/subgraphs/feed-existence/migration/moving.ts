@@ -1,4 +1,6 @@
-/** What tests of a move share: a legacy Redis that each test finds empty, processes beside it, and what is closed after each test. */
+/**
+ * Shared by the tests of the migration: a legacy Redis that is empty before each test, processes beside it, and cleanup after each test.
+ */
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { MARK_MONTH, decodeMark, listingOf } from '../../../../subgraphs/feed-existence/migration/progress.ts'
 import { beginningOf, monthOf, slotOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
@@ -63,7 +65,7 @@ export function makeMoving(): Moving {
   }
 }
 
-/** As the command does. */
+/** Lists viewers as the command does. */
 export async function list(opened: Opened, viewers: readonly string[], business = 1): Promise<void> {
   const now = opened.clock.now()
   await opened.plain.hot.putRingLayout({ ...SHAPE, since: 1 })
@@ -78,7 +80,7 @@ export async function isMigrated(opened: Opened, viewer: string, business = 1): 
   return decodeMark(mark?.filter).has(business)
 }
 
-/** A set as it may be: all live months, and what does not count. */
+/** A set with members of all live months, and members that do not count. */
 export const SET: Record<string, number> = {
   now: START - HOUR,
   april: START - 30 * DAY,

@@ -11,8 +11,8 @@ import {
   type MigrationMark,
 } from '../../../../subgraphs/feed-existence/migration/progress.ts'
 
-describe('the mark of a viewer who is migrated', () => {
-  test('says of which businesses, and what was found', () => {
+describe('the mark of a migrated viewer', () => {
+  test('has its businesses and the counts of each', () => {
     const mark: MigrationMark = new Map([
       [1, { plays: 1_000_000, outside: 3, invalid: 0 }],
       [65_535, { plays: 0, outside: 0, invalid: 2 ** 40 }],
@@ -21,7 +21,7 @@ describe('the mark of a viewer who is migrated', () => {
     expect(decodeMark(encodeMark(new Map()))).toEqual(new Map())
   })
 
-  test('that was emptied says how much it lost, and nobody is migrated by it', () => {
+  test('that was emptied has the number of lost plays, and means not migrated', () => {
     const lost = new Map([
       [1, 300],
       [65_535, 2 ** 40],
@@ -35,21 +35,21 @@ describe('the mark of a viewer who is migrated', () => {
       expect([isMark(broken), decodeMark(broken).size, lostPlaysOf(broken).size]).toEqual([false, 0, 0])
   })
 
-  test('that cannot be read says that nobody was', () => {
+  test('that cannot be read means not migrated', () => {
     const bytes = encodeMark(new Map([[1, { plays: 300, outside: 0, invalid: 0 }]]))
     for (const broken of [Buffer.of(), bytes.subarray(0, -1), Buffer.concat([bytes, bytes]), Buffer.of(0xf1, 1, 2), Buffer.of(0x4d, 2, 0)])
       expect(decodeMark(broken).size).toBe(0)
     expect(decodeMark(undefined).size).toBe(0)
   })
 
-  test('with a byte behind the last of its lists says that nobody was, though its sum is right', () => {
+  test('with extra bytes after its lists means not migrated, although its checksum is valid', () => {
     const bytes = encodeMark(new Map([[1, { plays: 300, outside: 2, invalid: 0 }]]))
     const longer = Buffer.concat([bytes, Buffer.of(0, 0)])
     longer.writeUInt32BE(crc32(longer.subarray(6), crc32(longer.subarray(0, 2))), 2)
     expect(decodeMark(longer)).toEqual(new Map())
   })
 
-  test('of which one bit is another one says that nobody was', () => {
+  test('with one flipped bit means not migrated', () => {
     const bytes = encodeMark(new Map([[1, { plays: 300, outside: 2, invalid: 0 }]]))
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const broken = Buffer.from(bytes)
@@ -58,7 +58,7 @@ describe('the mark of a viewer who is migrated', () => {
     }
   })
 
-  test('a listing names its business and is a play of none', () => {
+  test('a listing names its business and is not a play', () => {
     const listing = listingOf('7', 3, 99)
     expect(listing).toEqual({ viewer: '7', business: 0, oid: '3', playedAt: 99 })
     expect([isListing(listing), listedBusiness(listing), isListing({ business: 3 })]).toEqual([true, 3, false])

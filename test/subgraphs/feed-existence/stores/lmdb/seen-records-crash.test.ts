@@ -11,7 +11,7 @@ import { SEEN_VIEWERS } from './seen-writer.ts'
 const WRITER = new URL('seen-writer.ts', import.meta.url).pathname
 const KEYS = SEEN_VIEWERS.map((viewer) => filterKey(viewer))
 
-/** Folds until `enough` numbers are acknowledged, then dies. Returns those. */
+/** Folds until `enough` numbers are acknowledged, then kills the process. Returns the acknowledged numbers. */
 async function foldUntilKilled(folder: string, first: number, enough: number): Promise<number[]> {
   const writer = spawn(process.execPath, [WRITER, folder, String(first), '2'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const acknowledged: number[] = []
@@ -32,7 +32,7 @@ describe('the record store of filters on LMDB', () => {
   })
   afterEach(() => folder.remove())
 
-  it('has every number that two processes folded into the same filters, over kill -9 of both', async () => {
+  it('has every number that two processes folded into the same filters, after kill -9 of both', async () => {
     const acknowledged: number[] = []
     for (const [round, enough] of [20, 100, 5].entries()) {
       const first = round * 100_000
@@ -43,14 +43,14 @@ describe('the record store of filters on LMDB', () => {
       for (const each of stored) {
         const numbers = new Set(numbersOf(each?.filter))
         expect(acknowledged.filter((number) => !numbers.has(number))).toEqual([])
-        // A number is folded once: each write had read the one before it.
+        // A number is folded once: each write has read the write before it.
         expect(each?.version).toBe(numbers.size)
       }
       await environment.close()
     }
   })
 
-  it('leaves nothing behind of what was purged', async () => {
+  it('leaves nothing behind of purged filters', async () => {
     const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
     const store = openLmdbSeenRecords(environment)
     await store.putFilters(KEYS.map(({ viewer }, at) => filterWrite(viewer, someBytes(9_000, at), { expiresAt: EXPIRES_AT - at })))

@@ -8,7 +8,7 @@ import { makeFolder } from '../../../../stores/lmdb/folders.ts'
 seenRecordsContract('lmdb', () => {
   const folder = makeFolder()
   let environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
-  // Two stores of one environment: LMDB's own lock keeps processes apart, which the crash test shows.
+  // Two stores of one environment. The crash test shows that the lock of LMDB separates processes.
   const opened = {
     store: openLmdbSeenRecords(environment),
     second: openLmdbSeenRecords(environment),

@@ -16,7 +16,7 @@ seenStoreContract('lmdb', shape, () =>
 )
 
 describe('the seen store on LMDB', () => {
-  it('flags of days that nobody asks for any more make room for new ones', async () => {
+  it('flags of past days make room for new ones', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
     const store = openLmdbSeenStore(environment, shape)
@@ -26,7 +26,7 @@ describe('the seen store on LMDB', () => {
     for (let viewer = 0; viewer < 40; viewer++) expect(await claim(viewer, 20_000)).toBe(true)
     for (let viewer = 0; viewer < 3; viewer++) expect(await claim(viewer, 20_001)).toBe(true)
     expect(left()).toHaveLength(43)
-    // On the day after tomorrow they go, four with each claim.
+    // Two days later they are removed, four with each claim.
     for (let viewer = 0; viewer < 10; viewer++) expect(await claim(viewer, 20_002)).toBe(true)
     expect(new Set(left())).toEqual(new Set([20_001, 20_002]))
     expect(left()).toHaveLength(13)
@@ -35,7 +35,7 @@ describe('the seen store on LMDB', () => {
     folder.remove()
   })
 
-  it('what viewers were served long ago is purged in steps, also of a full store, and leaves nothing behind', async () => {
+  it('expired issues are purged in steps, even in a full store, and leave nothing behind', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
     const store = openLmdbSeenStore(environment, shape)
@@ -44,7 +44,7 @@ describe('the seen store on LMDB', () => {
       Promise.all(some.map((viewer) => store.putIssued(viewer, 1, [oid], { ...CAPS, now, ttlMs: 10 * DAY })))
     const keysOf = (table: string) => environment.read(() => [...environment.table(table).getKeys()])
     await issue(viewers, 'a', AT)
-    // A hundred are served every day.
+    // A hundred viewers are served every day.
     const loyal = viewers.slice(0, 100)
     for (let day = 1; day <= 8; day++) await issue(loyal, `b${day}`, AT + day * DAY)
     expect([keysOf('seen').length, keysOf('seen-served').length]).toEqual([1_200, 1_200])
@@ -63,7 +63,7 @@ describe('the seen store on LMDB', () => {
     const left = (table: string) => full.read(() => [...full.table(table).getKeys()].length)
     expect([left('seen'), left('seen-served')]).toEqual([100, 100])
     expect(await issuedOids(opened, '7')).toEqual(['b8', 'b7', 'b6', 'b5', 'b4'])
-    // Those who came back were looked at, and not again before their time.
+    // Viewers who came back were looked at, and not again before their time.
     await purge(AT + 8 * DAY, 1_000)
     expect(steps.splice(0)).toEqual([0])
     await purge(AT + 8 * DAY + 1, 1_000_000)
@@ -73,7 +73,7 @@ describe('the seen store on LMDB', () => {
     folder.remove()
   })
 
-  it('a full store takes nothing more and says so; what it has is read and folded', async () => {
+  it('a full store refuses writes with a code, and its content is still read and folded', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 0.003 })
     const store = openLmdbSeenStore(environment, shape)
@@ -84,7 +84,7 @@ describe('the seen store on LMDB', () => {
         for (let viewer = 1; viewer < 10_000; viewer++) {
           await store.stagePlays(plays(String(viewer)), { now: AT, slot: 1 })
           viewers.push(String(viewer))
-          // The room is counted every 50 ms.
+          // The room is measured every 50 ms.
           await new Promise((resolve) => setTimeout(resolve, 10))
         }
       }).rejects.toMatchObject({ code: 'STORE_FULL' })
@@ -127,7 +127,7 @@ describe('the seen store on LMDB', () => {
       await expect(call()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
   })
 
-  it('a ring whose shards do not belong to regions, or of no slots, is refused with what to use', async () => {
+  it('a ring without slots, or whose shards do not match the regions, is refused with a valid value', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions, sizeMaxGb: 1 })
     const open = (slots: number, shards: number) => () => openLmdbSeenStore(environment, { slots, shards })

@@ -1,6 +1,6 @@
 /**
- * A process that is there to be killed: folds numbers into the same filters as its twin, until then.
- * Prints each number once it is in every filter.
+ * A process for `kill -9`: it folds numbers into the same filters as its twin until it is killed. It prints each number once the number is
+ * in every filter.
  *
  *     node seen-writer.ts FOLDER FIRST STEP
  */

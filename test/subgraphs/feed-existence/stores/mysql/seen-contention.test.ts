@@ -8,7 +8,7 @@ import { makeDatabase, mariadb, type TestDatabase } from '../../../../stores/mys
 import { makeStatementProxy, type StatementProxy, type Verdict } from '../../../../stores/mysql/statement-proxy.ts'
 import { until } from '../../../../../harness/until.ts'
 
-describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
+describe.skipIf(mariadb === undefined)('concurrent writers of the same filters', () => {
   let test: TestDatabase
   let proxy: StatementProxy
   let stores: MysqlSeenRecords[]
@@ -28,7 +28,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     await test?.drop()
   })
 
-  it('a filter that another has inserted since we looked is refused, and the others of the call are written', async () => {
+  it('a filter inserted by another writer since the read is refused, and the others of the call are written', async () => {
     const viewers = freshViewers(5)
     const taken = viewers[2] as string
     const retries = held.figures().retries
@@ -48,7 +48,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     expect(found.map((each) => each?.version)).toEqual([1, 1, 1, 1, 1])
   })
 
-  it('a version that was compared cannot change before the commit', async () => {
+  it('a compared version cannot change before the commit', async () => {
     const viewer = freshViewer()
     await store.putFilters([filterWrite(viewer, someBytes(10))])
     let rival: Promise<boolean[]> | undefined
@@ -75,7 +75,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     expect(await held.getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(10), version: 1 }])
   })
 
-  it('a connection that is lost in the middle of a transaction leaves nothing of it', async () => {
+  it('a connection lost during a transaction leaves nothing of it', async () => {
     const [fresh, known] = [freshViewer(), freshViewer()]
     await store.putFilters([filterWrite(known, someBytes(10))])
     for (const middle of ['INSERT INTO seen_filters', 'SELECT /*+ INL_JOIN(f) */ k.i, f.version, f.filter IS']) {
@@ -93,7 +93,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     expect(await held.putFilters(writes)).toEqual([true, true])
   })
 
-  it('setting aside that is cut off between its two steps has not happened', async () => {
+  it('a quarantine interrupted between its two steps has no effect', async () => {
     const viewer = freshViewer()
     await store.putFilters([filterWrite(viewer, someBytes(10))])
     let cuts = 0
@@ -104,7 +104,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     expect((await store.listQuarantined(10)).map(({ viewer: of }) => of)).toEqual([viewer])
   })
 
-  it('neither statements nor transactions grow with the filters', async () => {
+  it('the number of statements and transactions does not grow with the number of filters', async () => {
     const viewers = freshViewers(60)
     const sent = { inserts: 0, commits: 0 }
     proxy.setJudge((sql) => {
@@ -112,7 +112,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
       if (sql === 'COMMIT') sent.commits += 1
       return 'pass'
     })
-    // Six of 40 kB fit into a quarter of a megabyte, and 26 into one.
+    // A quarter of a megabyte has room for six filters of 40 kB, and a megabyte for 26.
     expect(await held.putFilters(viewers.map((viewer, at) => filterWrite(viewer, someBytes(40_000, at))))).toEqual(viewers.map(() => true))
     expect(sent.inserts).toBeGreaterThanOrEqual(60 / 6)
     expect(sent.commits).toBeGreaterThanOrEqual(Math.ceil(60 / 26))
@@ -123,7 +123,7 @@ describe.skipIf(mariadb === undefined)('writers of the same filters', () => {
     expect(sent.inserts).toBe(1)
   })
 
-  it('connections that are lost all the time lose no number that was folded', async () => {
+  it('repeated connection losses lose no folded number', async () => {
     const viewers = freshViewers(10)
     let failures = 0
     let statements = 0

@@ -12,7 +12,7 @@ const EXPIRES_AT = 1_800_000_000_000
 const viewers = Array.from({ length: 2_000 }, (_, i) => String(i * 37))
 const keys = placed(viewers.slice(0, 128).map((viewer, i) => packFilterKey({ viewer, month: 680 + (i % 4) }).key))
 
-describe.skipIf(mariadb === undefined)('how MariaDB answers about filters', () => {
+describe.skipIf(mariadb === undefined)('the plans of MariaDB for filters', () => {
   let test: TestDatabase
   beforeAll(async () => {
     test = await makeDatabase()
@@ -33,7 +33,7 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about filters', () =
   })
   afterAll(async () => test?.drop())
 
-  /** The steps that read a table of ours: type, key, extra. */
+  /** The steps that read our tables: type, key, extra. */
   async function plan(sql: string): Promise<{ type: string; key: string; extra: string }[]> {
     const { rows } = await test.database.send(`EXPLAIN ${sql}`)
     return rows
@@ -49,14 +49,14 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about filters', () =
     expect(await plan(sql)).toMatchObject([{ type, key: 'PRIMARY' }])
   })
 
-  it('a purge is a range of the index by expiry, without sorting, also where most has expired', async () => {
+  it('a purge is a range of the expiry index, without sorting, even if most filters have expired', async () => {
     for (const before of [EXPIRES_AT + 100_000, EXPIRES_AT * 2]) {
       const steps = await plan(statements.deleteExpiredOf('seen_filters', before, 100))
       expect(steps).toMatchObject([{ type: 'range', key: 'seen_filters_expiring', extra: expect.not.stringContaining('filesort') }])
     }
   })
 
-  it('locks are taken in the order of the keys that are asked for, and held', async () => {
+  it('locks are taken in the order of the given keys, and held', async () => {
     const order = placed([5, 3, 9, 1].map((i) => packFilterKey({ viewer: String(i * 37), month: 680 }).key))
     const { rows } = await test.database.send(statements.lockFilters(order))
     expect(rows.map(([at]) => Number(at))).toEqual([0, 1, 2, 3])

@@ -5,8 +5,8 @@ import { flagPlaceOf } from '../../../../../subgraphs/feed-existence/stores/redi
 const regions = 100
 const keyOf = (viewer: string) => `${regionOf(viewer, regions)}:${flagPlaceOf(viewer, regions).page}`
 
-describe('where the flag of a viewer’s day stands', () => {
-  it('no two viewers share one, whatever their ids', () => {
+describe('the place of the day flag of a viewer', () => {
+  it('is unique for every viewer id', () => {
     const dense = Array.from({ length: 50_000 }, (_, at) => String(at))
     const far = ['9007199254740993', '9007199254740992', '9223372036854775807', '9223372036854775806']
     const named = ['007', '-1', '1.5', '9223372036854775808', 'ü', '=', '']
@@ -14,7 +14,7 @@ describe('where the flag of a viewer’s day stands', () => {
     expect(new Set(viewers.map((viewer) => `${keyOf(viewer)} ${flagPlaceOf(viewer, regions).place}`)).size).toBe(viewers.length)
   })
 
-  it('neighbours fill pages, and viewers with names all of the thousand sets alike', () => {
+  it('fills pages for neighbouring ids, and spreads text ids evenly over a thousand sets', () => {
     expect(new Set(Array.from({ length: 102_400 }, (_, at) => keyOf(String(at)))).size).toBe(100)
     const counts = new Map<string, number>()
     for (let at = 0; at < 100_000; at++) counts.set(keyOf(`user-${at}`), (counts.get(keyOf(`user-${at}`)) ?? 0) + 1)

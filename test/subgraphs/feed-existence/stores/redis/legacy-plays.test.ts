@@ -1,4 +1,4 @@
-/** The legacy store on one Redis and on a Cluster, as sites may have filled it. */
+/** The legacy store on one Redis and on a Cluster, with the contents that sites may have. */
 import { Cluster, Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../../core/clock.ts'
@@ -52,14 +52,14 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     }
   }
 
-  test('finds keys by their template, whatever ids are made of', async () => {
+  test('finds keys by their template, for any characters in ids', async () => {
     expect(open().keyOf('$&{viewer}', 1)).toBe('played:video:$&{viewer}')
     expect(open({ key: '{{viewer}}:{number}:{viewer}' }).keyOf('7', 2)).toBe('{7}:2:7')
     expect(open().keyOf('7', 9)).toBe('played:9:7')
     expect(open({ key: '{{feed}}:{u:{viewer}}:{business}' }).keyOf('7', 1)).toBe('{feed}:{u:7}:video')
   })
 
-  test('answers what is in a set, what is not, and whether there is one', async () => {
+  test('returns the times of members, misses, and whether the set exists', async () => {
     const legacy = open({ score: 'seconds' })
     await client.zadd('played:video:7', 1_700_000_000.4, 'a', 5, 'b')
     expect(await legacy.getPlayedAt('7', 1, ['b', 'x', 'a'])).toEqual({ exists: true, playedAt: [5_000, undefined, 1_700_000_000_400] })
@@ -70,7 +70,7 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     expect(playedAt.map((time) => time !== undefined)).toEqual(many.map((_, at) => at >= 5_000))
   })
 
-  test('a set is listed whole in pages while its members are scored anew and others come', async () => {
+  test('lists a whole set in pages while its scores change and new members arrive', async () => {
     const legacy = open()
     const ids = Array.from({ length: 20_000 }, (_, id) => `i${id}`)
     for (let from = 0; from < ids.length; from += 5_000)
@@ -86,7 +86,7 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     expect(ids.filter((id) => !plays.has(id))).toEqual([])
   })
 
-  test('names members that are no ids', async () => {
+  test('names members that are not valid ids', async () => {
     const legacy = open()
     await client.zadd('played:video:11', 1, 'good', 2, 'x'.repeat(65), 3, '', 4, Buffer.of(0xff, 0xfe))
     const { plays, invalid } = await listAll(legacy, '11', 10)
@@ -94,7 +94,7 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
     expect(invalid.toSorted()).toEqual(['', `${'x'.repeat(40)}… (65 bytes)`, 'ÿþ'])
   })
 
-  test('takes plays, keeps later times, and gives back those whose key is something else', async () => {
+  test('accepts plays, keeps later times, and returns plays whose key is not a set', async () => {
     const legacy = open()
     await client.set('played:video:13', 'text')
     await client.zadd('played:video:12', 50, 'later', 5, 'earlier')
@@ -117,7 +117,7 @@ describe.skipIf(!(await redisIsHere())).each(KINDS)('a legacy store on %s', (_, 
       })
   })
 
-  test('that does not answer is LEGACY_UNAVAILABLE, in time', async () => {
+  test('without an answer fails with LEGACY_UNAVAILABLE in time', async () => {
     const legacy = open({ urls: ['redis://127.0.0.1:1'], cluster: false })
     const begun = performance.now()
     await expect(legacy.getPlayedAt('7', 1, ['a'])).rejects.toMatchObject({ code: 'LEGACY_UNAVAILABLE' })

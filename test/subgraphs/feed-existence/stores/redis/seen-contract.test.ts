@@ -1,4 +1,4 @@
-/** The contract of the seen store on one Redis and on a Cluster. */
+/** Runs the contract of the seen store on one Redis and on a Cluster. */
 import { describe } from 'vitest'
 import { openRedisSeenStore } from '../../../../../subgraphs/feed-existence/stores/redis/hot-store.ts'
 import type { RingShape } from '../../../../../subgraphs/feed-existence/stores/hot-store.ts'
@@ -7,7 +7,7 @@ import { seenStoreContract } from '../../../../contracts/feed-existence/hot-stor
 import { redisIsHere, startCluster, startRedis } from '../../../../../harness/deployment/redis-servers.ts'
 import type { TestServers } from '../../../../../harness/deployment/redis-servers.ts'
 
-describe.skipIf(!(await redisIsHere()))('what was seen, on Redis', () => {
+describe.skipIf(!(await redisIsHere()))('the seen store on Redis', () => {
   const few = { slots: 6, shards: 64 }
   const many = { slots: 6, shards: 200 }
   seenStoreContract('one Redis', few, () => openSeen(startRedis, 16, few))

@@ -1,4 +1,4 @@
-/** What was seen on a Cluster of which a master is lost: errors say whom they concern, and all others are served. */
+/** The seen store on a Cluster that lost a master: errors name the affected viewers, and all others are served. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PartOutage } from '../../../../../core/outage/part-outage.ts'
@@ -17,7 +17,7 @@ const regions = 12
 const shape = { slots: 6, shards: 36 }
 const tags = regionTags(regions)
 
-describe.skipIf(!(await redisIsHere()))('what was seen, on a Cluster of which a master is lost', () => {
+describe.skipIf(!(await redisIsHere()))('the seen store on a Cluster that lost a master', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let store: SeenStore
@@ -35,14 +35,14 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Cluster of which a 
     await servers.stop()
   })
 
-  it('viewers and shards of other masters are served, and those of the lost one are named', async () => {
+  it('viewers and shards of other masters are served, and those of the lost master are named', async () => {
     const lost = (await mastersOf(nodes))[2] as Member
     const held = await Promise.all(tags.map((tag) => serves(lost, tag)))
     const isOut = (viewer: string): boolean => held[regionOf(viewer, regions)] === true
     const viewers = tags.map((_, region) => freshViewerIn(region, regions))
     const plays = viewers.map((viewer) => play(viewer, '7'))
     await stage(store, 3, ...plays)
-    // A Cluster that has just been made takes a moment to tell who replicates whom.
+    // A new Cluster needs a moment to report its replicas.
     const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 60_000 })
     await servers.kill(replica.options.port as number)
     await servers.kill(lost.port)

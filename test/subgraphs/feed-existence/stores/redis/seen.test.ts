@@ -1,4 +1,4 @@
-/** What is Redis' own about what was seen: keys that others read, commands counted, expiry, scripts that get lost, lost answers. */
+/** The parts of the seen store that are specific to Redis: keys that others read, command counts, expiry, lost scripts, lost answers. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -33,7 +33,7 @@ const shape = { slots: 6, shards: 8 }
 const tag2 = regionTags(regions)[2] as string
 const WEEK = 7 * 86_400_000
 
-describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', () => {
+describe.skipIf(!(await redisIsHere()))('the seen store on its own Redis', () => {
   let servers: TestServers
   let proxy: TcpProxy
   let redis: Redis
@@ -57,16 +57,16 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     await proxy.close()
     await servers.stop()
   })
-  /** All but that of format and regions. */
+  /** All keys except the one with the format and the regions. */
   const keys = async () => (await redis.keys('*')).filter((key) => key !== 'tm:played:meta').sort()
   const issuedKey = `tm:issued:{${tag2}}:1:42`
   const stagedKey = `tm:played:{${tag2}}:42`
 
-  it('the flags of a day are pages of bits, of named viewers sets; they go after two days, and far ids take no room', async () => {
+  it('the day flags are pages of bits, or sets for text ids; they expire after two days, and high ids take little memory', async () => {
     const day = 20_000
     const issue = (viewer: string) => store.putIssued(viewer, 1, ['7'], { ...CAPS, now: AT, day })
     const flags = async () => (await redis.keys('tm:first:*')).filter((key) => !key.startsWith('tm:first:pending:')).sort()
-    // Region 2 of 4: 42 is the tenth there, 46 the eleventh.
+    // Region 2 of 4: 42 is the tenth viewer there, 46 the eleventh.
     for (const viewer of ['42', '46', '9223372036854775806']) expect(await issue(viewer)).toBe(true)
     const page = `tm:first:{${tag2}}:i:1:20000:0`
     const far = `tm:first:{${tag2}}:i:1:20000:${9223372036854775806n / 4n / 1_024n}`
@@ -80,7 +80,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await redis.zcard(`tm:first:pending:{${tag2}}`)).toBeGreaterThanOrEqual(3)
   })
 
-  it('what was issued is a sorted set of oids by time, what is staged one of packed subjects by slot and time, the ring sets of viewers', async () => {
+  it('the values are: issued oids by time, packed staged subjects by slot and time, and rings as sets of viewers', async () => {
     await store.putIssued('42', 1, ['7', 'a:b'], { ...CAPS, now: AT })
     await stage(store, 3, play('42', '7'), play('42', 'ü', AT + 1, 258))
     const ring = `tm:played:user:{${tag2}}:3:${shardOf('42', regions, shape.shards)}`
@@ -99,7 +99,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await redis.zrange(stagedKey, '0', '-1', 'WITHSCORES')).toEqual(['', String(-(await foldsOf(store, '42')))])
   })
 
-  it('what was issued expires as long as it was told after the viewer was last served, and needs no purge', async () => {
+  it('issued oids expire the given time after the last issue, and need no purge', async () => {
     await store.putIssued('42', 1, ['7'], { ...CAPS, now: AT, ttlMs: WEEK })
     await redis.pexpire(issuedKey, 5_000)
     await store.putIssued('42', 1, ['8'], { ...CAPS, now: AT, ttlMs: WEEK })
@@ -108,7 +108,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await issuedOids(store, '42')).toEqual(['8', '7'])
   })
 
-  it('what is staged never expires, folds do once nothing is staged, and grow again above what they ever were', async () => {
+  it('staged plays never expire, the fold count does once nothing is staged, and never falls below its old value', async () => {
     await stage(store, 3, play('42', '7'), play('42', '8'))
     expect(await redis.pttl(stagedKey)).toBe(-1)
     await fold(store, 3, '42', play('42', '7'))
@@ -127,7 +127,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await foldsOf(store, '42')).toBeGreaterThan(before)
   })
 
-  it('a clock of the server that was set back does not make folds fall', async () => {
+  it('a server clock that was set back does not lower the fold count', async () => {
     await stage(store, 3, play('42', '7'), play('42', '8'))
     const ahead = Date.now() + 9_000_000_000
     await redis.zadd(stagedKey, -ahead, '')
@@ -137,7 +137,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await foldsOf(store, '42')).toBe(ahead + 1)
   })
 
-  it('what is known of a viewer is one round trip of two plain commands, and of many two each', async () => {
+  it('one viewer is read in one round trip of two plain commands, and many viewers with two commands each', async () => {
     await here.check()
     await redis.config('RESETSTAT')
     const sent = proxy.sent()
@@ -151,7 +151,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(calls.filter((call) => !/config|info|ping/.test(call)).sort()).toEqual(['zrange 4', 'zrevrange 7'])
   })
 
-  it('a call that stages or folds is one script per region, and large removals are several', async () => {
+  it('a call that stages or folds is one script per region, and a large removal is several', async () => {
     const viewers = Array.from({ length: 40 }, (_, index) => String(index * regions + 2))
     await stage(store, 3, play('2', 'warm'))
     await fold(store, 3, '2', play('2', 'warm'))
@@ -169,7 +169,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect((await store.readStaged(3, viewers)).flat()).toEqual([])
   })
 
-  it('what one viewer has staged is read and removed in portions, whole and exactly, also where all of it is of one moment', async () => {
+  it('the staged plays of one viewer are read and removed in exact portions, even if all have the same time', async () => {
     const many = 25_000
     const numbers = Array.from({ length: many }, (_, index) => index)
     const own = numbers.map((index) => play('42', String(index), index < 12_000 ? AT : index < 24_000 ? AT + 1 : AT + index))
@@ -192,7 +192,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await stagedIn(store, 4, '42')).toHaveLength(1)
   })
 
-  it('everything works on when the server loses its scripts', async () => {
+  it('every call recovers when the server loses its scripts', async () => {
     const lose = () => redis.script('FLUSH')
     await lose()
     await store.putIssued('42', 1, ['7'], { ...CAPS, now: AT })
@@ -210,7 +210,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(await stagedSeen(store, '42')).toEqual([])
   })
 
-  it('a server that is full takes nothing more and says so; what it has is read and folded', async () => {
+  it('a full server refuses writes with a code, and its content is still read and folded', async () => {
     await stage(store, 3, play('42', '7'))
     await redis.config('SET', 'maxmemory', '1')
     try {
@@ -224,7 +224,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     }
   })
 
-  it('a server that was filled with another count of regions is refused', async () => {
+  it('a server with another number of regions is refused', async () => {
     const other = openRedisSeenStore({ urls: servers.urls, regions: 2, ...shape })
     await redis.hset('tm:played:meta', { format: '1', regions })
     await expect(other.getSeen('42', 1)).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
@@ -233,7 +233,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
     expect(() => openRedisSeenStore({ urls: servers.urls, regions, slots: 6, shards: 6 })).toThrow(/no multiple of stores.regions 4.*use 8/)
   })
 
-  it('marks with the same prefix and what was seen leave each other alone', async () => {
+  it('marks with the same prefix and seen subjects do not affect each other', async () => {
     const marks = openRedisMarkStore({ urls: servers.urls, regions })
     await fill(marks, '42')
     await putMark(marks, markOf('42', '7', 'LIKE', AT))
@@ -250,7 +250,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
   })
 
   describe('when an answer is lost', () => {
-    /** The call, and what others do between its execution and its repetition. */
+    /** Makes the call, and acts between its execution and its repetition. */
     async function repeated<T>(call: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
       const lost = proxy.loseNextAnswer()
       const answer = call()
@@ -260,13 +260,13 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
       return answer
     }
     beforeEach(async () => {
-      // The server has the scripts from here on, and the store the layouts: what is lost is the answer of an execution.
+      // The server now has the scripts, and the store the layouts, so a lost answer belongs to an executed call.
       await here.putIssued('x', 1, ['1'], { ...CAPS, now: AT })
       await stage(here, 0, play('x', '1'))
       await fold(here, 0, 'x', play('x', '1'))
     })
 
-    it('a first of the day is not told, but its reward waits, and nobody else earns it', async () => {
+    it('a first of the day is not reported, but its reward waits, and no repetition earns it again', async () => {
       const issue = (target: SeenStore) => target.putIssued('42', 1, ['7'], { ...CAPS, now: AT, day: 20_000 })
       expect(
         await repeated(
@@ -286,7 +286,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
       expect(await store.listPendingRewards([2], AT, 10)).toEqual([rewardOf('42', 1, 20_000, 'FIRST_PLAY')])
     })
 
-    it('what was staged, folded meanwhile and is staged again is in the ring again, so that it is folded again', async () => {
+    it('a play that was staged, folded meanwhile and staged again is in the ring again, and is folded again', async () => {
       const viewer = freshViewer()
       const answer = await repeated(
         () => stage(here, 3, play(viewer, '7')),
@@ -299,7 +299,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
       expect(await isInRing(store, 3, viewer, regions, shape)).toBe(true)
     })
 
-    it('a removal leaves what was staged after it, and does not count twice', async () => {
+    it('a removal leaves plays staged after it, and does not count twice', async () => {
       const viewer = freshViewer()
       await stage(store, 3, play(viewer, '7'), play(viewer, '8'))
       let between = 0
@@ -317,7 +317,7 @@ describe.skipIf(!(await redisIsHere()))('what was seen, on a Redis of its own', 
       expect([await foldsOf(store, viewer), await isInRing(store, 3, viewer, regions, shape)]).toEqual([between, true])
     })
 
-    it('what was served does not move in front of what was served after it', async () => {
+    it('repeated issues do not move ahead of later issues', async () => {
       const viewer = freshViewer()
       await repeated(
         () => here.putIssued(viewer, 1, ['1', '2'], { ...CAPS, now: AT }),
