@@ -21,7 +21,7 @@ const counted = (version: number, { business, oid } = hot): CountedSubject => ({
 let stores: MarkedStores
 let reads: CountReads
 let stream: AsyncIterableIterator<readonly CountedSubject[]>
-/** As a connection that is lost and made again tells it, for each subject; and what one that is there tells. */
+/** Reports a gap for each subject, as a reopened connection does. `tell` reports a change. */
 let gap: (of?: readonly unknown[]) => void
 let tell: (changed: CountedSubject) => void
 beforeEach(async () => {
@@ -44,7 +44,7 @@ afterEach(async () => {
 })
 const next = async () => (await stream.next()).value
 
-test('a change that was missed is told from the stores, whatever the process keeps of a hot subject', async () => {
+test('a missed change is read from the stores, not from the local copy of a hot subject', async () => {
   await stores.plain.cache.putCounts([counted(1)])
   await until('it is hot, and kept', async () => {
     await reads.getMany([hot])
@@ -57,7 +57,7 @@ test('a change that was missed is told from the stores, whatever the process kee
   expect(await next()).toEqual([counted(2)])
 })
 
-test('the gaps of all subjects that a lost connection leaves are closed by one read', async () => {
+test('the gaps of all subjects after a lost connection are closed by one read', async () => {
   await stores.plain.cache.putCounts([counted(2), counted(3, other)])
   stores.calls.length = 0
   gap()
@@ -68,7 +68,7 @@ test('the gaps of all subjects that a lost connection leaves are closed by one r
   expect(await next()).toEqual([counted(4)])
 })
 
-test('with no store that knows a gap stays open, and is closed when one is back', async () => {
+test('without an available store a gap stays open, and is closed when a store is back', async () => {
   await stores.plain.cache.putCounts([counted(2)])
   for (const name of ['cache', 'records'] as const) stores.set(name, 'down')
   gap()
@@ -77,7 +77,7 @@ test('with no store that knows a gap stays open, and is closed when one is back'
   expect(await next()).toEqual([counted(2)])
 })
 
-test('nothing older, and nothing twice, is told, from wherever it comes', async () => {
+test('no older and no repeated version is delivered, from any source', async () => {
   await stores.plain.cache.putCounts([counted(3)])
   tell(counted(5))
   expect(await next()).toEqual([counted(5)])

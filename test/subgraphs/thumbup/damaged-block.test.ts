@@ -1,4 +1,4 @@
-/** A disk has damaged what is archived of one viewer: it is his trouble, and nobody else's. */
+/** A damaged archive block of one viewer affects only that viewer. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { BLOCK, kindRange, makeMarkShelf } from '../../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
 import { openMarkTables } from '../../../subgraphs/thumbup/stores/lmdb/records/tables.ts'
@@ -36,7 +36,7 @@ describe('a damaged block of one viewer', () => {
     await stores.plain.records.applyMarks(rows, [])
     await stores.plain.records.archiveMarks(Date.now() - 5 * DAY, 100)
   }
-  /** Flips one bit; a second time it is whole again. */
+  /** Flips one bit. A second call restores it. */
   async function flip(viewer: string): Promise<void> {
     const { likes } = openMarkTables(stores.environment)
     await stores.environment.write(() => {
@@ -55,7 +55,7 @@ describe('a damaged block of one viewer', () => {
   const storedOf = async (viewer: string, business = 1, oid = 's') =>
     (await stores.plain.records.getMarkMany([{ viewer, business, oid }]))[0]?.mark
 
-  it('keeps nobody else’s marks from being persisted, by flush or sweep, and his own wait until it is restored', async () => {
+  it('blocks no other marks from being persisted, by flush or sweep, and those of its viewer wait until it is restored', async () => {
     await served.ask(READ, viewerOf('7'))
     await flip('7')
     const others = Array.from({ length: 20 }, (_, at) => like(String(100 + at), at % 2 === 0 ? 'video' : 'article'))
@@ -73,7 +73,7 @@ describe('a damaged block of one viewer', () => {
     expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 's' }])).toMatchObject([{ likes: 11 }])
   })
 
-  it('hides nobody’s marks from the sweeper, however many of his wait', async () => {
+  it('hides no other marks from the sweeper, regardless of the number of waiting marks of its viewer', async () => {
     await served.stop()
     const thumbup = { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 200, sweepEveryMs: 20, persistKeysMax: 2 }
     served = serveThumbup(stores, thumbupConfig({ thumbup }))
@@ -87,7 +87,7 @@ describe('a damaged block of one viewer', () => {
     expect(await storedOf('100')).toBe('LIKE')
   })
 
-  it('is the code of his inputs in a batch, and all others are accepted', async () => {
+  it('is the code of the inputs of its viewer in a batch, and all others are accepted', async () => {
     await flip('7')
     const answers = await mark(like('8'), like('7'), ...Array.from({ length: 10 }, (_, at) => like(String(100 + at))))
     expect(answers.map((answer) => ('code' in answer ? answer.code : answer.outcome))).toEqual([
@@ -98,7 +98,7 @@ describe('a damaged block of one viewer', () => {
     await expect(mark(like('7'))).rejects.toMatchObject({ code: 'DATA_DAMAGED' })
   })
 
-  it('is an error to him, and not to those who ask at the same moment', async () => {
+  it('is an error for its viewer, and not for concurrent requests of others', async () => {
     await flip('7')
     for (const redis of ['up', 'down'] as const) {
       stores.set('redis', redis)
@@ -107,7 +107,7 @@ describe('a damaged block of one viewer', () => {
     }
   })
 
-  it('keeps no deleted business from being removed, though nothing can be archived beside it', async () => {
+  it('does not stop the removal of a deleted business, although nothing can be archived beside it', async () => {
     const record = { mark: 'LIKE' as const, markedAt: Date.now(), version: 6 }
     await stores.plain.records.applyMarks([{ key: { viewer: '1', business: 3, oid: 'gone' }, record }], [])
     stores.refuse('records.archiveMarks', 'DATA_DAMAGED')

@@ -12,7 +12,7 @@ test.each([
   expect(readMarkEntry({ viewer: '7', now: 1, change })).toContain(mistake)
 })
 
-test('an entry of marks is read as it was written', () => {
+test('an entry of marks is read back unchanged', () => {
   const entry = { viewer: '7', now: 1, change: { kind: 'mark', writes: [MARK] } }
   expect(readMarkEntry(entry)).toEqual(entry)
 })

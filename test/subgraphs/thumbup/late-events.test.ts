@@ -1,6 +1,6 @@
 /**
- * What comes again long after: the log's message of a mark, the event that other systems get, the client's own mark. And
- * what comes too early: marks of a subject whose owner nobody has registered.
+ * Repetitions after a long time: the log message of a mark, the outgoing event, and the mark of the client. Also marks of a subject that
+ * come before its owner is registered.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MarkKey } from '../../../core/domain.ts'
@@ -34,7 +34,7 @@ const rowOf = async () => (await stores.plain.records.getMarkMany([KEY]))[0]
 const likesOf = async (oid: string) => (await stores.plain.records.getCountsMany([{ business: 1, oid }]))[0]?.likes
 
 describe('a week later', () => {
-  test("the log's message of a mark comes again: nothing moves", async () => {
+  test('a repeated log message of a mark changes nothing', async () => {
     await mark('1', 'a', 'LIKE', Date.now() - WEEK)
     await settled()
     const [row, likes] = [await rowOf(), await likesOf('a')]
@@ -48,12 +48,12 @@ describe('a week later', () => {
     expect(await rowOf()).toEqual(row)
     expect(await likesOf('a')).toBe(likes)
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
-    // The two of the first and of the last mark.
+    // The transitions of the first and of the last mark.
     await until('the last one was counted', () => job.figures().transitions >= 2)
     expect(job.figures().transitions).toBe(2)
   })
 
-  test("the client's own like comes again after it was undone: it is stale, and stays undone", async () => {
+  test('a repeated like of the client that was undone is stale, and stays undone', async () => {
     const then = Date.now() - WEEK
     await mark('1', 'a', 'LIKE', then)
     await mark('1', 'a', 'NONE', then + 1_000)
@@ -70,7 +70,7 @@ describe('a subject without an owner', () => {
     (await served.ask('query ($id: ID!) { thumbupUser(id: $id) { likesReceived(business: "video") } }', viewerOf(owner), { id: owner }))
       .data.thumbupUser.likesReceived
 
-  test('is counted as any other, for nobody; its likes are the owner’s once he is registered', async () => {
+  test('is counted without an owner, and its likes go to the owner once registered', async () => {
     for (const viewer of ['1', '2', '3']) await mark(viewer, 'orphan', 'LIKE', Date.now())
     await settled()
     expect(await likesOf('orphan')).toBe(3)

@@ -1,4 +1,4 @@
-/** Who asks for the likers of a subject sees himself among them as he stands, however hot the subject is and whatever is read meanwhile. */
+/** A viewer who reads the likers of a subject sees their own current like, for hot subjects and during concurrent reads. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getOperationAST, parse } from 'graphql'
@@ -40,8 +40,8 @@ const mark = (asked: ServedThumbup, viewer: string, mark: string) =>
 const strangers = (asked: ServedThumbup) => Promise.all(Array.from({ length: 200 }, () => asked.ask(COUNT)))
 const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
-test('who likes a hot subject goes on seeing himself among its likers when another process has persisted it', async () => {
-  // A minute: what this process keeps of a hot subject is old for as long as the test takes.
+test('a viewer who likes a hot subject stays among its likers when another process has persisted the like', async () => {
+  // A minute: the local copy of a hot subject stays old for the whole test.
   const asked = await serve(60_000)
   await strangers(asked)
   await likersFor(asked, '7')
@@ -54,7 +54,7 @@ test('who likes a hot subject goes on seeing himself among its likers when anoth
   expect(await likersFor(asked, '7')).toEqual([])
 })
 
-test('of a viewer whose marks the hot store does not hold, the likers of a hot subject are read as they are now', async () => {
+test('the likers of a hot subject are read from the stores for a viewer whose marks the hot store does not hold', async () => {
   const asked = await serve(60_000)
   await strangers(asked)
   await likersFor(asked, '8')
@@ -69,7 +69,7 @@ test('of a viewer whose marks the hot store does not hold, the likers of a hot s
   }
 })
 
-test('a page of likers that begins when a like is persisted has it, although a load that began earlier is still under way', async () => {
+test('a page of likers that begins after a like is persisted has it, although an earlier load is still under way', async () => {
   const asked = await serve(0)
   await mark(asked, '1', 'LIKE')
   await settled()
@@ -89,7 +89,7 @@ test('a page of likers that begins when a like is persisted has it, although a l
   await settled()
   const before = stores.count('cache.getLikers')
   const later = [likersFor(asked, '9'), likersFor(asked, '9')]
-  // From here on they would join what is under way.
+  // Later loads would join the one under way.
   await until('they have asked for the cached list', () => stores.count('cache.getLikers') === before + 2)
   release()
   expect(await slow).toEqual(['1'])
@@ -97,14 +97,14 @@ test('a page of likers that begins when a like is persisted has it, although a l
     ['7', '1'],
     ['7', '1'],
   ])
-  // The two of them, at most.
+  // At most the two of them.
   expect(loads).toBeLessThanOrEqual(3)
 })
 
 const MANY = 'query ($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } } }'
 const idsOf = (count: number) => Array.from({ length: count }, (_, at) => `s${at}`)
 
-test('the likers of many subjects are asked for in one go, and of those that nobody likes nothing is read', async () => {
+test('the likers of many subjects are read in one batch, and subjects without likes need no read', async () => {
   const asked = await serve(0)
   await mark(asked, '7', 'LIKE')
   await settled()
@@ -115,7 +115,7 @@ test('the likers of many subjects are asked for in one go, and of those that nob
   expect(['hot.getMarkMany', 'cache.getLikers', 'records.listLikers'].map(stores.count)).toEqual([1, 1, 1])
 })
 
-test('an operation that would ask the record store for more than some hundred pages is refused, by its cost', () => {
+test('an operation that needs hundreds of pages of the record store is refused by its cost', () => {
   const served = serveThumbup(stores, config(0), { journal: false })
   running.push(served)
   const { server } = config(0)
@@ -135,7 +135,7 @@ test('an operation that would ask the record store for more than some hundred pa
     (_, at) => `a${at}: thumbups(business: "video", ids: $ids) { likers(first: 1) { edges { node { id } } } }`,
   )
   expect(costOf(`query ($ids: [ID!]!) { ${aliases.join(' ')} }`, { ids: idsOf(200) })).toBeGreaterThan(server.operationCostMax)
-  // What a subscription follows is what it costs.
+  // The cost of a subscription is the number of subjects it follows.
   const changes = 'subscription ($ids: [ID!]!) { countsChanged(business: "video", ids: $ids) { counts { id likeCount } } }'
   expect(costOf(changes, { ids: idsOf(200) })).toBe(201)
   const likes = Array.from(

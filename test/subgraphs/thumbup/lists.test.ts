@@ -29,7 +29,7 @@ describe('lists of marks', () => {
     served.subgraph.service.mark(viewerOf(viewer), [{ business: 'video', id, mark, markedAt }], new Set())
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
-  /** All pages, one after the other; `between` runs after each. */
+  /** Reads all pages in order; `between` runs after each. */
   async function walkLikes(viewer: string, first = 4, between?: (page: number) => Promise<unknown>): Promise<string[]> {
     const seen: string[] = []
     for (let after: string | null = null, page = 0; ; page++) {
@@ -43,7 +43,7 @@ describe('lists of marks', () => {
     }
   }
 
-  test('a viewer’s likes are one list through hot store and record store, newest first', async () => {
+  test('the likes of a viewer are one list across hot store and record store, newest first', async () => {
     for (let at = 0; at < 25; at++) await mark('7', `s${at}`, at % 5 === 4 ? 'DISLIKE' : 'LIKE', past + at)
     await settled()
     const liked = Array.from({ length: 25 }, (_, at) => 24 - at).filter((at) => at % 5 !== 4)
@@ -54,14 +54,14 @@ describe('lists of marks', () => {
     })
   })
 
-  test('likes of one moment are in order of their ids, beyond the floor too', async () => {
+  test('likes of the same time are in the order of their ids, below the floor too', async () => {
     const ids = Array.from({ length: 24 }, (_, at) => String(at))
     for (const id of ids) await mark('7', id, 'LIKE', past)
     await settled()
     for (const first of [1, 4, 5]) expect(await walkLikes('7', first)).toEqual(ids)
   })
 
-  test('what is undone, disliked or liked again beyond the floor is not where it was', async () => {
+  test('a mark below the floor that was undone, disliked or liked again leaves its old place', async () => {
     for (let at = 0; at < 25; at++) await mark('7', `s${at}`, 'LIKE', past + at)
     await settled()
     await mark('7', 's1', 'NONE', past + 100)
@@ -78,7 +78,7 @@ describe('lists of marks', () => {
     expect(await walkLikes('7')).toEqual(expected)
   })
 
-  test('while pages are read and marks change, nothing that stays is skipped or told twice', async () => {
+  test('marks that change between pages skip and repeat no other entry', async () => {
     for (let at = 0; at < 30; at++) await mark('7', `s${at}`, 'LIKE', past + at)
     await settled()
     const seen = await walkLikes('7', 4, async (page) => {
@@ -88,7 +88,7 @@ describe('lists of marks', () => {
     expect(seen).toEqual(Array.from({ length: 30 }, (_, at) => `s${29 - at}`))
   })
 
-  test('what is liked again while a page is read stands at its new place, and is not missing', async () => {
+  test('a subject that is liked again during a page read is at its new place, and is not missing', async () => {
     for (let at = 0; at < 25; at++) await mark('7', `s${at}`, 'LIKE', past + at)
     await settled()
     let isFirst = true
@@ -101,7 +101,7 @@ describe('lists of marks', () => {
     expect([seen[0], seen.length, new Set(seen).size]).toEqual(['s1', 25, 25])
   })
 
-  test('one’s own likes only, without the scope', async () => {
+  test('a viewer without the scope reads only their own likes', async () => {
     await mark('7', 'a', 'LIKE', past)
     const foreign = await served.ask(LIKES, viewerOf('8'), { id: '7' })
     expect(foreign.data.thumbupUser.likes).toBe(null)
@@ -110,7 +110,7 @@ describe('lists of marks', () => {
     expect(service.data.thumbupUser.likes.edges).toHaveLength(1)
   })
 
-  test('cursors of other lists, broken ones and absurd pages are refused', async () => {
+  test('cursors of other lists, broken cursors and invalid page sizes are refused', async () => {
     await mark('7', 'a', 'LIKE', past)
     const cursor = (await served.ask(LIKES, viewerOf('7'))).data.thumbupUser.likes.edges[0].cursor
     const codes = async (source: string, variables: Record<string, unknown>) =>
@@ -136,7 +136,7 @@ describe('lists of marks', () => {
     }
   }
 
-  test('a subject’s likers are one list through cache and record store, and follow the counts', async () => {
+  test('the likers of a subject are one list across cache and record store, and follow the counts', async () => {
     for (let at = 0; at < 120; at++) await mark(`v${at}`, 'a', 'LIKE', past + at)
     await settled()
     const all = Array.from({ length: 120 }, (_, at) => `v${119 - at}`)
@@ -153,7 +153,7 @@ describe('lists of marks', () => {
     )
   })
 
-  test('a page of likers that is cached asks the record store nothing, and many who miss ask it once', async () => {
+  test('a cached page of likers needs no read of the record store, and many misses share one read', async () => {
     for (let at = 0; at < 10; at++) await mark(`v${at}`, 'a', 'LIKE', past + at)
     await settled()
     stores.calls.length = 0
@@ -164,7 +164,7 @@ describe('lists of marks', () => {
     expect(stores.calls.filter((call) => call.startsWith('records.'))).toEqual([])
   })
 
-  test('a viewer sees himself among the likers at once, and others when it is persisted', async () => {
+  test('a viewer sees their own like among the likers at once, and others see it when it is persisted', async () => {
     for (let at = 0; at < 6; at++) await mark(`v${at}`, 'a', 'LIKE', past + at)
     await settled()
     const shown = ['v5', 'v4', 'v3', 'v2', 'v1', 'v0']

@@ -3,7 +3,7 @@ import { makeFills } from '../../../loaders/mark-fills.ts'
 
 const CAP = 3
 
-/** Fills whose record store answers each viewer when the test says so. */
+/** Fills whose record store answers each viewer when the test releases it. */
 function makeHeldFills() {
   const waiting = new Map<string, { answer(): void; refuse(): void }>()
   const filled: string[] = []
@@ -28,7 +28,7 @@ function makeHeldFills() {
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
-test('a fill that outlives who asked for it is waited for by whoever stops', async () => {
+test('stopping waits for a fill that outlives its caller', async () => {
   const { fills, filled, waiting } = makeHeldFills()
   const asked = Promise.all(['1', '2'].map((viewer) => fills.bring({ viewer, business: 1 })))
   await nextTurn()

@@ -20,7 +20,7 @@ const list: fc.Arbitrary<MarkList> = fc.record({
 const refusal = expect.objectContaining({ code: 'CURSOR_INVALID' })
 
 describe('cursors of lists of marks', () => {
-  it('name the place that they were made of', () => {
+  it('name the place that they were made from', () => {
     fc.assert(
       fc.property(list, place, (of, made) => {
         expect(decodeMarkCursor(of, encodeMarkCursor(of, made))).toEqual(made)
@@ -56,7 +56,7 @@ describe('cursors of lists of marks', () => {
     )
   })
 
-  it('the place before a moment comes before everything of it, and after everything later', () => {
+  it('the place before a time is before every mark of that time, and after every later mark', () => {
     fc.assert(
       fc.property(place, (made) => {
         expect(compareMarkPlaces(placeAtOrBefore(made.markedAt), made)).toBeLessThan(0)

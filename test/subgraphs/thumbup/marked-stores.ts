@@ -1,6 +1,4 @@
-/**
- * The thumbup subgraph on real embedded stores; each of them can be switched off, and what is called is counted.
- */
+/** The thumbup subgraph on real embedded stores. Each store can be switched off, and calls are counted. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -36,8 +34,8 @@ const CODES: Record<Name, ErrorCode> = {
 export type MarkedStores = ReturnType<typeof openMarkedStores>
 
 /**
- * `records`: the contract's model, which a test can look into, or the real one. `readsAtOnceMax`: it is read as if it were a server
- * with so many connections.
+ * `records`: the model of the contract, whose state a test can read, or the real store. `readsAtOnceMax`: the number of connections of a
+ * simulated server for it.
  */
 export function openMarkedStores(options: { records?: 'model' | 'lmdb'; readsAtOnceMax?: number } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-marks-'))
@@ -70,7 +68,7 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb'; readsAtO
     return Object.fromEntries(entries) as T
   }
 
-  /** As the port says: subjects that a cache is down for are heard when it is back, and that is a gap. */
+  /** As the port requires: subjects added while a cache is down are followed when it is back, with a gap. */
   function switchedFollowing(
     follow: CountCache['followCounts'],
     ...[listener, onGap]: Parameters<CountCache['followCounts']>
@@ -117,7 +115,7 @@ export function openMarkedStores(options: { records?: 'model' | 'lmdb'; readsAtO
       else switches[name] = to
       if (switches.cache === 'up') for (const tell of whenCacheIsBack.splice(0)) tell()
     },
-    /** A single call such as `cache.putCounts` fails until it is undefined again. */
+    /** A single call such as `cache.putCounts` fails until the code is undefined again. */
     refuse(call: string, code: ErrorCode | undefined): void {
       if (code === undefined) refused.delete(call)
       else refused.set(call, code)
@@ -167,7 +165,7 @@ export const viewerOf = (id: string, ...scopes: string[]) => ({ id, scopes })
 
 export type Answer = { data: any; errors: { code: unknown; path: unknown; message: string }[]; degraded: string[] }
 
-/** A process that serves on these stores, with a journal of its own; `abandoned`: folders of others that it replays. */
+/** A process on these stores with its own journal; `abandoned`: folders of other processes that it replays. */
 export function serveThumbup(
   opened: MarkedStores,
   config: Config = thumbupConfig(),
@@ -181,7 +179,7 @@ export function serveThumbup(
     { ...opened.stores, journals },
     config,
     (error) => errors.push(error),
-    // On a busy machine a commit to disk takes its time.
+    // On a busy machine a commit to disk can take long.
     { guard: { checkEveryMs: 10, recordPatienceMs: 10_000, logPatienceMs: 10_000 }, random: seededRandom(1), ...options },
   )
   return {

@@ -1,4 +1,4 @@
-/** A business gets stores of its own, or loses them, while marks of it wait in a journal: each reaches the stores it has now. */
+/** A business gets its own stores, or loses them, while its marks wait in a journal: each mark reaches the current stores. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
 import { makeConfig, type Config } from '../../../config/config.ts'
@@ -29,7 +29,7 @@ describe('marks that wait in a journal', () => {
   const stored = (stores: MarkedStores, key: MarkKey) => async (): Promise<boolean> =>
     (await stores.plain.records.getMarkMany([key]))[0]?.mark === 'LIKE'
 
-  it('go into the stores that their business got, are persisted there and nowhere else, and somebody is told', async () => {
+  it('go only into the new stores of their business, and the move is logged', async () => {
     const first = serveThumbup(common!, thumbupConfig())
     common!.set('redis', 'down')
     expect((await first.ask(MARK, viewerOf('7'))).data.mark.outcome).toBe('ACCEPTED')
@@ -47,7 +47,7 @@ describe('marks that wait in a journal', () => {
     await second.stop()
   })
 
-  it('go back into the common stores when their business has none any more', async () => {
+  it('go back into the common stores when their business has no own stores any more', async () => {
     const article = openLmdbJournals(join(own!.folder, 'marks-article'))
     await article.own.append([entry(ARTICLE, 's', 1_790_000_000_000)])
     await article.close()
@@ -58,7 +58,7 @@ describe('marks that wait in a journal', () => {
     await served.stop()
   })
 
-  it('stay while the stores of their business are down, hold up nothing else of their viewer, and go once these are back', async () => {
+  it('stay while the stores of their business are down, block no other mark of their viewer, and go once the stores are back', async () => {
     const left = openLmdbJournals(common!.folder)
     await left.own.append([entry(ARTICLE, 's', 1_790_000_000_000), entry(1, 'v', 1_790_000_000_001)])
     await left.close()
@@ -74,7 +74,7 @@ describe('marks that wait in a journal', () => {
     await served.stop()
   })
 
-  it('are found by the process that has the common journals only if their business has no stores of its own', async () => {
+  it('in the common journals are found only if their business has no own stores', async () => {
     const redis = { urls: ['redis://127.0.0.1:1'] }
     const data = own!.folder
     const configOf = (thumbup: object): Config => {

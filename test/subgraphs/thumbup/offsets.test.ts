@@ -1,4 +1,4 @@
-/** The offsets that the record store keeps, of streams that share it. */
+/** The offsets in the record store for streams that share it. */
 import { expect, test } from 'vitest'
 import { markStream } from '../../../subgraphs/thumbup/model/streams.ts'
 import { topicNames } from '../../../stores/kafka/topics.ts'
@@ -8,7 +8,7 @@ import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marke
 const COMMON = markStream('tidemark', undefined)
 const OWN = markStream('tidemark', 'article')
 
-test('a business with a stream of its own and the common database moves its own offsets, not those of the others', async () => {
+test('a business with its own stream and the common database moves only its own offsets', async () => {
   const [common, own] = [openMarkedStores({ records: 'lmdb' }), openMarkedStores({ records: 'lmdb' })]
   const tenant = { ...own.stores, records: common.stores.records }
   const served = serveThumbup(common, thumbupConfig(), { journal: false, tenants: new Map([[2, tenant]]) })
@@ -17,7 +17,7 @@ test('a business with a stream of its own and the common database moves its own 
     const source = 'mutation ($business: String!, $id: ID!) { mark(business: $business, id: $id, mark: LIKE) { outcome } }'
     expect((await served.ask(source, viewerOf('7'), { business, id })).data.mark.outcome).toBe('ACCEPTED')
   }
-  // One viewer's marks are in one partition.
+  // The marks of one viewer are in one partition.
   const offsetOf = async (stream: string) => (await common.plain.records.getOffsets(stream))[0]?.offset ?? 0
   for (let at = 0; at < 4; at++) {
     const before = await offsetOf(COMMON)
@@ -34,6 +34,6 @@ test('a business with a stream of its own and the common database moves its own 
   await Promise.all([common.close(), own.close()])
 })
 
-test('a stream is called as its topic', () => {
+test('a stream has the name of its topic', () => {
   expect([COMMON, OWN]).toEqual([topicNames('tidemark', 'marks').flushes, topicNames('tidemark.article', 'marks').flushes])
 })

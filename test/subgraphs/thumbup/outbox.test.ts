@@ -22,7 +22,7 @@ function wait(business: number, count: number): void {
   }
 }
 
-test('what waits of another business, whose job is away, does not keep ours from being told', async () => {
+test('waiting entries of another business, whose job is away, do not block ours', async () => {
   wait(2, 1_200)
   wait(1, 25)
   const publish = makePublisher(stores.stores, (business) => business === 1)
@@ -31,7 +31,7 @@ test('what waits of another business, whose job is away, does not keep ours from
   expect(stores.rows.outbox.size).toBe(1_200)
 })
 
-test('however much waits, few changes are in memory at once', async () => {
+test('for any number of waiting entries, few changes are in memory at once', async () => {
   wait(1, 300)
   const asked: number[] = []
   const { listOutbox } = stores.stores.records

@@ -24,10 +24,10 @@ afterEach(async () => {
 
 const ask = async (viewer?: string) =>
   (await asked.ask(ASK, viewer === undefined ? undefined : viewerOf(viewer))).data.thumbups[0].likeCount
-/** More than makes a subject hot, within its window on a slow machine too. */
+/** More reads than a subject needs to become hot within its window, even on a slow machine. */
 const strangers = () => Promise.all(Array.from({ length: 200 }, () => ask()))
 
-test('who undoes his like of a hot subject does not get it back once another process has counted that', async () => {
+test('a viewer who undoes a like of a hot subject does not see it again once another process has counted the undo', async () => {
   const mark = (as: string) => asked.ask(`mutation { mark(business: "video", id: "hot", mark: ${as}) { likeCount } }`, viewerOf('7'))
   const persisted = () => until('it is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   await mark('LIKE')
@@ -43,7 +43,7 @@ test('who undoes his like of a hot subject does not get it back once another pro
   expect(seen).toEqual(seen.map(() => 0))
 })
 
-test('who likes a hot subject goes on seeing his like once another process has counted it; for others it is served locally', async () => {
+test('a viewer who likes a hot subject still sees the like once another process has counted it; others are served locally', async () => {
   await strangers()
   await asked.ask('mutation { mark(business: "video", id: "hot", mark: LIKE) { outcome } }', viewerOf('7'))
   const seen: number[] = []
@@ -58,6 +58,6 @@ test('who likes a hot subject goes on seeing his like once another process has c
     seen.push(await ask('7'))
   }
   expect(seen).toEqual(seen.map(() => 1))
-  // Of 2,010; a slow machine lets the subject cool down in between.
+  // Out of 2,010: a slow machine lets the subject cool down in between.
   expect(stores.count('cache.getCountsMany') - before).toBeLessThan(1_000)
 })

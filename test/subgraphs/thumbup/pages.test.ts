@@ -49,7 +49,7 @@ async function ask(source: string, as: typeof viewer | null = viewer, variables:
 }
 
 describe('a page of subjects', () => {
-  test('is one multi-get of marks and one of counts, whatever of them is asked for', async () => {
+  test('is one multi-get of marks and one of counts, for any requested fields', async () => {
     const { data } = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { id viewerMark likeCount dislikeCount } }')
     expect(data.thumbups.slice(1, 4)).toEqual([
       { id: '101', viewerMark: 'LIKE', likeCount: 1, dislikeCount: 0 },
@@ -59,21 +59,21 @@ describe('a page of subjects', () => {
     expect(calls).toEqual({ marks: 1, counts: 1 })
   })
 
-  test('asks nobody for what is not wanted', async () => {
+  test('reads nothing for fields that are not requested', async () => {
     await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { id } }')
     expect(calls).toEqual({ marks: 0, counts: 0 })
     await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark } }')
     expect(calls).toEqual({ marks: 1, counts: 0 })
   })
 
-  test('of somebody unknown has counts without a look at marks, and no mark of his', async () => {
+  test('of an anonymous caller has counts without a read of marks, and no own mark', async () => {
     const { data, errors } = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { likeCount viewerMark } }', null)
     expect(data.thumbups[1]).toEqual({ likeCount: 0, viewerMark: null })
     expect(errors[0].extensions.code).toBe('UNAUTHENTICATED')
     expect(calls).toEqual({ marks: 0, counts: 1 })
   })
 
-  test('says the same through fragments, and where a condition hides what will be wanted', async () => {
+  test('has the same answer through fragments, and reads the fields that a condition hides', async () => {
     const plain = await ask('query($ids: [ID!]!) { thumbups(business: "video", ids: $ids) { viewerMark likeCount dislikeCount } }')
     const text = `query($ids: [ID!]!, $on: Boolean!) { thumbups(business: "video", ids: $ids) { ...States ... on Thumbup @include(if: $on) { likeCount } dislikeCount @include(if: $on) } }
       fragment States on Thumbup { viewerMark }`

@@ -29,7 +29,7 @@ describe('the persist step of marks', () => {
     )
   const counts = async (oid: string) => (await stores.plain.records.getCountsMany([{ business: 1, oid }]))[0]
 
-  test('of several transactions a subject is in one, so its counts are written once', async () => {
+  test('a subject is in only one of several transactions, so its counts are written once', async () => {
     const keys = []
     for (let viewer = 0; viewer < 4; viewer++) for (const oid of ['a', 'b', 'c']) keys.push(await put(String(viewer), oid))
     const report = await persist(keys, { keysMax: 4 })
@@ -37,7 +37,7 @@ describe('the persist step of marks', () => {
     expect(stores.count('records.applyMarks')).toBe(3)
   })
 
-  test('repeating it counts nothing twice, and the offset moves with the last transaction only', async () => {
+  test('a repetition counts nothing twice, and the offset moves with the last transaction only', async () => {
     const keys = [await put('1', 'a'), await put('2', 'a'), await put('3', 'b')]
     await persist(keys, { keysMax: 2 }, 7)
     await persist(keys, { keysMax: 2 }, 7)
@@ -59,7 +59,7 @@ describe('the persist step of marks', () => {
     expect([await counts('a'), await counts('c')]).toMatchObject([{ likes: 1 }, { likes: 1 }])
   })
 
-  test('a mark that changes between reading and clearing stays dirty, and what is counted of it is known', async () => {
+  test('a mark that changes between reading and clearing stays dirty, with its counted part known', async () => {
     const key = await put('1', 'a')
     stores.before('hot.clearDirtyMarks', async () => void (await put('1', 'a', 'NONE', 1_500)))
     await persist([key])
@@ -70,7 +70,7 @@ describe('the persist step of marks', () => {
     expect(await stores.plain.hot.getMarkMany([key])).toMatchObject([{ mark: 'NONE', counted: 'NONE', pending: false }])
   })
 
-  test('the caches have the counts before the dirty marks go, or a like would vanish for a moment', async () => {
+  test('the caches get the counts before the dirty marks are cleared, so that no like disappears for a moment', async () => {
     const key = await put('1', 'a')
     let cached: unknown
     stores.before('hot.clearDirtyMarks', async () => {
@@ -80,7 +80,7 @@ describe('the persist step of marks', () => {
     expect(cached).toMatchObject([{ likes: 1 }])
   })
 
-  test('an older step that refreshes the cache late does not bring an older count back', async () => {
+  test('an older step that refreshes the cache late does not restore an older count', async () => {
     const first = await put('1', 'a')
     let isHeld = true
     const second = put('2', 'a')
@@ -93,7 +93,7 @@ describe('the persist step of marks', () => {
     expect(await stores.plain.cache.getCountsMany([{ business: 1, oid: 'a' }])).toMatchObject([{ likes: 2 }])
   })
 
-  test('what is not due in the outbox does not hide what is', async () => {
+  test('entries of the outbox that are not due do not hide due ones', async () => {
     stores.set('events', 'down')
     for (let at = 0; at < 12; at++) await persist([await put('1', `s${at}`)])
     expect(late).toHaveLength(12)
@@ -103,11 +103,11 @@ describe('the persist step of marks', () => {
     expect(await stores.plain.records.listOutbox(100)).toHaveLength(11)
   })
 
-  test('a key whose mark was lost leaves no dirty mark, and nothing is counted', async () => {
+  test('a lost mark leaves no dirty mark and is not counted', async () => {
     expect(await persist([keyOf('9', 'lost')])).toMatchObject({ rows: 0, missing: 1, transitions: 0 })
   })
 
-  test('marks of others and of deleted businesses are not persisted', async () => {
+  test('marks of other tenants and of deleted businesses are not persisted', async () => {
     const [ours, others, gone] = [await put('1', 'a'), { ...keyOf('1', 'x'), business: 2 }, { ...keyOf('1', 'x'), business: 3 }]
     for (const key of [others, gone])
       await stores.plain.hot.putMarks([{ ...key, mark: 'LIKE', markedAt: 5, blind: true }], { now: 2_000, cap: 10 })

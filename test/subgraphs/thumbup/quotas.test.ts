@@ -1,4 +1,4 @@
-/** What a business that has used up what it may mark or store still takes. */
+/** The calls that a business at its quota of marks or storage still accepts. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ThumbupJob } from '../../../subgraphs/thumbup/persist/job.ts'
 import { until } from '../../../harness/until.ts'
@@ -26,7 +26,7 @@ describe('quotas', () => {
     (await served.ask(MARK, viewerOf(viewer), { id, mark, ...more })).data.mark
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
-  test('a tenant over its quota of marks a second is refused, others are not', async () => {
+  test('a tenant over its quota of marks per second is refused, and others are not', async () => {
     serve(
       { number: 1, name: 'video', entity: 'Video', thumbup: { marksPerSecondMax: 3 } },
       { number: 2, name: 'article', entity: 'Article' },
@@ -38,23 +38,23 @@ describe('quotas', () => {
     expect((await mark('7', 's9', 'LIKE', { business: 'article' })).code).toBe(null)
   })
 
-  test('a tenant that has stored what it may takes no more marks, and lets those that stand be said again, changed and undone', async () => {
+  test('a tenant at its storage quota refuses new marks, and accepts repeated, changed and undone ones', async () => {
     serve({ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 2 } })
     job = await served.subgraph.startJob()
     await mark('1', 'a', 'LIKE')
     await mark('2', 'a', 'LIKE')
     await settled()
-    // Who was taken before it is known has a mark by then.
+    // A viewer accepted before the quota is known has a mark by then.
     let next = 3
     await until(
       'the quota is known',
       async () => (await mark(String(next++), 'a', 'LIKE', { markedAt: 1_000_000_000_000 })).code === 'QUOTA_EXCEEDED',
     )
-    // A mark where one stands stores no more.
+    // A mark that replaces another one stores nothing more.
     expect(await mark('1', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false })
     expect(await mark('1', 'a', 'DISLIKE')).toMatchObject({ outcome: 'ACCEPTED', oldMark: 'LIKE', changed: true })
     expect(await mark('1', 'b', 'LIKE')).toMatchObject({ outcome: 'REJECTED', code: 'QUOTA_EXCEEDED' })
-    // In one batch each is judged by itself.
+    // Each input of a batch is judged by itself.
     const inputs = [
       { business: 'video', id: 'a', mark: 'LIKE' },
       { business: 'video', id: 'c', mark: 'DISLIKE' },
@@ -65,9 +65,9 @@ describe('quotas', () => {
     expect(await mark('1', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true })
   })
 
-  test('a tenant that is full stores nothing for who undoes what he never marked, and lets undos be said again', async () => {
+  test('a tenant at its storage quota stores nothing for an undo without a mark, and accepts repeated undos', async () => {
     serve({ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 1 } })
-    // As many as no undoing of this test takes below the quota.
+    // So many that no undo of this test goes below the quota.
     const rows = Array.from({ length: 9 }, (_, at) => ({
       key: { viewer: String(100 + at), business: 1, oid: 'a' },
       record: { mark: 'LIKE' as const, markedAt: 5 + at, version: 5 + at },
@@ -76,7 +76,7 @@ describe('quotas', () => {
     let next = 200
     await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
     const inputs = ['a', 'x', 'y'].map((id) => ({ business: 'video', id, mark: 'NONE' }))
-    // Of one of whom nothing is held, and of one who is known.
+    // For a viewer without marks in the hot store, and for a known one.
     for (const viewer of ['100', '100', '9']) {
       const answers = await served.subgraph.service.mark(viewerOf(viewer), inputs, new Set())
       expect(answers.map(({ outcome }) => outcome)).toEqual([viewer === '9' ? 'REJECTED' : 'ACCEPTED', 'REJECTED', 'REJECTED'])
@@ -87,13 +87,13 @@ describe('quotas', () => {
       code: 'QUOTA_EXCEEDED',
       message: expect.stringContaining('nothing to undo at "x"'),
     })
-    // With the record store down nobody can say that nothing stands for a viewer who is not known.
+    // With the record store down it is unknown whether an unknown viewer has marks.
     stores.set('records', 'down')
     expect(await mark('101', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
     stores.set('records', 'up')
   })
 
-  test('an undo is taken by a tenant that is full while a like may wait that no store shows yet', async () => {
+  test('a tenant at its storage quota accepts an undo while a like may wait in a journal', async () => {
     serve({ number: 1, name: 'video', entity: 'Video', thumbup: { marksMax: 1 } })
     expect(await mark('7', 'other', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED' })
     stores.set('redis', 'down')
@@ -104,7 +104,7 @@ describe('quotas', () => {
     )
     let next = 200
     await until('the quota is known', async () => (await mark(String(next++), 'b', 'LIKE')).code === 'QUOTA_EXCEEDED')
-    // The hot store has this one, whatever the record store says.
+    // The hot store has this mark, regardless of the record store.
     expect(await mark('7', 'other', 'NONE')).toMatchObject({ outcome: 'ACCEPTED' })
     const replay = Promise.withResolvers<void>()
     stores.before('hot.putMarks', () => replay.promise)

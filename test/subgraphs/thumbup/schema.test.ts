@@ -11,7 +11,7 @@ import { localTransport } from '../../../gateway/transports/local-transport.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, viewerOf } from './marked-stores.ts'
 
 describe('the schema of thumbup', () => {
-  test('composes with history, whose subjects it extends', () => {
+  test('composes with history and extends its subjects', () => {
     const { businesses } = makeConfig([])
     const supergraph = composeSupergraph([
       { name: 'history', sdl: historySdl(businesses) },
@@ -26,7 +26,7 @@ describe('the schema of thumbup', () => {
     expect(schema.getMutationType()?.getFields()).toHaveProperty('reportProgress')
   })
 
-  test('has the businesses whose thumbup is on, or that are deleted, and no others', () => {
+  test('has only the businesses with thumbup enabled or deleted', () => {
     const { businesses } = thumbupConfig()
     expect(thumbupSdl(businesses)).toContain('union Subject = Video | Article | Gone\n')
     composeSupergraph([
@@ -37,12 +37,12 @@ describe('the schema of thumbup', () => {
       { name: 'test', values: { businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }] } },
     ])
     expect([hasThumbup(off), hasThumbup(thumbupConfig())]).toEqual([false, true])
-    // The last one to go: its fields stay, and somebody must remove what is stored of it.
+    // The last business is deleted: its fields stay, and its stored marks must still be removed.
     const gone = thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { deleted: true } }] })
     expect([hasThumbup(gone), thumbupSdl(gone.businesses).includes('union Subject = Video\n')]).toEqual([true, true])
   })
 
-  test('settings that would persist every mark twice, or never fill a flush, are refused with the reason', () => {
+  test('settings that persist every mark twice, or never fill a flush, are refused with the reason', () => {
     expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 10_000 } })).toThrow('thumbup.sweepAfterMs (10000) must exceed')
     expect(() => thumbupConfig({ thumbup: { sweepAfterMs: 120_000, windowMs: 60_000 } })).toThrow(
       '(121000), or every mark is persisted twice: raise',
@@ -51,7 +51,7 @@ describe('the schema of thumbup', () => {
     expect(() => thumbupConfig({ businesses: [{ number: 1, name: 'video', entity: 'Thumbup' }] })).toThrow("a type of Tidemark's own")
   })
 
-  test('the age at which marks are swept follows windows that are longer, unless it is set', () => {
+  test('the age at which marks are swept follows longer windows unless it is set', () => {
     const swept = (thumbup: object) => thumbupConfig({ thumbup }).thumbup.sweepAfterMs
     expect(swept({})).toBe(60_000)
     expect(swept({ windowMs: 60_000 })).toBe(242_000)
@@ -59,7 +59,7 @@ describe('the schema of thumbup', () => {
     expect(swept({ windowMs: 60_000, sweepAfterMs: 122_000 })).toBe(122_000)
   })
 
-  test('a partner’s entities get their counts and marks through the gateway, and scopes are asked for there', async () => {
+  test('entities of a partner get their counts and marks through the gateway, which checks the scopes', async () => {
     const stores = openMarkedStores()
     const served = serveThumbup(stores)
     const feed = `extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key"])

@@ -1,4 +1,4 @@
-/** What a business that got stores of its own leaves in those that others share: dirty marks, and entries of the outbox. */
+/** The leftovers of a business with its own stores in the shared stores: dirty marks, and entries of the outbox. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { makePublisher } from '../../../subgraphs/thumbup/persist/upkeep.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores } from './marked-stores.ts'
@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => Promise.all([common?.close(), own?.close()]))
 
-it('marks of others that nobody can persist are passed page by page, and ours behind them are swept', async () => {
+it('unpersistable marks of another business are skipped page by page, and ours behind them are swept', async () => {
   const { hot } = common!.plain
   const put = (business: number, oid: string, now: number) =>
     hot.putMarks([{ viewer: '7', business, oid, mark: 'LIKE', markedAt: 5, blind: true }], { now, cap: 1_000 })
@@ -36,7 +36,7 @@ it('marks of others that nobody can persist are passed page by page, and ours be
   await served.stop()
 })
 
-it('an entry of the outbox of two businesses, one of which got stores of its own, is told once, and only by whose it was', async () => {
+it('an outbox entry of two businesses, one of which got its own stores, is published once, and only by its owner', async () => {
   const { plain, stores } = common!
   const row = (business: number) => ({
     key: { viewer: '7', business, oid: 'a' },

@@ -32,7 +32,7 @@ describe('thumbup', () => {
   const read = async (viewer: string, ...ids: string[]) => (await served.ask(READ, viewerOf(viewer), { ids })).data.thumbups
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
 
-  test('a viewer sees his own like and its effect on the count at once, others within the window', async () => {
+  test('a viewer sees their own like and its effect on the count at once, and others within the window', async () => {
     expect(await mark('7', 'a', 'LIKE')).toEqual({
       ...{ outcome: 'ACCEPTED', code: null, message: null, oldMark: 'NONE', newMark: 'LIKE', changed: true },
       ...{ state: 'PENDING', likeCount: 1, dislikeCount: 0 },
@@ -46,7 +46,7 @@ describe('thumbup', () => {
     expect(await read('7', 'a')).toEqual([{ id: 'a', likeCount: 1, dislikeCount: 0, viewerMark: 'LIKE' }])
   })
 
-  test('repetitions and undoing nothing change nothing, and a change is a transition of both counts', async () => {
+  test('repeated marks and undos without a mark change nothing, and a change affects both counts', async () => {
     expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'NONE', likeCount: 0 })
     await mark('7', 'a', 'LIKE')
     expect(await mark('7', 'a', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, oldMark: 'LIKE', likeCount: 1 })
@@ -54,7 +54,7 @@ describe('thumbup', () => {
     expect(await mark('7', 'a', 'NONE')).toMatchObject({ changed: true, oldMark: 'DISLIKE', likeCount: 0, dislikeCount: 0 })
   })
 
-  test('a mark of a clock that is ahead counts as now: it can be undone at once', async () => {
+  test('a mark with a time ahead of the clock counts as now and can be undone at once', async () => {
     for (const ahead of [290_000, 1e12]) {
       expect(await mark('7', 'a', 'LIKE', { markedAt: Date.now() + ahead })).toMatchObject({ outcome: 'ACCEPTED', likeCount: 1 })
       expect(await mark('7', 'a', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, likeCount: 0 })
@@ -64,7 +64,7 @@ describe('thumbup', () => {
     expect(await read('7', 'a')).toMatchObject([{ viewerMark: 'NONE' }])
   })
 
-  test('a like through a process whose clock is ahead can be undone through one that is behind, and liked again', async () => {
+  test('a like through a faster clock can be undone through a slower clock, and given again', async () => {
     const clock = { ...systemClock, now: () => Date.now() + 3_000 }
     const ahead = serveThumbup(stores, undefined, { clock, journal: false })
     const through = async (by: ServedThumbup, kind: string) => (await by.ask(MARK, viewerOf('7'), { id: 'a', mark: kind })).data.mark
@@ -76,7 +76,7 @@ describe('thumbup', () => {
     await ahead.stop()
   })
 
-  test('an older mark that arrives late is STALE and says what is stored', async () => {
+  test('an older mark that arrives late is STALE and returns the stored mark', async () => {
     const now = Date.now()
     await mark('7', 'a', 'LIKE', { markedAt: now })
     expect(await mark('7', 'a', 'DISLIKE', { markedAt: now - 1_000 })).toMatchObject({
@@ -91,14 +91,14 @@ describe('thumbup', () => {
     await settled()
     expect(await mark('7', 'a', 'LIKE', { markedAt: now })).toMatchObject({ outcome: 'STALE', state: 'SETTLED', likeCount: 1 })
     await job.stop()
-    // Nobody persists any more, but what these say is what everybody sees.
+    // The job has stopped, but these calls return only states that all viewers see.
     expect(await mark('7', 'a', 'LIKE', { markedAt: now + 1 })).toMatchObject({ outcome: 'ACCEPTED', changed: false, state: 'SETTLED' })
     expect(await mark('8', 'b', 'NONE')).toMatchObject({ outcome: 'ACCEPTED', changed: false, state: 'SETTLED' })
     expect(await mark('8', 'b', 'LIKE')).toMatchObject({ outcome: 'ACCEPTED', changed: true, state: 'PENDING' })
     job = await served.subgraph.startJob()
   })
 
-  test('a moment that is no number is said to be none', async () => {
+  test('an invalid time is refused with a message', async () => {
     expect(await mark('7', 'a', 'LIKE', { markedAt: 1.5 })).toMatchObject({
       ...{ outcome: 'REJECTED', code: 'MARKED_AT_INVALID' },
       message: expect.stringMatching(/^markedAt 1.5 is not a time: send milliseconds/) as string,
@@ -112,7 +112,7 @@ describe('thumbup', () => {
     })
   })
 
-  test('two businesses with equal ids have marks and counts of their own', async () => {
+  test('two businesses with equal ids have separate marks and counts', async () => {
     await mark('7', 'a', 'LIKE')
     expect((await served.ask(READ, viewerOf('7'), { ids: ['a'], business: 'article' })).data.thumbups).toEqual([
       { id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: 'NONE' },
@@ -129,7 +129,7 @@ describe('thumbup', () => {
     expect(stores.calls.sort()).toEqual(['cache.getCountsMany', 'hot.getMarkMany'])
   })
 
-  test('of a representation nothing counts but its id: what it says that its fields are is not believed', async () => {
+  test('only the id of a representation counts, and its other fields are ignored', async () => {
     const mark = { mark: 'LIKE', counted: 'LIKE', pending: false }
     const foreseen = { counts: { likes: 12_345, dislikes: 0, version: 1 }, mark }
     const answer = await served.ask(
@@ -140,7 +140,7 @@ describe('thumbup', () => {
     expect([answer.data._entities, answer.errors]).toEqual([[{ likeCount: 0, viewerMark: 'NONE' }], []])
   })
 
-  test('of two marks in one request each answer has its own effect, whatever was read for the first', async () => {
+  test('of two marks in one request each answer has its own effect, regardless of reads for the first', async () => {
     const fields = 'oldMark state likeCount dislikeCount'
     const { data } = await served.ask(
       `mutation { one: mark(business: "video", id: "a", mark: LIKE) { ${fields} } two: mark(business: "video", id: "a", mark: DISLIKE) { ${fields} }
@@ -154,12 +154,12 @@ describe('thumbup', () => {
     })
   })
 
-  test('an unknown viewer is filled once, however many ask', async () => {
+  test('an unknown viewer is filled once for many concurrent reads', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, at) => read('7', `s${at}`)))
     expect(stores.count('records.listMarks')).toBe(1)
   })
 
-  test('a truncated viewer’s misses are read from the record store in one batch, and undoing such a mark is exact', async () => {
+  test('misses of a truncated viewer are read from the record store in one batch, and undoing such a mark is exact', async () => {
     job = await served.subgraph.startJob()
     for (let at = 0; at < 15; at++) await mark('7', `s${at}`, 'LIKE', { markedAt: Date.now() - 100_000 + at })
     await settled()
@@ -182,7 +182,7 @@ describe('thumbup', () => {
       { inputs },
     )
     expect(answer.data.markBatch.every((each: any) => each.outcome === 'ACCEPTED')).toBe(true)
-    // An import of many unknown viewers: their rows in one batch, and nobody is filled.
+    // An import for many unknown viewers: their rows are read in one batch, and no viewer is filled.
     expect([stores.count('records.listMarks'), stores.count('records.getMarkMany')]).toEqual([0, 1])
     await until('the windows have ended', () => job?.figures().marks === 400)
     const { countUpdates, transitions } = job.figures()
@@ -191,7 +191,7 @@ describe('thumbup', () => {
     expect((await read('nobody', 's0', 's1', 's2', 's3')).map((each: any) => each.likeCount)).toEqual([100, 100, 100, 100])
   })
 
-  test('what is wrong is told per input, and the others count', async () => {
+  test('errors are reported per input, and the other inputs count', async () => {
     const inputs = [
       { business: 'video', id: 'a', mark: 'LIKE' },
       { business: 'vidoe', id: 'a', mark: 'LIKE' },
@@ -215,7 +215,7 @@ describe('thumbup', () => {
     expect(invalid).toMatchObject({ outcome: 'REJECTED', code: 'MARK_INVALID' })
   })
 
-  test('calls that are too large, or of nobody, are refused as a whole', async () => {
+  test('calls that are too large or anonymous are refused as a whole', async () => {
     const codes = async (source: string, viewer?: ReturnType<typeof viewerOf>, variables: Record<string, unknown> = {}) =>
       (await served.ask(source, viewer, variables)).errors.map(({ code }) => code)
     const ids = Array.from({ length: 201 }, (_, at) => `${at}`)
@@ -231,7 +231,7 @@ describe('thumbup', () => {
     expect(await codes(register)).toEqual(['UNAUTHENTICATED'])
   })
 
-  test('what asks for a deleted business beside others goes on: its fields are null and say why, writes are refused', async () => {
+  test('a request for a deleted business and others succeeds with null fields and their reason, and writes are refused', async () => {
     const query = `{
       thumbups(business: "gone", ids: ["a"]) { id likeCount dislikeCount viewerMark likers { edges { cursor } } }
       others: thumbups(business: "video", ids: ["a"]) { likeCount }
@@ -260,13 +260,13 @@ describe('thumbup', () => {
     expect(await mark('7', 'a', 'LIKE', { business: 'gone' })).toMatchObject({ outcome: 'REJECTED', code: 'BUSINESS_DELETED' })
   })
 
-  test('without a viewer counts are there, and nothing of a viewer', async () => {
+  test('an anonymous caller gets counts, and no fields of a viewer', async () => {
     const answer = await served.ask(READ, undefined, { ids: ['a'] })
     expect(answer.data.thumbups).toEqual([{ id: 'a', likeCount: 0, dislikeCount: 0, viewerMark: null }])
     expect(answer.errors).toMatchObject([{ code: 'UNAUTHENTICATED', path: ['thumbups', 0, 'viewerMark'] }])
   })
 
-  test('likes received add up for a registered owner, late registration and a change of owner included', async () => {
+  test('likes received add up for an owner, after late registration and a change of owner too', async () => {
     job = await served.subgraph.startJob()
     for (const viewer of ['1', '2', '3']) await mark(viewer, 'a', 'LIKE')
     await settled()
@@ -298,7 +298,7 @@ describe('thumbup', () => {
     expect([await received('own'), await received('other')]).toEqual([0, 4])
   })
 
-  test('reconciling finds no drift, and the planted one', async () => {
+  test('reconciling finds a planted drift and no other', async () => {
     job = await served.subgraph.startJob()
     await mark('1', 'a', 'LIKE')
     await settled()
@@ -312,13 +312,13 @@ describe('thumbup', () => {
     expect((await ask()).data.reconcile.drift).toEqual([{ id: 'a', likeCount: 5, likeRows: 1 }])
   })
 
-  test('marks are counted by their source for operators, a bounded number of sources apart', async () => {
+  test('marks are counted by their source for operators, up to a limited number of sources', async () => {
     for (let at = 0; at < 60; at++) await mark('7', `v${at}`, 'LIKE', { source: `s${at}` })
     const { sources } = served.subgraph.figures().marks
     expect([sources['s0'], sources['other'], Object.keys(sources).length]).toEqual([1, 10, 51])
   })
 
-  test('changes of counts come to subscribers, those of a window at once', async () => {
+  test('changed counts are sent to subscribers once per window', async () => {
     job = await served.subgraph.startJob()
     const { subscribe, parse } = await import('graphql')
     const stream = (await subscribe({
@@ -339,7 +339,7 @@ describe('thumbup', () => {
     await stream.return?.()
   })
 
-  test('what a deleted tenant left is removed, dirty marks too, and nothing comes back', async () => {
+  test('data of a deleted tenant is removed, dirty marks too, and nothing comes back', async () => {
     const key = { viewer: '7', business: 3, oid: 'x' }
     await stores.plain.hot.putMarks([{ ...key, mark: 'LIKE', markedAt: Date.now(), base: null, blind: true }], { now: Date.now(), cap: 10 })
     await stores.plain.records.applyMarks([{ key, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
@@ -352,7 +352,7 @@ describe('thumbup', () => {
     expect(await stores.plain.records.exportMarks(3, undefined, 10)).toEqual([])
   })
 
-  test('what a deleted tenant left waits to be forgotten: it is not swept, and no step of others walks over everything for it', async () => {
+  test('data of a deleted tenant is not swept, and no other step scans for it', async () => {
     const now = Date.now() - 10_000
     const keys = [3, 1].map((business) => ({ viewer: '7', business, oid: 'x' }))
     const writes = keys.map((key) => ({ ...key, mark: 'LIKE' as const, markedAt: now, base: null, blind: true as const }))
@@ -361,7 +361,7 @@ describe('thumbup', () => {
     served = await again(served, thumbupConfig({ thumbup: { flushAgeMaxMs: 5, windowMs: 20, sweepAfterMs: 60, sweepEveryMs: 20 } }))
     job = await served.subgraph.startJob()
     await until('the others are persisted', async () => (await stores.plain.records.getMarkMany(keys))[1] !== undefined)
-    // By the sweeper or by the flush, whichever is first; the other comes right after.
+    // The sweeper or the flush persists them, and the other comes right after.
     const offsets = () => stores.plain.records.getOffsets(markStream('tidemark', undefined))
     await until('the flush was taken', async () => (await offsets()).length > 0)
     await until('they are clean', async () => (await stores.plain.hot.countDirtyMarks()) === 1)

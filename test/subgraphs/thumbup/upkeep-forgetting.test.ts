@@ -1,4 +1,4 @@
-/** What the job removes of deleted businesses: in which order, and how often it looks for what is not there any more. */
+/** The removal of deleted businesses by the job: its order, and the intervals of its searches. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MarkChanges } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { makePublisher, makeUpkeep } from '../../../subgraphs/thumbup/persist/upkeep.ts'
@@ -36,7 +36,7 @@ describe('upkeep', () => {
       cap: 10,
     })
 
-  test('forgets the hot store before the record store, so that nothing dirty comes back into it', async () => {
+  test('clears the hot store before the record store, so that no dirty mark comes back into it', async () => {
     await put('x')
     await stores.plain.records.applyMarks(
       [{ key: { viewer: '7', business: GONE, oid: 'x' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }],
@@ -51,7 +51,7 @@ describe('upkeep', () => {
     expect(await stores.plain.records.exportMarks(GONE, undefined, 10)).toEqual([])
   })
 
-  test('walks over everything for a business that has nothing more and more rarely, down to once a day', async () => {
+  test('scans for an empty deleted business less and less often, down to once a day', async () => {
     const round = make()
     await round()
     expect(forgotten()).toHaveLength(4)
@@ -75,7 +75,7 @@ describe('upkeep', () => {
     expect(forgotten().length - before).toBe(4 * 10)
   })
 
-  test('finds what a process put that had not heard of the deletion, and then looks again soon', async () => {
+  test('removes a late write of a process unaware of the deletion, and then scans again soon', async () => {
     const round = make()
     await round()
     await put('late')
@@ -95,7 +95,7 @@ describe('the publisher', () => {
   })
   afterEach(() => stores.close())
 
-  test('tells what was there when the round before ended, and leaves what is newer to the step that made it', async () => {
+  test('publishes the entries that existed when the last round ended, and leaves newer ones to their own step', async () => {
     const like = (viewer: string): Promise<{ changes?: MarkChanges | undefined }> =>
       stores.plain.records.applyMarks([{ key: { viewer, business: 1, oid: 'a' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
     const publish = makePublisher(stores.stores, () => true)

@@ -27,7 +27,7 @@ describe('the job of thumbup', () => {
   const settled = () => until('everything is persisted', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
   const counts = async (oid: string) => (await stores.plain.records.getCountsMany([{ business: 1, oid }]))[0]
 
-  test('archives old marks, whose undoing stays exact', async () => {
+  test('archives old marks, and their undoing stays exact', async () => {
     await mark('1', 'a', 'LIKE', Date.now() - 2 * DAY)
     await mark('2', 'a', 'LIKE')
     await settled()
@@ -39,7 +39,7 @@ describe('the job of thumbup', () => {
     expect(await stores.plain.records.recount([{ business: 1, oid: 'a' }])).toEqual([])
   })
 
-  test('forgets what was undone long ago, in both stores, and nothing else', async () => {
+  test('removes marks undone long ago from both stores, and nothing else', async () => {
     const long = Date.now() - 120_000
     await mark('1', 'a', 'LIKE', long)
     await mark('1', 'a', 'NONE', long + 1)
@@ -53,7 +53,7 @@ describe('the job of thumbup', () => {
     expect((await stores.plain.hot.readDirtyMarks(keys)).map(({ record }) => record?.mark)).toEqual([undefined, 'LIKE', 'NONE'])
   })
 
-  test('recounts everything again and again, and finds no drift', async () => {
+  test('recounts everything repeatedly, and finds no drift', async () => {
     for (let at = 0; at < 30; at++) await mark(String(at), `s${at % 10}`, at % 3 === 0 ? 'DISLIKE' : 'LIKE')
     await settled()
     const { walks } = job.figures()
@@ -63,7 +63,7 @@ describe('the job of thumbup', () => {
     expect(served.errors).toEqual([])
   })
 
-  test('a subject that cannot be recounted is told and left out, and does not hold up the walk', async () => {
+  test('a subject that cannot be recounted is reported and skipped, and does not block the walk', async () => {
     const { recount } = stores.stores.records
     stores.stores.records.recount = async (subjects) => {
       if (subjects.some(({ oid }) => oid === 'large')) throw new TidemarkError('RECORD_STORE_UNAVAILABLE', 'it took too long')
@@ -78,7 +78,7 @@ describe('the job of thumbup', () => {
     expect(served.errors.map(String).filter((error) => error.includes('"a"'))).toEqual([])
   })
 
-  test('a record store that is down is waited for: nothing is left out of the walk', async () => {
+  test('with the record store down the walk waits and skips nothing', async () => {
     for (const id of ['a', 'b']) await mark('1', id, 'LIKE')
     await settled()
     stores.refuse('records.recount', 'RECORD_STORE_UNAVAILABLE')
@@ -96,11 +96,11 @@ describe('the job of thumbup', () => {
     await mark('1', 'a', 'LIKE')
     await settled()
     const key = { viewer: '2', business: 1, oid: 'a' }
-    // As if another process had died right after its transaction, and its outbox had been told by one without this cache.
+    // As if another process had died right after its transaction, and a process without this cache had published its outbox.
     const { changes } = await stores.plain.records.applyMarks([{ key, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
     await stores.plain.records.dropOutbox([changes?.number ?? 0])
     await until('the cache has it', async () => (await stores.plain.cache.getCountsMany([key]))[0]?.likes === 2)
-    // Counted after the cache has taken it.
+    // Counted after the cache has accepted it.
     await until('it was counted', () => job.figures().cacheRefreshed > 0)
     expect(job.figures().cacheRefreshed).toBe(1)
   })

@@ -1,4 +1,4 @@
-/** A recount of everything, past what the lists of counts and sums do not name. */
+/** A recount of everything, beyond the subjects and owners with stored counts and sums. */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { openEnvironment, type Environment } from '../../../stores/lmdb/environment.ts'
 import { plainMarkKey } from '../../../subgraphs/thumbup/stores/lmdb/records/keys.ts'
@@ -47,7 +47,7 @@ async function lose(table: 'counts' | 'owners', id: string): Promise<void> {
   await environment.write(() => void openMarkTables(environment)[table].remove(plainMarkKey(BUSINESS, id)))
 }
 
-test('marks whose subject has lost its counts are found, also once they are archived', async () => {
+test('marks of a subject without counts are found, even once they are archived', async () => {
   expect(await reconciled()).toEqual({ subjects: 3, owners: 2, drift: [], ownerDrift: [] })
   await lose('counts', 'b')
   const lost = { business: BUSINESS, oid: 'b', counts: { likes: 0, dislikes: 0, version: 0 }, rows: { likes: 3, dislikes: 0 } }
@@ -56,7 +56,7 @@ test('marks whose subject has lost its counts are found, also once they are arch
   expect((await reconciled()).drift).toEqual([lost])
 })
 
-test('an owner of subjects who has lost his sum is found, and told once', async () => {
+test('an owner without a sum is found, and reported once', async () => {
   await lose('owners', 'p')
   expect(await reconciled()).toMatchObject({ subjects: 3, owners: 2, drift: [], ownerDrift: [{ owner: 'p', likes: 0, summed: 6 }] })
 })

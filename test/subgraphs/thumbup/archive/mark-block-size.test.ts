@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { bytesPerMark } from '../../../../bench/thumbup/archive.bench.ts'
 import { sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../../../harness/samples/archive-load.ts'
 
-/** The least that a row of the table and its entry in the index of likers take, with integer ids. */
+/** The minimum size of a table row and its entry in the index of likers, with integer ids. */
 const ROW_BYTES = 60
 
 const days = sampleMarks(40_000)
 const exact = withExactTimes(days)
 
-describe('what archived marks take', () => {
+describe('the size of archived marks', () => {
   const cases: [string, MarkRow[], number][] = [
     ['small integers, times in days', days, 7],
     ['small integers, exact times', exact, 10],
@@ -24,7 +24,7 @@ describe('what archived marks take', () => {
     expect(subjects).toBeLessThan(atMost)
   })
 
-  it('both blocks together are less than half of a row where ids are integers', () => {
+  it('both blocks together take less than half of a row with integer ids', () => {
     const { viewers, subjects } = bytesPerMark(withLargeIds(exact))
     expect((viewers + subjects) * 2).toBeLessThan(ROW_BYTES)
   })

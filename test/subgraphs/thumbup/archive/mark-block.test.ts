@@ -22,7 +22,7 @@ function readers(block: Buffer): (() => unknown)[] {
 }
 
 describe('a block of marks', () => {
-  it('gives its entries back, newest first and in the order of places, however they came', () => {
+  it('returns its entries newest first and in the order of places, for any input order', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const decoded = decodeBlock(encodeBlock(entries))
@@ -41,7 +41,7 @@ describe('a block of marks', () => {
     )
   })
 
-  it('says its counts and times without being decoded', () => {
+  it('reads its counts and times without decoding the entries', () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const times = entries.map((entry) => entry.markedAt)
@@ -67,7 +67,7 @@ describe('a block of marks', () => {
     )
   })
 
-  it('is refused with any of its bytes changed, and with any bytes missing or too many', () => {
+  it('is refused with any byte changed, missing or added', () => {
     fc.assert(
       fc.property(anyEntries, fc.integer({ min: 1, max: 255 }), (entries, change) => {
         const block = encodeBlock(entries)
@@ -82,7 +82,7 @@ describe('a block of marks', () => {
     )
   })
 
-  it('of a newer format is told from a damaged one', () => {
+  it('of a newer format has a different error than a damaged block', () => {
     const block = encodeBlock([{ id: '7', mark: 'LIKE', markedAt: 5 }])
     block[0] = 0xb2
     for (const read of readers(block)) expect(codeOf(read)).toBe('DATA_DAMAGED')
@@ -90,7 +90,7 @@ describe('a block of marks', () => {
     for (const read of readers(block)) expect(codeOf(read)).toBe('DATA_INCOMPATIBLE')
   })
 
-  it('is refused, whatever it says, if its checksum fits and its columns do not', () => {
+  it('with a valid checksum and invalid columns is refused', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 80 }), fc.nat({ max: 7 }), (noise, claims) => {
         const claim = claims === 0 ? [] : [claims, 20, 3, 9, 1, 9]
@@ -102,7 +102,7 @@ describe('a block of marks', () => {
     )
   })
 
-  it('is refused if its header tells another time than its columns', () => {
+  it('is refused if its header and its columns have different times', () => {
     const block = encodeBlock([
       { id: '7', mark: 'LIKE', markedAt: 5 },
       { id: '8', mark: 'LIKE', markedAt: 4 },
@@ -113,7 +113,7 @@ describe('a block of marks', () => {
     expect(codeOf(() => decodeBlock(block))).toBe('DATA_DAMAGED')
   })
 
-  it('takes not no marks, nor an id twice, nor an empty one, nor what is no time', () => {
+  it('refuses an empty list, a duplicate id, an empty id and an invalid time', () => {
     const entry: ArchivedMark = { id: '7', mark: 'LIKE', markedAt: 5 }
     expect(() => encodeBlock([])).toThrow('at least one')
     expect(() => encodeBlock([entry, { ...entry, markedAt: 6 }])).toThrow('each id once')
@@ -121,7 +121,7 @@ describe('a block of marks', () => {
     for (const markedAt of [-1, 0.5, Number.NaN, 2 ** 53]) expect(() => encodeBlock([{ ...entry, markedAt }])).toThrow('whole milliseconds')
   })
 
-  it('packs text of few characters into the bits that number them', () => {
+  it('packs text of few distinct characters into the bits that number them', () => {
     const bytesPerId = (characters: string) => {
       const tail = (i: number) => Array.from({ length: 20 }, (_, place) => characters[(i * 7 + place * 11) % characters.length]).join('')
       const entries = Array.from({ length: 1_000 }, (_, i): ArchivedMark => {
@@ -130,14 +130,14 @@ describe('a block of marks', () => {
       expect(decodeBlock(encodeBlock(entries))).toStrictEqual(entries)
       return encodeBlock(entries).length / 1_000
     }
-    // 24 characters after the prefix and a byte of time, besides what the block has once.
+    // 24 characters after the prefix and a byte of time, besides the shared part of the block.
     expect(bytesPerId('01234')).toBeLessThan(1 + 24 * (4 / 8) + 0.1)
     expect(bytesPerId('0123456789abcdefghijklmnopqrstuv')).toBeLessThan(1 + 24 * (5 / 8) + 0.1)
     const all = Array.from({ length: 94 }, (_, i) => String.fromCharCode(33 + i)).join('')
     expect(bytesPerId(all)).toBeLessThan(1 + 24 * (7 / 8) + 0.2)
   })
 
-  it('is laid out as its docstring says', () => {
+  it('has the layout of its docstring', () => {
     const block = encodeBlock([
       { id: '300', mark: 'LIKE', markedAt: 9_000 },
       { id: 'ab', mark: 'DISLIKE', markedAt: 7_000 },

@@ -8,7 +8,7 @@ import { findInBlocks, mergeBlocks, listFromBlocks } from '../../../../subgraphs
 import type { MarkChange } from '../../../../subgraphs/thumbup/archive/blocks.ts'
 import { anyEntries, anyId, anyTime } from '../../../support/marks.ts'
 
-/** Few ids, so that changes meet. */
+/** Few ids, so that changes of the same id occur. */
 const fewId = fc.oneof(fc.nat({ max: 30 }).map(String), fc.constantFrom('a', 'b', 'é', '9007199254740993', '9007199254740994'))
 const change: fc.Arbitrary<MarkChange> = fc.record(
   { id: fc.oneof(fewId, anyId), mark: fc.constantFrom('LIKE', 'DISLIKE', 'NONE'), markedAt: fc.oneof(fc.nat({ max: 40 }), anyTime) },
@@ -19,7 +19,10 @@ const bound = fc.integer({ min: 1, max: 9 })
 
 type Model = Map<string, ArchivedMark>
 
-/** What the archive should hold: within a round the newest of an id, a later one at equal times; then the same against what is there. */
+/**
+ * The expected content of the archive. Within a round the newest change of an id wins, and at equal times the later one. The result is
+ * merged with the stored marks by the same rule.
+ */
 function applyToModel(model: Model, changes: readonly MarkChange[]): void {
   const newest = new Map<string, MarkChange>()
   for (const one of changes) if ((newest.get(one.id)?.markedAt ?? -1) <= one.markedAt) newest.set(one.id, one)
@@ -39,7 +42,7 @@ function marks(from: number, count: number): ArchivedMark[] {
 }
 
 describe('an archive of blocks', () => {
-  it('holds after any merges what a map would hold, in blocks that are in order and within the bound', () => {
+  it('holds the content of a map after any merges, in ordered blocks within the bound', () => {
     fc.assert(
       fc.property(rounds, bound, fc.boolean(), (all, entriesMax, reverse) => {
         const model: Model = new Map()
@@ -55,7 +58,7 @@ describe('an archive of blocks', () => {
     )
   })
 
-  it('finds every id by its latest mark, and none that was undone', () => {
+  it('finds every id by its latest mark, and no undone id', () => {
     fc.assert(
       fc.property(rounds, bound, fc.array(anyId), (all, entriesMax, others) => {
         const model: Model = new Map()
@@ -70,7 +73,7 @@ describe('an archive of blocks', () => {
     )
   })
 
-  it('lists pages without a seam, all marks or those of a kind, from any cursor', () => {
+  it('lists pages without gaps or duplicates, all marks or those of a kind, from any cursor', () => {
     fc.assert(
       fc.property(
         rounds,
@@ -102,7 +105,7 @@ describe('an archive of blocks', () => {
     )
   })
 
-  it('puts blocks that were made apart in order, each id by its newest mark', () => {
+  it('merges separately built blocks in order, each id with its newest mark', () => {
     fc.assert(
       fc.property(anyEntries, fc.array(fc.nat({ max: 3 }), { minLength: 60, maxLength: 60 }), bound, (entries, homes, entriesMax) => {
         const apart = [0, 1, 2, 3].map((home) => entries.filter((_, i) => homes[i] === home)).filter((some) => some.length > 0)
@@ -133,7 +136,7 @@ describe('an archive of blocks', () => {
     expect(findInBlocks(mergeBlocks([older, newer], []), ['x'])).toEqual([{ id: 'x', mark: 'DISLIKE', markedAt: 1_003 }])
   })
 
-  it('fills the newest block, and leaves full ones as the objects they were', () => {
+  it('fills the newest block, and returns full blocks as the same objects', () => {
     let blocks = mergeBlocks([], marks(0, 25), { entriesMax: 10 })
     expect(blocks.map((block) => blockHeader(block).likes)).toEqual([5, 10, 10])
     for (let i = 25; i < 100; i += 3) {
@@ -146,7 +149,7 @@ describe('an archive of blocks', () => {
     expect(mergeBlocks(blocks, marks(25, 50), { entriesMax: 10 }).every((block, i) => block === blocks[i])).toBe(true)
   })
 
-  it('rewrites one block for an undo, and joins those that undoing has emptied', () => {
+  it('rewrites one block for an undo, and joins blocks emptied by undos', () => {
     const undo = (i: number): MarkChange => ({ id: String(i), mark: 'NONE', markedAt: 9_999 })
     const blocks = mergeBlocks([], marks(0, 40), { entriesMax: 10 })
     const once = mergeBlocks(blocks, [undo(15)], { entriesMax: 10 })
@@ -166,21 +169,21 @@ describe('an archive of blocks', () => {
     ).toEqual([])
   })
 
-  it('halves a block in the middle that outgrows the bound', () => {
+  it('splits a block in the middle that exceeds the bound', () => {
     const blocks = mergeBlocks([], marks(0, 40), { entriesMax: 10 })
     const late: MarkChange = { id: 'late', mark: 'DISLIKE', markedAt: 1_015 }
     const merged = mergeBlocks(blocks, [late], { entriesMax: 10 })
     expect(merged.map((block) => decodeBlock(block).length)).toEqual([10, 10, 6, 5, 10])
   })
 
-  it('keeps a mark against older changes, and yields to one of the same moment', () => {
+  it('keeps a mark against older changes, and not against a change of the same time', () => {
     const blocks = mergeBlocks([], [{ id: '7', mark: 'LIKE', markedAt: 100 }])
     expect(mergeBlocks(blocks, [{ id: '7', mark: 'NONE', markedAt: 99 }])).toEqual(blocks)
     expect(mergeBlocks(blocks, [{ id: '7', mark: 'LIKE', markedAt: 100 }])[0]).toBe(blocks[0])
     expect(mergeBlocks(blocks, [{ id: '7', mark: 'NONE', markedAt: 100 }])).toEqual([])
   })
 
-  it('opens no block that a page does not lie in, nor one without marks of the kind', () => {
+  it('reads only blocks that overlap the page and have marks of the kind', () => {
     const disliked = marks(2_000, 1_000).map((entry): ArchivedMark => ({ ...entry, mark: 'DISLIKE' }))
     const [newest, middle, oldest] = mergeBlocks([], [...marks(0, 2_000), ...disliked]) as [Buffer, Buffer, Buffer]
     const unreadable = [newest, middle, oldest].map(withoutColumns)
@@ -193,7 +196,7 @@ describe('an archive of blocks', () => {
   })
 })
 
-/** A block whose header is whole and whose last byte is missing, as no disk would damage it. */
+/** A block with a complete header and without its last byte, as no disk would damage it. */
 function withoutColumns(block: Buffer): Buffer {
   const short = Buffer.from(block.subarray(0, -1))
   short.writeUInt32BE(crc32(short.subarray(5), short[0]), 1)

@@ -50,7 +50,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
 
   const versionsOf = ({ counts }: Followed, oid: string) => counts.filter((each) => each.oid === oid).map((each) => each.counts.version)
 
-  it('a transaction of marks comes as the counts and the owners’ sums that it made', async () => {
+  it('delivers the counts and the owner sums of a transaction of marks', async () => {
     const oid = `naïve-${fresh()}`
     await records.registerSubjects([{ business: 65_535, oid, owner: '9223372036854775807' }])
     const feed = await started(feedOf(fresh()))
@@ -69,7 +69,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(feed.gaps).toEqual([])
   })
 
-  it('a new feed begins with what is committed from now on', async () => {
+  it('delivers to a new feed the changes committed from its start on', async () => {
     const oid = fresh()
     await like(records, 1, oid, ['1'])
     const feed = await started(feedOf(fresh()))
@@ -78,7 +78,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(versionsOf(feed, oid)).toEqual([2])
   })
 
-  it('when it says until when it has read, everything committed before has come', async () => {
+  it('has delivered every change committed before the time that it reports as read', async () => {
     const oid = fresh()
     const feed = await started(feedOf(fresh()))
     for (let version = 1; version <= 20; version++) {
@@ -89,7 +89,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     }
   })
 
-  it('what is rejected comes again, in order, and until then it does not count as read', async () => {
+  it('delivers a rejected change again, in order, and does not report it as read before', async () => {
     const oid = fresh()
     const feed = await started(feedOf(fresh()), 3)
     const begun = Date.now()
@@ -101,7 +101,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(versionsOf(feed, oid)).toEqual([1, 2])
   })
 
-  it('a feed that was stopped goes on where it stopped, without a gap and without a repetition', async () => {
+  it('resumes after a stop without a gap or a repetition', async () => {
     const [name, oid] = [fresh(), fresh()]
     const first = await started(feedOf(name))
     await like(records, 1, oid, ['1'])
@@ -114,19 +114,19 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(versionsOf(second, oid)).toEqual([2, 3])
   })
 
-  it('a place is kept only behind what was taken', async () => {
+  it('stores a place only behind accepted changes', async () => {
     const [name, oid] = [fresh(), fresh()]
     const first = await started(feedOf(name), Infinity)
     await like(records, 1, oid, ['1'])
     await until('it was rejected', () => first.calls() > 0)
     await sleep(300)
-    // As if the first had been killed: it has no chance to put its place right.
+    // As if the first feed had been killed: it cannot correct its place.
     const second = await started(feedOf(name))
     await until('it comes to the next', () => versionsOf(second, oid).length > 0)
     expect(versionsOf(second, oid)).toEqual([1])
   })
 
-  it('without GTIDs a place is a file and a position, and the next transaction comes from there', async () => {
+  it('without GTIDs a place is a file and a position, and the next transaction is read from there', async () => {
     const oid = fresh()
     const read = async (place: Place) => {
       const pieces: Piece[] = []
@@ -147,7 +147,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(second?.changes).toMatchObject([{ counted: { oid, counts: { version: 2 } } }])
   })
 
-  it('more than fits into one call comes in several, in order', async () => {
+  it('splits a large batch into several calls, in order', async () => {
     const oid = fresh()
     const feed = await started(feedOf(fresh(), { batchMax: 7 }))
     const subjects = Array.from({ length: 50 }, (_, index) => `${oid}-${String(index).padStart(2, '0')}`)
@@ -156,7 +156,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(feed.counts.map((each) => each.oid)).toEqual(subjects)
   })
 
-  it.each(['broken', 'silent'] as const)('a %s connection is made again, and nothing is lost or repeated', async (cut) => {
+  it.each(['broken', 'silent'] as const)('a %s connection is opened again, and nothing is lost or repeated', async (cut) => {
     const oid = fresh()
     const proxy = await makeTcpProxy(portOf(test.url))
     proxies.push(proxy)
@@ -179,7 +179,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(feed.gaps).toEqual([])
   })
 
-  it('a place that the server does not have becomes now, and is told', async () => {
+  it('a place unknown to the server is reported and becomes the current one', async () => {
     const [name, oid] = [fresh(), fresh()]
     await test.database.send(putPlace(name, { gtids: '0-1-99999999' }))
     const feed = await started(feedOf(name))
@@ -191,7 +191,7 @@ describe.skipIf(mariadb === undefined)('the change feed from the binary log', ()
     expect(feed.gaps).toHaveLength(1)
   })
 
-  it('a row that somebody else wrote wrongly is told and left out', async () => {
+  it('a row with invalid values from another writer is reported and skipped', async () => {
     const oid = fresh()
     const feed = await started(feedOf(fresh()))
     await test.database.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES (9, x'00', 1, 0, 1)`)
@@ -221,7 +221,7 @@ describe.skipIf(mariadb === undefined)('the change feed of another server', () =
     await root.end()
   }
 
-  it('columns without names in the binary log are asked for; purged files are a gap, and the feed goes on', async () => {
+  it('column names missing in the binary log are queried; purged files are a gap, and the feed continues', async () => {
     const test = await makeDatabase(server.url)
     await migrateMysql(test.database)
     const records = await openMysqlMarkRecords({ url: test.url, regions: 100 })
@@ -247,7 +247,7 @@ describe.skipIf(mariadb === undefined)('the change feed of another server', () =
     await test.drop()
   })
 
-  it('an account without the right to replicate is refused with what to grant, and doctor says so', async () => {
+  it('an account without the replication privilege is refused with the grant it needs, and doctor reports it', async () => {
     await asRoot(
       'CREATE DATABASE tidemark_plain',
       "CREATE USER 'plain'@'127.0.0.1' IDENTIFIED BY 'plain'",
@@ -269,7 +269,7 @@ describe.skipIf(mariadb === undefined)('the change feed of another server', () =
     await database.close()
   })
 
-  it('a server without a binary log is refused with what to do, and doctor says so', async () => {
+  it('a server without a binary log is refused with the fix, and doctor reports it', async () => {
     const test = await makeDatabase(silent.url)
     await migrateMysql(test.database)
     const feed = makeBinlogFeed(test.database, { name: 'f', mysql: { url: test.url }, ...QUICK }, surroundings)

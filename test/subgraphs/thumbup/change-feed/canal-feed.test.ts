@@ -1,4 +1,4 @@
-/** TiCDC cannot be had here: its messages are made as its documentation has them, on a real Kafka. */
+/** TiCDC is not available here. Its messages are built from its documentation and sent through a real Kafka. */
 import { randomUUID } from 'node:crypto'
 import { Kafka, Partitioners, logLevel } from 'kafkajs'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
@@ -22,7 +22,7 @@ function packed(id: string): string {
 
 type Columns = Record<string, string | null>
 
-/** As Go writes it: timestamps beyond 2^53, and `&`, `<`, `>` as escapes. */
+/** The JSON encoding of Go: timestamps beyond 2^53, and `&`, `<`, `>` as escapes. */
 function canal(type: string, table: string, data: Columns | null, tidb?: string): Buffer {
   const message = {
     id: 0,
@@ -52,7 +52,7 @@ const countRow = (oid: string, version: number): Columns => ({
   owner: null,
 })
 
-/** A TiDB timestamp: milliseconds and 18 bits. */
+/** A TiDB timestamp: milliseconds and 18 more bits. */
 const tso = (ms: number): string => String(BigInt(ms) << 18n)
 
 describe('a message of canal-json', () => {
@@ -67,19 +67,19 @@ describe('a message of canal-json', () => {
     ['a row that went', canal('DELETE', 'counts', countRow('1', 1))],
     ['a definition', Buffer.from('{"isDdl":true,"type":"QUERY","database":"tidemark","table":"counts","data":null}')],
     ['another database', Buffer.from(canal('INSERT', 'counts', countRow('1', 1)).toString().replace('"tidemark"', '"other"'))],
-  ])('%s says nothing', (_, bytes) => expect(parseCanal(bytes, 'tidemark')).toEqual({ kind: 'nothing' }))
+  ])('%s has no changes', (_, bytes) => expect(parseCanal(bytes, 'tidemark')).toEqual({ kind: 'nothing' }))
 
   it.each(['', 'null', '[]', '{}', '{"type":"TIDB_WATERMARK"}', '{"type":"INSERT","database":"tidemark","table":"counts","data":null}'])(
-    '%s cannot be read',
+    '%s is refused',
     (text) => expect(() => parseCanal(Buffer.from(text), 'tidemark')).toThrow(/./),
   )
 
-  it('a number that is not one is not read as another', () =>
+  it('an invalid number is refused', () =>
     expect(() => parseCanal(canal('INSERT', 'counts', { ...countRow('1', 1), likes: '-1' }), 'tidemark')).toThrow(/likes is -1/))
 })
 
-describe('until when a topic has been read', () => {
-  it('with several partitions a beat counts once all of them are beyond its commit', () => {
+describe('the time until which a topic has been read', () => {
+  it('with several partitions a beat counts once all of them have passed its commit', () => {
     const progress = makeCanalProgress(2)
     progress.beat(1_000, Number(tso(1_001)))
     progress.watermark(0, Number(tso(1_005)))
@@ -127,7 +127,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
   const send = (topic: string, partition: number, ...values: Buffer[]) =>
     producer.send({ topic, messages: values.map((value) => ({ partition, value })) })
 
-  /** The way of a beat through TiDB and TiCDC, in short. */
+  /** The path of a beat through TiDB and TiCDC, shortened. */
   const through =
     (topic: string, tidb: () => string | undefined): WriteBeat =>
     async (feed, instance, beatAt) => {
@@ -144,7 +144,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
 
   const textsOf = ({ counts }: Followed) => counts.map((each) => `${each.oid}@${each.counts.version}`)
 
-  it('brings what is written from its first start on, says until when, and goes on where it stopped', async () => {
+  it('delivers changes from its first start on, reports the time it has read, and resumes after a stop', async () => {
     const topic = await makeTopic(1)
     const beats = through(topic, () => undefined)
     await send(topic, 0, canal('INSERT', 'counts', countRow('before', 1)))
@@ -163,7 +163,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     expect([...first.gaps, ...second.gaps]).toEqual([])
   })
 
-  it('what is rejected comes again, and does not count as read', async () => {
+  it('delivers a rejected change again, and does not report it as read', async () => {
     const topic = await makeTopic(1)
     const feed = await started(
       topic,
@@ -177,7 +177,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     expect(textsOf(feed)).toEqual(['a@1'])
   })
 
-  it('with several partitions it has read as far as the last of them', async () => {
+  it('with several partitions it reports the time of the slowest one', async () => {
     const topic = await makeTopic(2)
     const begun = Date.now()
     const feed = await started(
@@ -195,7 +195,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     await until('it has read', () => feed.running.readUntil() >= begun)
   })
 
-  it('a message nobody can read is set aside and told, and the next ones come', async () => {
+  it('an unreadable message is quarantined and reported, and the next messages arrive', async () => {
     const topic = await makeTopic(1)
     const feed = await started(
       topic,
@@ -214,7 +214,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     expect(textsOf(feed)).toEqual(['b@1'])
   })
 
-  it('messages that Kafka removed before they were read are told', async () => {
+  it('messages that Kafka removed before they were read are reported', async () => {
     const topic = await makeTopic(1)
     const beats: WriteBeat = async () => undefined
     await (await started(topic, beats, { name: 'late' })).running.stop()
@@ -236,7 +236,7 @@ describe.skipIf(address === undefined)('the change feed from a topic of TiCDC', 
     expect(feed.gaps).toEqual([expect.stringMatching(/removed 2 messages/)])
   })
 
-  it('a topic that does not exist is named', async () => {
+  it('the error for a missing topic names the topic', async () => {
     await expect(started('nobody-made-it', async () => undefined)).rejects.toMatchObject({
       code: 'TOPIC_MISSING',
       message: expect.stringMatching(/nobody-made-it/) as string,

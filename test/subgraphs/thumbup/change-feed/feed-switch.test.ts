@@ -40,7 +40,7 @@ describe('the switch between two feeds', () => {
       { ...BOUNDS, ...more },
     )
     opened = feed
-    /** Time goes on, and the primary with it unless it is stalled. */
+    /** Advances the clock, and the primary feed with it unless it is stalled. */
     async function pass(ms: number, isStalled = false) {
       for (let left = ms; left > 0; left -= 100) {
         clock.advance(Math.min(100, left))
@@ -51,7 +51,7 @@ describe('the switch between two feeds', () => {
     return { clock, primary, fallback, feed, got, switched, reloads, pass, reject: (times: number) => void (rejects = times) }
   }
 
-  it('while the change feed is fresh, events wait and are dropped once it has read on', async () => {
+  it('while the change feed is fresh, events wait and are dropped once it has passed them', async () => {
     const { primary, fallback, feed, got, pass, switched } = await open()
     await pass(100)
     await fallback.bring(change('a', 1))
@@ -63,7 +63,7 @@ describe('the switch between two feeds', () => {
     expect(switched).toEqual([])
   })
 
-  it('when it stalls, events take over within the bound, with those that came since it had read', async () => {
+  it('when the change feed stalls, events take over within the bound, starting with those it had not passed', async () => {
     const { primary, fallback, feed, got, pass, switched, reloads } = await open()
     await pass(100)
     await primary.bring(change('a', 1))
@@ -81,7 +81,7 @@ describe('the switch between two feeds', () => {
     expect(reloads).toEqual([])
   })
 
-  it('what it repeats afterwards is dropped, what events had not told is not, and it is relied on again after a while', async () => {
+  it('a recovered change feed repeats nothing, fills gaps of the events, and takes over again after a while', async () => {
     const { primary, fallback, feed, got, pass, switched } = await open()
     await pass(100)
     await pass(1_500, true)
@@ -102,7 +102,7 @@ describe('the switch between two feeds', () => {
     expect(got).toEqual(['a@1', 'a@2', 'owner@1', 'a@3'])
   })
 
-  it('one that comes back only for a moment is not relied on', async () => {
+  it('a change feed that recovers only briefly does not take over', async () => {
     const { feed, pass } = await open()
     await pass(100)
     for (let round = 0; round < 4; round++) {
@@ -112,7 +112,7 @@ describe('the switch between two feeds', () => {
     expect(feed.figures()).toMatchObject({ active: 'fallback', switches: 1 })
   })
 
-  it('one that ends is replaced at once, started again, and relied on when it is fresh', async () => {
+  it('a change feed that ends is replaced at once, restarted, and takes over when it is fresh', async () => {
     const { primary, fallback, feed, got, pass, switched } = await open()
     await pass(100)
     primary.end(new Error('no rights any more'))
@@ -126,7 +126,7 @@ describe('the switch between two feeds', () => {
     expect(feed.figures().active).toBe('primary')
   })
 
-  it('one that never starts leaves the work to events, asks for one reload, and is tried again', async () => {
+  it('a change feed that never starts leaves the work to events, causes one reload, and is retried', async () => {
     const { primary, fallback, feed, got, pass, reloads } = await open({}, new Error('the server writes no binary log'))
     expect(feed.figures()).toMatchObject({ active: 'fallback', switches: 1 })
     expect(reloads).toHaveLength(1)
@@ -140,7 +140,7 @@ describe('the switch between two feeds', () => {
     expect(reloads).toHaveLength(1)
   })
 
-  it('what downstream rejects is not counted as applied and comes again, from either feed', async () => {
+  it('a rejected change is not counted as applied and is delivered again, from either feed', async () => {
     const { primary, fallback, got, pass, reject } = await open()
     await pass(100)
     reject(1)
@@ -157,7 +157,7 @@ describe('the switch between two feeds', () => {
     expect(got).toEqual(['a@1', 'a@2', 'a@3'])
   })
 
-  it('more events than may wait are a reason to load anew when they were needed, and only then', async () => {
+  it('an overflow of waiting events causes a reload only if they were needed', async () => {
     const { fallback, got, pass, reloads, feed } = await open({ bufferMax: 3 })
     await pass(100)
     for (let version = 1; version <= 5; version++) await fallback.bring(change('a', version))
@@ -173,7 +173,7 @@ describe('the switch between two feeds', () => {
     expect(got).toEqual(['a@8', 'a@9', 'a@10'])
   })
 
-  it('more subjects than are remembered during a stall are a reason to load anew once it is over', async () => {
+  it('an overflow of remembered subjects during a stall causes a reload after it', async () => {
     const { primary, fallback, pass, reloads, feed } = await open({ keysMax: 3 })
     await pass(100)
     await pass(1_500, true)
@@ -185,7 +185,7 @@ describe('the switch between two feeds', () => {
     expect(reloads).toEqual([expect.stringMatching(/more than 3 subjects/)])
   })
 
-  it('forgetting subjects that the change feed has read beyond is no reason for anything', async () => {
+  it('forgetting subjects that the change feed has passed causes no reload', async () => {
     const { primary, pass, reloads } = await open({ keysMax: 3 })
     await pass(100)
     for (const oid of ['a', 'b', 'c', 'd', 'e', 'f']) {
@@ -195,7 +195,7 @@ describe('the switch between two feeds', () => {
     expect(reloads).toEqual([])
   })
 
-  it('a gap of a feed is passed on, and what is older than what was told goes nowhere', async () => {
+  it('a gap of a feed is passed on, and an older version than the last one is dropped', async () => {
     const { primary, got, pass, reloads } = await open()
     await pass(100)
     primary.gap('purged')
@@ -205,7 +205,7 @@ describe('the switch between two feeds', () => {
     expect(got).toEqual(['a@7'])
   })
 
-  it('says how fresh the active feed is', async () => {
+  it('reports the freshness of the active feed', async () => {
     const { clock, fallback, feed, pass } = await open()
     await pass(1_000)
     clock.advance(70)
@@ -223,19 +223,19 @@ describe('the switch between two feeds', () => {
   })
 
   it.each(Array.from({ length: 300 }, (_, seed) => seed))(
-    'stalls, ends and rejections at random lose no version and bring none twice (seed %i)',
+    'random stalls, ends and rejections lose no version and deliver none twice (seed %i)',
     async (seed) => {
       const random = seededRandom(seed)
       const { clock, primary, fallback, got, reloads, feed, reject, pass } = await open()
       await pass(100)
       const committed: { oid: string; version: number; at: number }[] = []
       const versions = new Map<string, number>()
-      /** How many of `committed` each has brought. */
+      /** How many of `committed` each feed has delivered. */
       let [binlog, log] = [0, 0]
       let stalledSteps = 0
       const brought = async (source: typeof primary, next: number): Promise<number> => {
         const some = committed.slice(next, next + 1 + randomBelow(random, 4))
-        // Now and then something comes that had come before.
+        // Sometimes the feed repeats earlier changes.
         const from = randomBelow(random, 10) === 0 ? Math.max(0, next - 3) : next
         const all = [...committed.slice(from, next), ...some]
         if (all.length === 0) return next

@@ -3,7 +3,7 @@ import { systemClock } from '../../../../core/clock.ts'
 import { guardMarkStores } from '../../../../subgraphs/thumbup/stores/guarded.ts'
 import { withSecondCache } from '../../../../subgraphs/thumbup/stores/second-cache.ts'
 import { openMarkedStores } from '../marked-stores.ts'
-test('while the first cache is down, a put that the second took does not shut the second off', async () => {
+test('while the first cache is down, a put accepted by the second does not switch the second off', async () => {
   const [one, other] = [openMarkedStores(), openMarkedStores()]
   const cache = withSecondCache(systemClock, one.stores.cache, other.stores.cache)
   const guarded = guardMarkStores(systemClock, { ...one.stores, cache }, {}, () => undefined)

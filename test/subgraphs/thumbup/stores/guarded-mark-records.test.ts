@@ -20,7 +20,7 @@ function guarded() {
   return { order, ...guardMarkStores(makeSteppedClock(), { hot: unused, cache: unused, log: unused, records }, {}, () => undefined) }
 }
 
-test('lookups and fills wait for no page of their tenant, and each read of the service is counted', async () => {
+test('lookups and fills do not wait for the pages of their tenant, and each read of the service is counted', async () => {
   const { records, fillRecords, recordReads, order } = guarded()
   const pages = [
     () => records.listLikers(subject(1), undefined, 10),
@@ -40,12 +40,12 @@ test('lookups and fills wait for no page of their tenant, and each read of the s
   const asked = [...pages, ...pages, ...lookups].map((ask) => ask())
   expect(recordReads()).toMatchObject({ limit: 1, underWay: 1, waiting: asked.length - 1 })
   await Promise.all(asked)
-  // From the second on a lookup has every other turn; the last but one is this.
+  // From the second turn on every other turn is a lookup. This one is the last but one.
   expect(order.indexOf('getOwners')).toBeLessThanOrEqual(2 * lookups.length)
   expect(recordReads()).toMatchObject({ underWay: 0, waiting: 0, made: asked.length, refused: 0 })
 })
 
-test('a tenant that asks for hundreds of lists delays a lookup of another by one of them', async () => {
+test('a tenant with hundreds of list reads delays a lookup of another tenant by one of them', async () => {
   const { records, order } = guarded()
   const asked: Promise<unknown>[] = Array.from({ length: 300 }, () => records.listLikers(subject(1), undefined, 10))
   asked.push(records.getMarkMany([key(2)]))
@@ -53,7 +53,7 @@ test('a tenant that asks for hundreds of lists delays a lookup of another by one
   expect(order.indexOf('getMarkMany')).toBeLessThanOrEqual(2)
 })
 
-test('registering subjects takes no turn of reads', async () => {
+test('registering subjects takes no turn of the reads', async () => {
   const { records, recordReads } = guarded()
   await records.registerSubjects([{ ...subject(1), owner: '7' }])
   expect(recordReads().made).toBe(0)

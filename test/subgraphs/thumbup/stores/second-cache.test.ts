@@ -1,4 +1,4 @@
-/** The count cache with a second one behind it, on the embedded cache, either of which can be switched off. */
+/** The count cache with a second one behind it, on the embedded cache. Either of them can be switched off. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../../core/clock.ts'
 import { TidemarkError } from '../../../../core/errors.ts'
@@ -49,7 +49,7 @@ describe('a count cache with a second one', () => {
   })
   const likes = async () => (await cache.getCountsMany([SUBJECT]))[0]?.likes
 
-  it('answers from the second while the first is down, which it does not ask for each call', async () => {
+  it('answers from the second while the first is down, and does not ask the first on each call', async () => {
     await cache.putCounts(counted(1, 1))
     first.state.isDown = true
     expect(await likes()).toBe(1)
@@ -58,7 +58,7 @@ describe('a count cache with a second one', () => {
     expect(first.state.calls - calls).toBeLessThanOrEqual(1)
   })
 
-  it('does not take a put for done that the first has not, so that whoever repeats it brings the first up to date', async () => {
+  it('fails a put that the first has not stored, so that a repetition updates the first', async () => {
     await cache.putCounts(counted(1, 1))
     first.state.isDown = true
     await expect(cache.putCounts(counted(2, 2))).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
@@ -69,7 +69,7 @@ describe('a count cache with a second one', () => {
     expect(await likes()).toBe(2)
   })
 
-  it('takes a put for done that the second has not, and names the second as one that may be behind', async () => {
+  it('accepts a put that the second has not stored, and names the second as possibly stale', async () => {
     second.state.isDown = true
     await cache.putCounts(counted(3, 3))
     expect(await likes()).toBe(3)

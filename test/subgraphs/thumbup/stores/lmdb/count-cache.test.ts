@@ -49,7 +49,7 @@ describe('the count cache on LMDB', () => {
     folder.remove()
   })
 
-  it('what was counted is there after reopening; subjects that were never counted leave nothing on disk', async () => {
+  it('counts are there after reopening; subjects that were never counted leave nothing on disk', async () => {
     const subjects = ['1', '2'].map((oid) => ({ business: 1, oid }))
     await cache.putCounts(subjects.map((subject, version) => ({ ...subject, counts: { likes: version, dislikes: 0, version } })))
     expect(await cache.getCountsMany(subjects)).toEqual([0, 1].map((version) => ({ likes: version, dislikes: 0, version })))
@@ -58,14 +58,14 @@ describe('the count cache on LMDB', () => {
     expect(await cache.getCountsMany(subjects)).toEqual([undefined, { likes: 1, dislikes: 0, version: 1 }])
   })
 
-  it('remembers no more of what was never counted than it was told to, the latest', async () => {
+  it('remembers only the latest uncounted subjects, up to the configured number', async () => {
     const subjects = ['1', '2', '3', '4', '5'].map((oid) => ({ business: 1, oid }))
     const zero = { likes: 0, dislikes: 0, version: 0 }
     for (const subject of subjects) await cache.putCounts([{ ...subject, counts: zero }])
     expect(await cache.getCountsMany(subjects)).toEqual([undefined, undefined, zero, zero, zero])
   })
 
-  it('of equal versions the later arrival stays, and nobody is told', async () => {
+  it('of equal versions the later arrival stays, without a notification', async () => {
     const subject = { business: 1, oid: '1' }
     const told: CountedSubject[] = []
     await followCounts(cache, [subject], (changed) => told.push(changed))

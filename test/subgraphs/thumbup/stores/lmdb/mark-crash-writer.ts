@@ -1,7 +1,6 @@
 /**
- * A process that is there to be killed: marks in calls of several sizes, several in flight, and persists some of them,
- * until then. Prints the number of each call once it is acknowledged, with a minus once it is cleared. What a call marks
- * follows from its number (`marksOf`).
+ * A process for `kill -9`: it marks in calls of several sizes, several in flight, and persists some of them until it is killed. It prints
+ * the number of each acknowledged call, negative once it is cleared. The marks of a call follow from its number (`marksOf`).
  *
  *     node mark-crash-writer.ts FOLDER FIRST STEP
  */
@@ -16,7 +15,7 @@ export const BASE = 1_700_000_000_000
 const CAP = 1_000_000
 const MARKS: Mark[] = ['LIKE', 'DISLIKE', 'NONE']
 
-/** 1 to 60 marks of viewers of several regions, of subjects of this call alone. */
+/** 1 to 60 marks for viewers of several regions. No other call has these subjects. */
 export function marksOf(call: number): MarkWrite[] {
   return Array.from({ length: 1 + (call % 60) }, (_, index) => ({
     viewer: String(1 + ((call + index) % VIEWERS)),

@@ -1,4 +1,4 @@
-/** The mark store when its processes die without a word: whatever was acknowledged is there, whole, and its indexes agree. */
+/** The mark store after its processes are killed: every acknowledged call is there completely, and its indexes agree. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -13,7 +13,7 @@ import { VIEWERS, marksOf } from './mark-crash-writer.ts'
 const WRITER = new URL('mark-crash-writer.ts', import.meta.url).pathname
 const REGIONS = [...Array(100).keys()]
 
-/** Lines are the calls that were acknowledged, with a minus those that were cleared. */
+/** The acknowledged calls, negative ones for cleared calls. */
 type Writer = { process: ChildProcess; lines: number[]; errors: string[] }
 
 function startWriter(folder: string, first: number, step: number): Writer {
@@ -36,7 +36,7 @@ async function killAfter(writer: Writer, lines: number): Promise<void> {
   expect(writer.lines.length).toBeGreaterThanOrEqual(lines)
 }
 
-/** Checks call `call` against the store: whole or absent, and as dirty as the index says. Undefined if it is absent. */
+/** Checks call `call` against the store: complete or absent, and as dirty as the index. Undefined if it is absent. */
 async function readCall(store: MarkStore, call: number, dirty: ReadonlySet<string>): Promise<{ pending: boolean } | undefined> {
   const marks = marksOf(call)
   const read = await store.readDirtyMarks(marks)
@@ -58,7 +58,7 @@ describe('a process that marks and dies', () => {
   })
   afterEach(() => folder.remove())
 
-  it('by kill -9 loses nothing that was acknowledged, tears nothing, and leaves lists and dirty marks in step', async () => {
+  it('by kill -9 keeps every acknowledged call, stores no partial call, and keeps lists and dirty marks consistent', async () => {
     const lines = new Set<number>()
     let first = 1
     let undone = 0

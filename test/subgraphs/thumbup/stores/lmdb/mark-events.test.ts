@@ -34,7 +34,7 @@ markEventsContract('lmdb', async () => {
   }
 })
 
-it('keeps the newest events only, and a group that fell behind goes on with the oldest kept', async () => {
+it('keeps the newest events only, and a group that fell behind continues with the oldest kept event', async () => {
   const folder = makeFolder()
   const { events, close } = openIn(folder.path)
   const first = await events.consumeCounts('late', async () => {})
@@ -54,7 +54,7 @@ it('keeps the newest events only, and a group that fell behind goes on with the 
   folder.remove()
 })
 
-it('forgets the events of a business in chunks, those of both kinds and of no other, and consumers go on behind them', async () => {
+it('removes all events of a business in chunks and no others, and consumers continue behind them', async () => {
   const folder = makeFolder()
   const { events, close } = openIn(folder.path)
   const seen: string[] = []
@@ -70,7 +70,7 @@ it('forgets the events of a business in chunks, those of both kinds and of no ot
   }))
   await events.appendEvents(marks, counts)
   expect(await events.countEvents?.(1)).toBe(20)
-  // Another one in between begins anew, and neither ends the other.
+  // Another removal in between starts again, and neither ends the other.
   const went = [await events.forgetEvents?.(1, 3), await events.forgetEvents?.(3, 3)]
   while (went.at(-1) !== 0 || went.length < 3) went.push(await events.forgetEvents?.(1, 3))
   expect(went).toEqual([3, 0, 3, 3, 1, 3, 3, 3, 1, 0])
@@ -78,7 +78,7 @@ it('forgets the events of a business in chunks, those of both kinds and of no ot
   await events.consumeMarks('slow', async (some) => void seen.push(...some.map(({ viewer }) => viewer)))
   await until('the others came', () => seen.length >= 10)
   expect(seen).toEqual(marks.filter(({ business }) => business === 2).map(({ viewer }) => viewer))
-  // Late ones are found by who asks again.
+  // A later call finds late events.
   await events.appendEvents(marks.slice(0, 1), [])
   expect([await events.forgetEvents?.(1, 3), await events.forgetEvents?.(1, 3)]).toEqual([1, 0])
   await close()

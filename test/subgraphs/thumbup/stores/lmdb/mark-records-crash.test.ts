@@ -14,7 +14,7 @@ const WRITER = new URL('mark-writer.ts', import.meta.url).pathname
 const SUBJECTS = [...Array(OIDS).keys()].map((oid) => ({ business: 1, oid: String(oid) }))
 const KEYS = [...Array(VIEWERS).keys()].flatMap((viewer) => SUBJECTS.map((subject) => ({ viewer: String(viewer), ...subject })))
 
-/** Writes until `enough` calls are acknowledged, then dies. Returns those. */
+/** Writes until `enough` calls are acknowledged, then kills the process. Returns the acknowledged calls. */
 async function writeUntilKilled(folder: string, first: number, enough: number): Promise<number[]> {
   const writer = spawn(process.execPath, [WRITER, folder, String(first), '2'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const acknowledged: number[] = []
@@ -41,7 +41,7 @@ describe('the record store of marks on LMDB', () => {
   })
   afterEach(() => folder.remove())
 
-  it('keeps counts equal to rows and offsets equal to what was applied, over kill -9 of two processes at once', async () => {
+  it('keeps counts equal to rows and offsets equal to applied marks after kill -9 of two processes at once', async () => {
     let first = 2
     for (const enough of [3, 40, 150, 20]) {
       const calls = await Promise.all([0, 1].map((parity) => writeUntilKilled(folder.path, first + parity, enough + parity)))
@@ -66,7 +66,7 @@ describe('the record store of marks on LMDB', () => {
     }
   })
 
-  it('has written nothing of a call of which one row cannot be written', async () => {
+  it('has written nothing of a call with one invalid row', async () => {
     const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 1 })
     const store = openLmdbMarkRecords(environment)
     const good = markRow(1, '1', '1', 'LIKE', BASE)
@@ -95,7 +95,7 @@ describe('the record store of marks on LMDB', () => {
     await write(rows)
     for (const round of [1, 2, 3, 4]) {
       await archiveAll(store, BASE + round * 800)
-      // Undone and given again, of archived and recent marks.
+      // Archived and recent marks, undone and given again.
       await write(
         rows.filter((_, index) => index % 13 === round).map(({ key }) => markRow(1, key.viewer, 'hot', 'NONE', BASE + 4_000 + round)),
       )

@@ -10,7 +10,7 @@ import { makeFolder } from '../../../../stores/lmdb/folders.ts'
 markStoreContract('lmdb', () => openContractStore(100, openLmdbMarkStore))
 
 describe('the mark store on LMDB', () => {
-  it('a full store takes no more marks and says so; what it has is read, persisted and purged', async () => {
+  it('a full store refuses marks with a code, and its content is still read, persisted and purged', async () => {
     const folder = makeFolder()
     const environment = openEnvironment(folder.path, { regions: 100, sizeMaxGb: 0.003 })
     const store = openLmdbMarkStore(environment)
@@ -24,7 +24,7 @@ describe('the mark store on LMDB', () => {
           )
           await store.putMarks(writes, { now: at, cap: 1_000 })
           marks.push(...writes)
-          // The room is counted every 50 ms.
+          // The room is measured every 50 ms.
           await new Promise((resolve) => setTimeout(resolve, 10))
         }
       }).rejects.toMatchObject({ code: 'STORE_FULL' })

@@ -1,7 +1,7 @@
 /**
- * A process that is there to be killed: applies calls of marks of the same keys as its twin, with an offset each, archives
- * between them and purges what earlier processes undid, until then. Prints the number of each call once it is acknowledged.
- * What a call writes follows from its number (`marksOf`).
+ * A process for `kill -9`: it applies calls of marks of the same keys as its twin, with an offset each, until it is killed. In between it
+ * archives, and purges the undone marks of earlier processes. It prints the number of each acknowledged call. The rows of a call follow
+ * from its number (`marksOf`).
  *
  *     node mark-writer.ts FOLDER FIRST STEP
  */
@@ -17,7 +17,7 @@ export const OIDS = 5
 export const STREAM = 'calls'
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE', 'LIKE']
 
-/** 1 to 40 rows; the call's number is their version and orders them. */
+/** 1 to 40 rows. The number of the call is their version and orders them. */
 export function marksOf(call: number): MarkRow[] {
   return Array.from({ length: 1 + (call % 40) }, (_, index) => ({
     key: { viewer: String((call + index) % VIEWERS), business: 1, oid: String((call + index * 7) % OIDS) },

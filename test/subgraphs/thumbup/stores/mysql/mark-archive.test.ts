@@ -39,7 +39,7 @@ ORDER BY oldest_at DESC, oldest_id`)
     })
   }
 
-  it('of a subject and a viewer with thousands of marks stays in order, whatever comes late, is undone, or given again', async () => {
+  it('of a subject and a viewer with thousands of marks stays in order after late, undone and repeated marks', async () => {
     const random = seededRandom(5)
     const model = new Map<string, { mark: Mark; markedAt: number }>()
     let version = 0
@@ -59,7 +59,7 @@ ORDER BY oldest_at DESC, oldest_id`)
       await say(
         Array.from({ length: 900 }, (_, i) => {
           const id = String(day * 700 + i)
-          // One in thirty comes late, from a day that is archived already.
+          // One in thirty comes late, from a day that is already archived.
           const markedAt = i % 30 === 0 ? NOW + randomBelow(random, (day + 1) * DAY_MS) : dayAt + randomBelow(random, 50)
           const mark = i % 9 === 0 ? 'DISLIKE' : 'LIKE'
           return i % 2 === 0 ? { viewer: id, oid: 'hot', mark, markedAt } : { viewer: 'fan', oid: id, mark, markedAt }
@@ -110,7 +110,7 @@ ORDER BY oldest_at DESC, oldest_id`)
       (await test.database.send('SELECT oldest_at, likes FROM mark_blocks WHERE business = 2 AND side = 1 ORDER BY oldest_at')).rows
     const before = await addresses()
     expect(before.length).toBeGreaterThanOrEqual(4)
-    // Bytes that nobody could read: whoever touches the oldest block fails.
+    // Unreadable bytes: a read of the oldest block fails.
     await test.database.send(`UPDATE mark_blocks SET block = x'00' WHERE business = 2 AND side = 1 AND oldest_at = ${NOW}`)
     await store.applyMarks([row('new', NOW + 9_000), row('3990', NOW + 9_001)], [])
     expect(await store.archiveMarks(NOW + 10_000, 100)).toBe(2)
@@ -118,7 +118,7 @@ ORDER BY oldest_at DESC, oldest_id`)
     expect((await addresses())[0]).toEqual(before[0])
   })
 
-  it('a damaged block says whose marks cannot be read, and nothing of the call is written; without them all of it is', async () => {
+  it('a damaged block names the affected viewers, and nothing of the call is written; without them all of it is', async () => {
     const row = (viewer: string, oid: string): MarkRow => ({
       key: { viewer, business: 4, oid },
       record: { mark: 'LIKE', markedAt: NOW + 1_000, version: 1 },
@@ -141,7 +141,7 @@ ORDER BY oldest_at DESC, oldest_id`)
     }
     expect(await store.getCountsMany([{ business: 4, oid: 'new' }])).toMatchObject([{ likes: 0 }])
     expect((await store.applyMarks(rows.slice(1, 2), [])).changes?.transitions).toHaveLength(1)
-    // Rows are found without a look at blocks.
+    // Rows are found without reading blocks.
     expect((await store.getMarkMany([{ viewer: '8', business: 4, oid: 'new' }]))[0]?.mark).toBe('LIKE')
   })
 

@@ -17,7 +17,7 @@ const SUBJECTS = 12
 
 let lastBusiness = 0
 
-describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
+describe.skipIf(mariadb === undefined)('concurrent writers of the same marks', () => {
   let test: TestDatabase
   let proxy: StatementProxy
   let stores: MysqlMarkRecords[]
@@ -36,7 +36,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
   const subjectsOf = (business: number) => Array.from({ length: SUBJECTS }, (_, index) => ({ business, oid: `v${index}` }))
   const ownersOf = (business: number) => ['o0', 'o1', 'o2'].map((owner) => ({ business, owner }))
 
-  /** Marks of distinct keys at times that meet those of other writers. */
+  /** Marks of distinct keys, at times that collide with those of other writers. */
   function someRows(business: number, round: number, seed: number): MarkRow[] {
     const random = seededRandom(seed * 1_000 + round)
     const keys = new Set(Array.from({ length: 120 }, () => `${randomBelow(random, VIEWERS)}:${randomBelow(random, SUBJECTS)}`))
@@ -49,7 +49,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     })
   }
 
-  /** Counts equal rows, owners' sums equal counts, and the outbox tells each transition once. */
+  /** Counts equal rows, owner sums equal counts, and the outbox has each transition once. */
   async function expectNoDrift(business: number): Promise<void> {
     const [store] = stores as [MysqlMarkRecords]
     expect(await store.recount(subjectsOf(business))).toEqual([])
@@ -68,7 +68,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     expect(counts.some(({ likes }) => likes > 0)).toBe(true)
   }
 
-  it('four processes that write, register and archive at once leave counts equal to rows and to what was told', async () => {
+  it('four processes that write, register and archive at once leave counts equal to rows and outbox', async () => {
     const business = ++lastBusiness
     let writing = true
     const archiver = (async () => {
@@ -92,14 +92,14 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     await archiver
     await expectNoDrift(business)
     expect((await stores[0]?.getOffsets('s'))?.map(({ offset }) => offset)).toEqual([24, 24, 24, 24])
-    // Once more with everything archived.
+    // Again with everything archived.
     while (((await stores[0]?.archiveMarks(NOW + 10_000, 500)) ?? 0) > 0);
     await expectNoDrift(business)
     const left = await test.database.send(`SELECT COUNT(*) FROM likes WHERE business = ${business} AND mark <> 0`)
     expect(Number(left.rows[0]?.[0])).toBe(0)
   })
 
-  it('a row that another has inserted since we looked is counted once', async () => {
+  it('a row that another writer has inserted since the read is counted once', async () => {
     const business = ++lastBusiness
     const [store, , , held] = stores as [MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords]
     const row: MarkRow = { key: { viewer: '1', business, oid: 'v0' }, record: { mark: 'LIKE', markedAt: NOW, version: 1 } }
@@ -120,7 +120,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     expect(await store.getCountsMany([{ business, oid: 'v0' }])).toEqual([{ likes: 0, dislikes: 1, version: 2 }])
   })
 
-  it('what a transaction had written before it met another is undone before it is done again', async () => {
+  it('a transaction that meets a concurrent one is rolled back before it is repeated', async () => {
     const business = ++lastBusiness
     const [store] = stores as [MysqlMarkRecords]
     const held = await openMysqlMarkRecords({ url: proxy.url, regions: 100, rowsMax: 1, connectionsMax: 1 })
@@ -130,7 +130,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     }))
     let inserts = 0
     proxy.setJudge(async (sql): Promise<Verdict> => {
-      // The first of its rows is written, the second is about to be.
+      // The first of its rows is written, and the second is next.
       if (sql.startsWith('INSERT INTO likes') && ++inserts === 2) await store.applyMarks(rows.slice(1), [])
       return 'pass'
     })
@@ -141,7 +141,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     await expectNoDrift(business)
   })
 
-  it('a row that was inserted and archived since we looked is counted once', async () => {
+  it('a row that was inserted and archived since the read is counted once', async () => {
     const business = ++lastBusiness
     const [store, , , held] = stores as [MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords, MysqlMarkRecords]
     const key = { viewer: '1', business, oid: 'v0' }
@@ -162,7 +162,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     expect(await store.listMarks('1', business, ['LIKE'], undefined, 10)).toEqual([])
   })
 
-  it('a commit whose answer is lost may be repeated: nothing counts twice, and the outbox tells it once', async () => {
+  it('a commit whose answer is lost may be repeated: nothing counts twice, and the outbox has it once', async () => {
     const business = ++lastBusiness
     const held = stores[3] as MysqlMarkRecords
     const rows = someRows(business, 1, 9)
@@ -178,7 +178,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     await expectNoDrift(business)
   })
 
-  it('a connection that is lost in the middle leaves nothing behind', async () => {
+  it('a connection lost during a transaction leaves nothing of it', async () => {
     const business = ++lastBusiness
     const held = stores[3] as MysqlMarkRecords
     const rows = someRows(business, 1, 11)
@@ -198,7 +198,7 @@ describe.skipIf(mariadb === undefined)('writers of the same marks', () => {
     await expectNoDrift(business)
   })
 
-  it('connections that the server kills all the time cost repetitions and no mark', async () => {
+  it('connections killed by the server cause repetitions and lose no mark', async () => {
     const business = ++lastBusiness
     let writing = true
     let failures = 0

@@ -15,7 +15,7 @@ const subjects = placed(Array.from({ length: 128 }, (_, i) => packSubject({ busi
 const lists = subjects.map(([place = '', business = '', id = '']) => [place, '1', business, id])
 const place = { at: String(NOW - 3), id: idLiteral('5') }
 
-describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => {
+describe.skipIf(mariadb === undefined)('the plans of MariaDB for marks', () => {
   let test: TestDatabase
   beforeAll(async () => {
     test = await makeDatabase()
@@ -32,7 +32,7 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => 
   })
   afterAll(async () => test?.drop())
 
-  /** The steps that read a table of ours: type, key, extra. */
+  /** The steps that read our tables: type, key, extra. */
   async function plan(sql: string): Promise<{ type: string; key: string; extra: string }[]> {
     const { rows } = await test.database.send(`EXPLAIN ${sql}`)
     return rows
@@ -52,7 +52,7 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => 
   it.each([
     ['a viewer', { side: 0, business: '1', id: idLiteral('6') } as const, 'likes_of_viewer'],
     ['a subject', { side: 1, business: '1', id: idLiteral('6') } as const, 'likes_of_subject'],
-  ])('a page of %s, from the middle of a tie too, comes in the order of its index', async (_name, list, index) => {
+  ])('a page of %s, even from the middle of a tie, is in the order of its index', async (_name, list, index) => {
     for (const before of [undefined, place]) {
       const steps = await plan(statements.selectPageOfMarks(list, [1, 2], before, 20))
       expect(steps.map(({ key }) => key)).toEqual([index, index, 'PRIMARY'])
@@ -65,19 +65,19 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => 
     }
   })
 
-  it('blocks from a moment on are a range of the primary key', async () => {
+  it('blocks from a time on are a range of the primary key', async () => {
     const moments = lists.map((list) => [...list, String(NOW - 3)])
     for (const sql of [statements.selectBlocksFrom(moments), statements.selectBlocksAround(moments), statements.selectBlocks(lists)])
       for (const { type, key } of await plan(sql)) expect([type, key]).toEqual([expect.stringMatching(/^(ref|range|eq_ref)$/), 'PRIMARY'])
   })
 
-  it('a recount reads nothing but the index of the subject', async () => {
+  it('a recount reads only the index of the subject', async () => {
     const [step, ...others] = await plan(statements.countRows(subjects))
     expect(step).toMatchObject({ type: 'ref', key: 'likes_of_subject', extra: expect.stringContaining('Using index') })
     expect(others).toEqual([])
   })
 
-  it.each(['archivable', 'removable'] as const)('what is %s is a range of its index, without sorting', async (what) => {
+  it.each(['archivable', 'removable'] as const)('%s rows are a range of their index, without sorting', async (what) => {
     for (const sql of [statements.selectAged(what, HOUR, 100), statements.selectAgedOfHour(what, HOUR, NOW, 20_000, 100)])
       for (const { key, extra } of await plan(sql)) {
         expect(key).toBe('likes_aged')
@@ -85,13 +85,13 @@ describe.skipIf(mariadb === undefined)('how MariaDB answers about marks', () => 
       }
   })
 
-  it('a page of subjects that have marks reads so many entries of two indexes, and the next one goes on behind its last subject', async () => {
+  it('a page of marked subjects reads only its entries of two indexes, and the next page continues behind its last subject', async () => {
     for (const after of [undefined, idLiteral('7')]) {
       const steps = await plan(statements.selectMarkedSubjects('1', after, 100))
       expect(steps.map(({ key }) => key)).toEqual(['likes_of_subject', 'PRIMARY'])
       for (const { extra } of steps) expect(extra).not.toContain('filesort')
     }
-    // Of one subject, in between, everything is in the archive; all others have no block there.
+    // One subject in the middle is completely archived. All others have no block in the archive.
     const all = Array.from({ length: 10 }, (_, oid) => String(oid))
     const store = await openMysqlMarkRecords({ url: test.url, regions: 100 })
     const rows = all.flatMap((oid) =>

@@ -1,4 +1,4 @@
-/** A call about marks was executed, its answer is lost, and the adapter sends it again: by then somebody else has written. */
+/** Redis executed a call about marks, its answer is lost, and the adapter sends it again. In between, another process has written. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CountCache } from '../../../../../subgraphs/thumbup/stores/count-cache.ts'
 import type { MarkStore } from '../../../../../subgraphs/thumbup/stores/hot-store.ts'
@@ -28,7 +28,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     cacheHere = openRedisCountCache({ urls, regions })
     there = openRedisMarkStore({ urls: servers.urls, regions })
     cacheThere = openRedisCountCache({ urls: servers.urls, regions })
-    // The server has the scripts from here on: the answer that is lost is that of an execution.
+    // The server now has the scripts, so a lost answer belongs to an executed call.
     await fill(here, 'x')
     await putMark(here, markOf('x', '1', 'NONE', later()))
     await persist(here, [keyOf('x', '1')])
@@ -42,7 +42,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     await servers.stop()
   })
 
-  /** The call, and what others do between its execution and its repetition. */
+  /** Makes the call, and acts between its execution and its repetition. */
   async function repeated<T>(call: () => Promise<T>, meanwhile: () => Promise<unknown>): Promise<T> {
     const lost = proxy.loseNextAnswer()
     const answer = call()
@@ -52,7 +52,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     return answer
   }
 
-  it('a like does not undo an undoing that came after it', async () => {
+  it('a like does not revert a later undo', async () => {
     const viewer = freshViewer()
     await fill(there, viewer)
     const now = later(10_000)
@@ -65,7 +65,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect((await there.listLikes(viewer, 1, undefined, 10)).entries).toEqual([])
   })
 
-  it('an answer that asks for a base says that the like was sent twice', async () => {
+  it('an answer that needs a base reports that the like was sent twice', async () => {
     const now = later(10_000)
     const [outcome] = await repeated(
       () => here.putMarks([markOf(freshViewer(), '1', 'LIKE', now)], { now, cap: CAP }),
@@ -74,7 +74,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect(outcome).toMatchObject({ status: 'needs-base', repeated: true })
   })
 
-  it('the same like changes nothing twice, neither version nor dirty time', async () => {
+  it('a repeated like changes nothing, neither version nor dirty time', async () => {
     const viewer = freshViewer()
     await fill(there, viewer)
     const now = later(10_000)
@@ -89,7 +89,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect(await read()).toEqual(between)
   })
 
-  it('a clearing leaves what was changed after it dirty', async () => {
+  it('a clearing leaves a later change dirty', async () => {
     const viewer = freshViewer()
     await fill(there, viewer)
     const { record } = written(await putMark(there, markOf(viewer, '1', 'LIKE', later(10_000))))
@@ -101,7 +101,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect(await lookUp(there, viewer, '1')).toEqual({ mark: 'DISLIKE', counted: 'LIKE', pending: true })
   })
 
-  it('a fill brings nothing back that was undone, persisted and purged after it', async () => {
+  it('a fill restores no mark that was undone, persisted and purged after it', async () => {
     const viewer = freshViewer()
     const asOf = await there.beginFill(viewer, 1)
     const row = { oid: '1', mark: 'LIKE' as const, markedAt: later(), version: 1 }
@@ -116,7 +116,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect(await lookUp(there, viewer, '1')).toEqual({ mark: 'NONE', counted: 'NONE', pending: false })
   })
 
-  it('states that were asked for come, of the moment of the repetition', async () => {
+  it('a repeated lookup returns the current states', async () => {
     const viewer = freshViewer()
     await fill(there, viewer)
     const [state] = await repeated(
@@ -126,7 +126,7 @@ describe.skipIf(!(await redisIsHere()))('when an answer of Redis about marks is 
     expect(state).toEqual({ mark: 'LIKE', counted: 'NONE', pending: true })
   })
 
-  it('counts and likers that are newer stay, and a change is told once', async () => {
+  it('newer counts and likers stay, and a change is reported once', async () => {
     const subject = { business: 1, oid: freshViewer() }
     const told: number[] = []
     const stop = await followCounts(cacheThere, [subject], ({ counts }) => told.push(counts.version))

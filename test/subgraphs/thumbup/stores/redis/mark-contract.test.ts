@@ -1,4 +1,4 @@
-/** The contracts of the mark store and of the count cache on one Redis and on a Cluster. */
+/** Runs the contracts of the mark store and of the count cache on one Redis and on a Cluster. */
 import { describe } from 'vitest'
 import { openRedisCountCache } from '../../../../../subgraphs/thumbup/stores/redis/count-cache.ts'
 import { openRedisMarkStore } from '../../../../../subgraphs/thumbup/stores/redis/hot-store.ts'

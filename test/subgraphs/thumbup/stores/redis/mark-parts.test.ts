@@ -1,4 +1,4 @@
-/** Marks and cached counts on a Cluster of which a master is lost: errors say whom they concern, and all others are served. */
+/** Marks and cached counts on a Cluster that lost a master: errors name the affected viewers, and all others are served. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { PartOutage, apartIfPartIsOut } from '../../../../../core/outage/part-outage.ts'
@@ -17,7 +17,7 @@ import type { TestServers } from '../../../../../harness/deployment/redis-server
 const regions = 12
 const tags = regionTags(regions)
 
-describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is lost', () => {
+describe.skipIf(!(await redisIsHere()))('marks on a Cluster that lost a master', () => {
   let servers: TestServers
   let nodes: Redis[] = []
   let marks: MarkStore
@@ -38,7 +38,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is
     await servers.stop()
   })
 
-  it('viewers and subjects of other masters are served, and those of the lost one are named', async () => {
+  it('viewers and subjects of other masters are served, and those of the lost master are named', async () => {
     const lost = (await mastersOf(nodes))[2] as Member
     const held = await Promise.all(tags.map((tag) => serves(lost, tag)))
     const isOut = (name: string): boolean => held[regionOf(name, regions)] === true
@@ -46,7 +46,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is
     const subjects = Array.from({ length: 60 }, (_, index) => ({ business: 1, oid: String(index) }))
     for (const viewer of viewers) await fill(marks, viewer)
     await counts.putCounts(subjects.map((subject) => ({ ...subject, counts: { likes: 1, dislikes: 0, version: 1 } })))
-    // A Cluster that has just been made takes a moment to tell who replicates whom.
+    // A new Cluster needs a moment to report its replicas.
     const replica = await vi.waitUntil(() => replicaOf(nodes, lost.id).catch(() => undefined), { timeout: 60_000 })
     await servers.kill(replica.options.port as number)
     await servers.kill(lost.port)
@@ -69,7 +69,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Cluster of which a master is
     const unread = await marks.getMarkMany(viewers.map((viewer) => keyOf(viewer, '1'))).catch((error: unknown) => error)
     expect(viewers.map((viewer) => (unread as PartOutage).concerns(viewer))).toEqual(viewers.map(isOut))
 
-    // Of the cache a subject's name says where it is.
+    // The name of a subject determines its place in the cache.
     const named = subjects.map((subject) => ({ viewer: `${subject.business}:${subject.oid}`, subject }))
     const read = (some: readonly { subject: (typeof subjects)[number] }[]) => counts.getCountsMany(some.map(({ subject }) => subject))
     const apart = await apartIfPartIsOut(named, async (some): Promise<unknown[]> =>

@@ -1,4 +1,4 @@
-/** What is Redis' own about marks and cached counts: keys that others read, commands counted, ties, expiry, scripts that get lost. */
+/** The parts of marks and cached counts that are specific to Redis: keys that others read, command counts, ties, expiry, lost scripts. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -24,7 +24,7 @@ const tag2 = regionTags(regions)[2] as string
 const DAY = 86_400_000
 const at = 1_790_000_000_000
 
-describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
+describe.skipIf(!(await redisIsHere()))('marks on their own Redis', () => {
   let servers: TestServers
   let redis: Redis
   let marks: MarkStore
@@ -45,10 +45,10 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await counts.close()
     await servers.stop()
   })
-  /** All but that of format and regions. */
+  /** All keys except the one with the format and the regions. */
   const keys = async () => (await redis.keys('*')).filter((key) => key !== 'tm:marks:meta').sort()
 
-  it('what a business has is counted no further than to a limit, each viewer once, so that memory has one too', async () => {
+  it('the marks of a business are counted up to a limit, each viewer once, so that memory is bounded', async () => {
     for (let viewer = 1; viewer <= 5; viewer++) {
       await marks.putMarks(
         [markOf(String(viewer), '7', 'LIKE', at, { blind: true }), markOf(String(viewer), '8', 'DISLIKE', at, { blind: true })],
@@ -66,7 +66,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     connection.close()
   })
 
-  it('likes and dislikes are sorted sets of oids by time, and pending marks and tombstones stand beside them only while they must', async () => {
+  it('likes and dislikes are sorted sets of oids by time, and pending marks and tombstones are kept only as long as needed', async () => {
     await fill(marks, '42')
     await marks.putMarks([markOf('42', '7', 'LIKE', at), markOf('42', 'a:b', 'DISLIKE', at + 1)], { now: at, cap: CAP })
     const likes = `tm:user:likes:{${tag2}}:42:1`
@@ -90,7 +90,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await keys()).toEqual([`tm:marks:version:{${tag2}}`])
   })
 
-  it('counts are "likes,dislikes" in a key that other tools read, beside their version, and expire, zeros sooner', async () => {
+  it('counts are "likes,dislikes" in a key for other tools, beside their version, and expire, zeros sooner', async () => {
     await counts.putCounts([
       { business: 1, oid: '7', counts: { likes: 12, dislikes: 3, version: 5 } },
       { business: 1, oid: '8', counts: { likes: 0, dislikes: 0, version: 2 } },
@@ -117,7 +117,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await keys()).toEqual([])
   })
 
-  it('what was never counted leaves nothing in Redis when it is asked for, and is remembered for a while, so much of it', async () => {
+  it('reading uncounted subjects leaves nothing in Redis, and a limited number of them is remembered for a while', async () => {
     const brief = openRedisCountCache({ urls: servers.urls, regions, uncountedTtlMs: 100, uncountedMax: 2 })
     const subjects = ['1', '2', '3'].map((oid) => ({ business: 1, oid }))
     const never = { likes: 0, dislikes: 0, version: 0 }
@@ -141,7 +141,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect((await read(counts)).flat()).toEqual(Array(9).fill(undefined))
   })
 
-  it('a sum of zero, which was something once, expires as soon as a count of zero', async () => {
+  it('a sum that fell to zero expires as soon as a count of zero', async () => {
     await counts.putOwnerSums([
       { business: 1, owner: '42', likes: 0, version: 4 },
       { business: 1, owner: '46', likes: 3, version: 4 },
@@ -151,7 +151,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await counts.getOwnerSums([{ business: 1, owner: '42' }])).toEqual([{ likes: 0, version: 4 }])
   })
 
-  it('a cached count whose value or version expired is a miss, and whole likers never outlive their list', async () => {
+  it('a cached count without its value or its version is a miss, and complete likers never outlive their list', async () => {
     const brief = openRedisCountCache({ urls: servers.urls, regions, countTtlMs: 60, zeroTtlMs: 1 })
     const subject = { business: 1, oid: '7' }
     await brief.putCounts([{ ...subject, counts: { likes: 1, dislikes: 0, version: 5 } }])
@@ -165,7 +165,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await brief.close()
   })
 
-  it('history with the same prefix and marks leave each other alone', async () => {
+  it('history and marks with the same prefix do not affect each other', async () => {
     const history = openRedisHotStore({ urls: servers.urls, regions })
     await history.putProgress([write('42', '7', report(at))], { now: at, timelineCap: 10 })
     await fill(marks, '42')
@@ -187,7 +187,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await history.close()
   })
 
-  it('fifty states are one round trip of three plain commands, and fifty counts one of one', async () => {
+  it('fifty states are one round trip of three plain commands, and fifty counts one of one command', async () => {
     const proxy = await makeTcpProxy(servers.ports[0] as number)
     const behind = { urls: [`redis://127.0.0.1:${proxy.port}`], regions }
     const store = openRedisMarkStore(behind)
@@ -214,7 +214,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await Promise.all([store.close(), cache.close(), proxy.close()])
   })
 
-  it('states are read from the sorted sets first: what leaves them meanwhile stands in the hash, or has made its state truncated', async () => {
+  it('states are read from the sorted sets first: a mark that leaves them is in the hash, or its state is truncated', async () => {
     const monitor = await redis.monitor()
     const seen: string[] = []
     monitor.on('monitor', (_time: string, args: string[]) => seen.push(args.slice(0, 2).join(' ')))
@@ -225,7 +225,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(seen).toEqual([`zmscore ${likes}`, `zmscore ${dislikes}`, `hmget ${state}`])
   })
 
-  it('everything works on when the server loses its scripts', async () => {
+  it('every call recovers when the server loses its scripts', async () => {
     const lose = () => redis.script('FLUSH')
     await lose()
     await fill(marks, '42')
@@ -251,7 +251,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(await marks.forgetBusiness(1, 10)).toBeGreaterThan(0)
   })
 
-  it('thousands of likes of one moment are trimmed and listed, whatever Redis takes for their order', async () => {
+  it('thousands of likes of the same time are trimmed and listed in the right order', async () => {
     const oids = Array.from({ length: 2_500 }, (_, index) => String(index * 7)).concat(['a', 'bb', '007'])
     const rows = oids.map((oid) => ({ oid, mark: 'LIKE' as const, markedAt: at, version: 1 }))
     await fill(marks, '42', rows, { cap: 100 })
@@ -262,14 +262,14 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(listed).toEqual(listed.toSorted(compareIds))
     expect(second.floor?.markedAt).toBe(at)
     const kept = new Set(listed)
-    // All that is not held any more stands at or behind the floor.
+    // Every removed like is at or behind the floor.
     expect(oids.filter((oid) => !kept.has(oid) && compareIds(oid, second.floor?.id ?? '') < 0)).toEqual([])
     expect(
       (await marks.getMarkMany(oids.map((oid) => keyOf('42', oid)))).filter(({ mark, older }) => mark === 'NONE' && older !== 'truncated'),
     ).toEqual([])
   })
 
-  it('of up to a thousand likes of one moment exactly the last in list order leave', async () => {
+  it('of up to a thousand likes of the same time exactly the last in list order are trimmed', async () => {
     const oids = Array.from({ length: 300 }, (_, index) => String(index))
     await fill(
       marks,
@@ -282,7 +282,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(floor).toEqual({ markedAt: at, id: '100' })
   })
 
-  it('a page goes on behind more likes of one moment than it reads at a time', async () => {
+  it('a page continues behind more likes of the same time than it reads at once', async () => {
     const oids = Array.from({ length: 150 }, (_, index) => String(index))
     const rows = oids.map((oid, index) => ({ oid, mark: 'LIKE' as const, markedAt: index < 100 ? at : at - 1, version: 1 }))
     await fill(marks, '42', rows, { cap: 1_000 })
@@ -297,7 +297,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(listed).toEqual(oids)
   })
 
-  it('a count that is cached again, because it expired or by a second reader, is no change that followers hear of', async () => {
+  it('caching the same count again, after expiry or by a second reader, notifies no follower', async () => {
     const subject = { business: 1, oid: '7' }
     const put = (version: number) => counts.putCounts([{ ...subject, counts: { likes: version, dislikes: 0, version } }])
     await put(5)
@@ -313,7 +313,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     stop()
   })
 
-  it('channels of counts are as many as regions at most, however many subjects are followed, and none once nobody follows', async () => {
+  it('count channels are at most as many as regions, and none remain without followers', async () => {
     const subjects = Array.from({ length: 5_000 }, (_, oid) => ({ business: 1, oid: String(oid) }))
     const channels = async () => ((await redis.call('PUBSUB', 'SHARDCHANNELS')) as string[]).length
     const told: string[] = []
@@ -335,7 +335,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await expect.poll(channels).toBe(0)
   })
 
-  it('an idle viewer leaves memory: his state first, so that no miss is taken for NONE, and what is written again stays', async () => {
+  it('an idle viewer expires state first, so that no miss is read as NONE, and a new write stays', async () => {
     const expiring = openRedisMarkStore({ urls: servers.urls, regions, expireMs: 2 * DAY })
     await fill(expiring, '42', [{ oid: '9', mark: 'DISLIKE', markedAt: at, version: 1 }])
     await expiring.putMarks([markOf('42', '7', 'LIKE', at)], { now: Date.now(), cap: CAP })
@@ -353,7 +353,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     await expiring.close()
   })
 
-  it('a server that was filled with another count of regions is refused', async () => {
+  it('a server with another number of regions is refused', async () => {
     const other = openRedisMarkStore({ urls: servers.urls, regions: regions + 1 })
     await redis.hset('tm:marks:meta', { format: '1', regions })
     await expect(other.getMarkMany([keyOf('42', '7')])).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
@@ -362,7 +362,7 @@ describe.skipIf(!(await redisIsHere()))('marks on a Redis of their own', () => {
     expect(() => openRedisMarkStore({ urls: servers.urls, regions, expireMs: 1_000 })).toThrow(/less than a day/)
   })
 
-  it('commands of a unit are repeated together, or an answer could be older than that of the command before', async () => {
+  it('commands of a unit are repeated together, so that no answer is older than the one before', async () => {
     const connection = connect({ urls: servers.urls })
     await connection.send([{ name: 'ping', args: [] }])
     await redis.config('SET', 'min-replicas-to-write', '1')
