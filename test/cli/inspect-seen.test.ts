@@ -5,8 +5,8 @@ import { makeConfig } from '../../config/config.ts'
 import { MARK_MONTH, emptyMark, encodeMark, listingOf } from '../../subgraphs/feed-existence/migration/progress.ts'
 import type { SeenStore } from '../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { SeenRecords } from '../../subgraphs/feed-existence/stores/record-store.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from '../contracts/feed-existence/record-store-model.ts'
-import { makeSeenStoreModel } from '../contracts/feed-existence/hot-store-model.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../../harness/models/feed-existence/record-store-model.ts'
+import { makeSeenStoreModel } from '../../harness/models/feed-existence/hot-store-model.ts'
 
 const NOW = Date.UTC(2026, 10, 5)
 const businesses = makeBusinesses(makeConfig([]).businesses)

@@ -1,6 +1,6 @@
 /** The model of the record store of marks keeps the contract of the port. */
 import { markRecordsContract } from '../contracts/thumbup/record-store.ts'
-import { makeMarkRecordsState, openModelMarkRecords } from '../contracts/thumbup/record-store-model.ts'
+import { makeMarkRecordsState, openModelMarkRecords } from '../../harness/models/thumbup/record-store-model.ts'
 
 markRecordsContract('model', () => {
   const state = makeMarkRecordsState()

@@ -1,7 +1,7 @@
 /**
- * One process's port to the model of the seen store (`test/contracts/feed-existence/hot-store-model.ts`): what its calls do, and in which
- * parts, the gate decides. Calls that touch several viewers happen viewer by viewer. The model knows no clock: that it forgets how
- * often a viewer was folded, once that may be forgotten, is done here.
+ * One process's port to the model of the seen store (`harness/models/feed-existence/hot-store-model.ts`). The gate decides
+ * when its calls take effect, and in which parts. Calls that touch several viewers happen viewer by viewer. The model has no
+ * clock: this port makes it forget the count of a viewer's folds once the port allows that.
  */
 import type { BusinessNumber, Play, ViewerId } from '../../../core/domain.ts'
 import { isListing } from '../../../subgraphs/feed-existence/migration/progress.ts'
@@ -15,7 +15,7 @@ import {
   type PlayWrite,
   type StagedCount,
 } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { makeSeenState, makeSeenStoreModel } from '../../../test/contracts/feed-existence/hot-store-model.ts'
+import { makeSeenState, makeSeenStoreModel } from '../../models/feed-existence/hot-store-model.ts'
 import type { Gate } from '../gate.ts'
 
 export type SeenHotFaults = {

@@ -1,12 +1,12 @@
 /**
- * One process's port to the model of the record store of filters (`test/contracts/feed-existence/record-store-model.ts`): a read is one
+ * One process's port to the model of the record store of filters (`harness/models/feed-existence/record-store-model.ts`): a read is one
  * statement, of a write each filter is written by itself, and when, the gate decides.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { MARK_MONTH, decodeMark } from '../../../subgraphs/feed-existence/migration/progress.ts'
 import { openFilter, type Probe } from '../../../subgraphs/feed-existence/filter/filter.ts'
 import type { FilterKey, FilterWrite, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
-import { openModelSeenRecords, type SeenRecordsState } from '../../../test/contracts/feed-existence/record-store-model.ts'
+import { openModelSeenRecords, type SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import type { Gate } from '../gate.ts'
 import { hashOf } from './universe.ts'
 

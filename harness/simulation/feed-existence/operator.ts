@@ -15,7 +15,7 @@ import { MARK_MONTH, decodeMark, encodeMark, isListing, listedBusiness } from '.
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import type { SeenRecordsState } from '../../../test/contracts/feed-existence/record-store-model.ts'
+import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import type { History } from '../history-of-events.ts'
 import type { Life, Scheduler } from '../scheduler.ts'
 import type { SeenChecker } from './checker.ts'

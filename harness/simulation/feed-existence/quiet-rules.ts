@@ -7,7 +7,7 @@ import { MARK_MONTH, isListing } from '../../../subgraphs/feed-existence/migrati
 import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { measureFilter } from '../../../subgraphs/feed-existence/filter/filter.ts'
 import type { StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import type { SeenRecordsState } from '../../../test/contracts/feed-existence/record-store-model.ts'
+import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import type { SeenChecker } from './checker.ts'
 import { nameOfMonth, textOf } from './checker.ts'
 import type { SeenHotState } from './model-hot.ts'

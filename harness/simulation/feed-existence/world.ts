@@ -6,7 +6,7 @@
 import { HOUR_MS, beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { makeSeenRecordsState } from '../../../test/contracts/feed-existence/record-store-model.ts'
+import { makeSeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
 import { makeLogState, type LogFaults } from '../history/model-log.ts'

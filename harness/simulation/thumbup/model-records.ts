@@ -1,9 +1,9 @@
 /**
- * One process's port to the model of the record store of marks (`test/contracts/thumbup/record-store-model.ts`): each call is a
+ * One process's port to the model of the record store of marks (`harness/models/thumbup/record-store-model.ts`): each call is a
  * transaction, and happens at one instant that the gate chooses.
  */
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { openModelMarkRecords, type MarkRecordsState } from '../../../test/contracts/thumbup/record-store-model.ts'
+import { openModelMarkRecords, type MarkRecordsState } from '../../models/thumbup/record-store-model.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
 export type MarkTransactionFaults = {

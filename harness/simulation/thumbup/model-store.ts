@@ -1,7 +1,7 @@
 /** One process's port to the model of the hot store of marks: what its calls do, and in which parts, the gate decides. */
 import type { ViewerId } from '../../../core/domain.ts'
 import type { MarkStore } from '../../../subgraphs/thumbup/stores/hot-store.ts'
-import type { MarkStoreState } from '../../../test/contracts/thumbup/hot-store-model.ts'
+import type { MarkStoreState } from '../../models/thumbup/hot-store-model.ts'
 import { atOnce, type Gate } from '../gate.ts'
 
 /** Calls that touch several regions happen region by region. */

@@ -11,8 +11,8 @@ import {
   openModelMarkRecords,
   type MarkRecordsFaults,
   type MarkRecordsState,
-} from '../../../test/contracts/thumbup/record-store-model.ts'
-import { makeMarkStoreState, type MarkStoreFaults } from '../../../test/contracts/thumbup/hot-store-model.ts'
+} from '../../models/thumbup/record-store-model.ts'
+import { makeMarkStoreState, type MarkStoreFaults } from '../../models/thumbup/hot-store-model.ts'
 import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
 import { makeMachine, type JournalFaults, type Machine } from '../history/model-journals.ts'

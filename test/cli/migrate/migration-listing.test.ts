@@ -4,8 +4,8 @@ import { inBatches, type ViewerLine } from '../../../cli/migrate/viewers-file.ts
 import { listViewers } from '../../../cli/migrate/migration-listing.ts'
 import { MARK_MONTH, encodeMark } from '../../../subgraphs/feed-existence/migration/progress.ts'
 import { RUBBISH } from '../../contracts/feed-existence/record-store-damage.ts'
-import { damageModel, makeSeenRecordsState, openModelSeenRecords } from '../../contracts/feed-existence/record-store-model.ts'
-import { makeSeenStoreModel } from '../../contracts/feed-existence/hot-store-model.ts'
+import { damageModel, makeSeenRecordsState, openModelSeenRecords } from '../../../harness/models/feed-existence/record-store-model.ts'
+import { makeSeenStoreModel } from '../../../harness/models/feed-existence/hot-store-model.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const AT = 1_790_000_000_000

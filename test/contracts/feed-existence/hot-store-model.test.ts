@@ -1,5 +1,5 @@
 /** The model of the seen store keeps the contract itself, so that what is compared with it is compared with the port. */
-import { makeSeenState, makeSeenStoreModel } from './hot-store-model.ts'
+import { makeSeenState, makeSeenStoreModel } from '../../../harness/models/feed-existence/hot-store-model.ts'
 import { seenStoreContract } from './hot-store.ts'
 
 const shape = { slots: 6, shards: 64 }

@@ -1,4 +1,4 @@
-import { damageModel, makeSeenRecordsState, openModelSeenRecords } from './record-store-model.ts'
+import { damageModel, makeSeenRecordsState, openModelSeenRecords } from '../../../harness/models/feed-existence/record-store-model.ts'
 import { seenRecordsContract } from './record-store.ts'
 
 seenRecordsContract('the model', () => {

@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import type { FilterWrite, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { freshViewer } from '../reports.ts'
 import { DAY_MS, filterKey, purgeAll, someBytes } from './seen-filters.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from './record-store-model.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../../../harness/models/feed-existence/record-store-model.ts'
 import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 const VIEWERS = 3

@@ -1,5 +1,5 @@
 /** The model of the mark store keeps the contract itself, so that what is compared with it is compared with the port. */
-import { makeMarkStoreModel } from './hot-store-model.ts'
+import { makeMarkStoreModel } from '../../../harness/models/thumbup/hot-store-model.ts'
 import { markStoreContract } from './hot-store.ts'
 
 markStoreContract('the model', async () => {

@@ -1,13 +1,13 @@
 /**
- * Contract of the record store of marks: any sequence of calls answers and ends as the model says (`record-store-model.ts`), and
- * counts equal rows after each. A failure prints the shortest sequence and its seed.
+ * Contract of the record store of marks: any sequence of calls answers and ends as in the model
+ * (`harness/models/thumbup/record-store-model.ts`), and counts equal rows after each. A failure prints the shortest sequence and its seed.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { AppliedMarks, MarkRecords, MarkRow } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { makeMarkRecordsState, openModelMarkRecords } from './record-store-model.ts'
+import { makeMarkRecordsState, openModelMarkRecords } from '../../../harness/models/thumbup/record-store-model.ts'
 import { archiveAll, freshBusiness, purgeAllUndone, readScene, transitionsOf, without } from './mark-rows.ts'
 import { later } from '../reports.ts'
 import type { MarkRecordsSubject } from './record-store-subject.ts'

@@ -5,7 +5,7 @@ import { changeFilters } from '../../../../subgraphs/feed-existence/fold/filter-
 import { addToFilter } from '../../../../subgraphs/feed-existence/filter/filter.ts'
 import { hashSeen } from '../../../../subgraphs/feed-existence/filter/hash.ts'
 import type { FilterKey, SeenRecords } from '../../../../subgraphs/feed-existence/stores/record-store.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from '../../../contracts/feed-existence/record-store-model.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../../../../harness/models/feed-existence/record-store-model.ts'
 
 const MONTH = 680
 const rules = {

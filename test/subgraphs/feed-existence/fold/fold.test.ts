@@ -7,8 +7,8 @@ import { hashSeen } from '../../../../subgraphs/feed-existence/filter/hash.ts'
 import { beginningOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { FILTER_BYTES_MAX, type FilterWrite, type SeenRecords } from '../../../../subgraphs/feed-existence/stores/record-store.ts'
 import type { SeenStore } from '../../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from '../../../contracts/feed-existence/record-store-model.ts'
-import { makeSeenStoreModel } from '../../../contracts/feed-existence/hot-store-model.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../../../../harness/models/feed-existence/record-store-model.ts'
+import { makeSeenStoreModel } from '../../../../harness/models/feed-existence/hot-store-model.ts'
 
 const MONTH = 680
 const AT = beginningOf(MONTH) + 1_000

@@ -14,8 +14,8 @@ import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts
 import type { PlayLog } from '../../../../subgraphs/feed-existence/stores/play-log.ts'
 import { makeFolding, type Folding } from '../../../../subgraphs/feed-existence/fold/folding.ts'
 import { makeExistenceSubgraph } from '../../../../subgraphs/feed-existence/index.ts'
-import { makeSeenRecordsState, openModelSeenRecords } from '../../../contracts/feed-existence/record-store-model.ts'
-import { makeSeenState, makeSeenStoreModel } from '../../../contracts/feed-existence/hot-store-model.ts'
+import { makeSeenRecordsState, openModelSeenRecords } from '../../../../harness/models/feed-existence/record-store-model.ts'
+import { makeSeenState, makeSeenStoreModel } from '../../../../harness/models/feed-existence/hot-store-model.ts'
 import { DAY, HOUR, REGIONS, SHAPE, seenConfig, viewerOf } from '../opened.ts'
 
 const START = Date.UTC(2026, 8, 15)

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest'
 import { TidemarkError, type ErrorCode } from '../../../../core/errors.ts'
 import { makeStaging } from '../../../../subgraphs/feed-existence/write/staging.ts'
-import { makeSeenStoreModel } from '../../../contracts/feed-existence/hot-store-model.ts'
+import { makeSeenStoreModel } from '../../../../harness/models/feed-existence/hot-store-model.ts'
 import { makeSteppedClock } from '../../../../harness/stepped-clock.ts'
 import { until } from '../../../../harness/until.ts'
 import { HOUR } from '../opened.ts'
