@@ -7,11 +7,10 @@
  */
 import { decodeBlock, encodeBlock, findInBlock, type ArchivedMark } from '../../subgraphs/thumbup/archive/block.ts'
 import { wantIds } from '../../subgraphs/thumbup/archive/block-ids.ts'
-import { mergeBlocks } from '../../subgraphs/thumbup/archive/blocks.ts'
+import { BLOCK_ENTRIES, archivedMark, bytesPerMark } from '../../harness/samples/archived-bytes.ts'
 import { recordedMarks, sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../harness/samples/archive-load.ts'
 import type { BenchOptions, Measure } from '../support/report.ts'
 
-const BLOCK_ENTRIES = 1_000
 const WANTED = 200
 
 export async function bench({ quick, file, progress }: BenchOptions): Promise<Measure[]> {
@@ -35,39 +34,12 @@ export async function bench({ quick, file, progress }: BenchOptions): Promise<Me
   return measures
 }
 
-export function bytesPerMark(rows: readonly MarkRow[]): { viewers: number; subjects: number } {
-  return {
-    viewers: bytesOf(archived(rows, 'viewer', 'oid')) / rows.length,
-    subjects: bytesOf(archived(rows, 'oid', 'viewer')) / rows.length,
-  }
-}
-
-/** All blocks of all owners. */
-function archived(rows: readonly MarkRow[], owner: 'viewer' | 'oid', other: 'viewer' | 'oid'): Buffer[] {
-  const entries = Map.groupBy(rows, (row) => row[owner])
-  return [...entries.values()].flatMap((own) =>
-    mergeBlocks(
-      [],
-      own.map((row) => entryOf(row, other)),
-      { entriesMax: BLOCK_ENTRIES },
-    ),
-  )
-}
-
-function bytesOf(blocks: readonly Buffer[]): number {
-  return blocks.reduce((sum, block) => sum + block.length, 0)
-}
-
-function entryOf({ mark, markedAt, ...ends }: MarkRow, end: 'viewer' | 'oid'): ArchivedMark {
-  return { id: ends[end], mark, markedAt }
-}
-
 /** Of full blocks, which those of heavy viewers and popular subjects are: each viewer's first mark, a thousand viewers to a block. */
 function speeds(what: string, rows: readonly MarkRow[], rounds: number): Measure[] {
   const firsts = [...new Map(rows.map((row) => [row.viewer, row])).values()]
   const sets: ArchivedMark[][] = []
   for (let i = 0; i + BLOCK_ENTRIES <= firsts.length; i += BLOCK_ENTRIES) {
-    sets.push(firsts.slice(i, i + BLOCK_ENTRIES).map((row) => entryOf(row, 'viewer')))
+    sets.push(firsts.slice(i, i + BLOCK_ENTRIES).map((row) => archivedMark(row, 'viewer')))
   }
   const blocks = sets.map((set) => encodeBlock(set))
   const wanted = wantIds(firsts.slice(0, WANTED).map((row) => row.viewer))

@@ -1,11 +1,6 @@
-/** A legacy Redis of a test's own, filled as the system before us did, and the subgraph beside it. */
+/** A legacy Redis of a test's own, filled as the system before us did. */
 import { Redis } from 'ioredis'
-import type { Clock } from '../../core/clock.ts'
-import type { Config } from '../../config/config.ts'
-import { openLegacy } from '../../cli/stores/feed-existence.ts'
-import type { LegacyPlays } from '../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { startRedis, type TestServers } from '../deployment/redis-servers.ts'
-import { seenConfig } from '../../test/subgraphs/feed-existence/opened.ts'
 
 export type LegacyRedis = {
   servers: TestServers
@@ -44,13 +39,4 @@ export async function startLegacy(): Promise<LegacyRedis> {
       await servers.stop()
     },
   }
-}
-
-export const legacyConfig = (url: string, legacy: object = {}, existence: object = {}): Config =>
-  seenConfig({ ...existence, legacy: { urls: [url], membersPerSecond: 100_000_000, ...legacy } })
-
-export function openLegacyOf(opened: { clock: Clock }, config: Config): LegacyPlays {
-  const legacy = openLegacy(config, opened.clock)
-  if (legacy === undefined) throw new Error('no legacy store is configured')
-  return legacy
 }

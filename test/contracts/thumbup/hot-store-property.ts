@@ -13,7 +13,7 @@ import { keyText } from '../../../core/progress-key.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { DirtyMark, MarkStore, MarkWrite } from '../../../subgraphs/thumbup/stores/hot-store.ts'
 import { makeMarkStoreModel } from '../../../harness/models/thumbup/hot-store-model.ts'
-import { purgeAll, without } from './marks.ts'
+import { purgeAll, withoutVersion } from './marks.ts'
 import { freshViewer, keyOf, later } from '../reports.ts'
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
@@ -109,7 +109,7 @@ function makeSide(store: MarkStore, viewer: string, regions: number) {
   const describe = (outcome: Awaited<ReturnType<MarkStore['putMarks']>>[number] | undefined): unknown => {
     if (outcome === undefined) return undefined
     if (outcome.status === 'needs-base') return { status: outcome.status, unknown: outcome.unknown }
-    return { ...outcome, record: without(outcome.record) }
+    return { ...outcome, record: withoutVersion(outcome.record) }
   }
 
   function rowsOf(number: number): (MarkRecord & { oid: string })[] {
@@ -184,7 +184,7 @@ function makeSide(store: MarkStore, viewer: string, regions: number) {
       await clear(await store.readDirtyMarks(keys))
       return keys.map((key) => {
         const [held, newest] = [records.get(keyText(key)), accepted.get(keyText(key))]
-        return { held: held && without(held), newest: newest && without(newest) }
+        return { held: held && withoutVersion(held), newest: newest && withoutVersion(newest) }
       })
     },
   }

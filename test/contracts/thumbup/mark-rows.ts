@@ -125,9 +125,9 @@ function markPlace(last: (MarkRecord & { oid: string }) | undefined): MarkPlace 
 }
 
 /** The value without the versions of marks, or of counts and sums. */
-export function without(kind: 'mark versions' | 'count versions', value: unknown): unknown {
-  if (Array.isArray(value)) return value.map((item) => without(kind, item))
+export function withoutVersions(kind: 'mark versions' | 'count versions', value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutVersions(kind, item))
   if (typeof value !== 'object' || value === null) return value
   const fields = Object.entries(value).filter(([name]) => name !== 'version' || (kind === 'mark versions') !== 'markedAt' in value)
-  return Object.fromEntries(fields.map(([name, field]) => [name, without(kind, field)]))
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutVersions(kind, field)]))
 }

@@ -88,7 +88,7 @@ export async function purgeAll(store: MarkStore, regions: readonly number[], und
   }
 }
 
-export function without<T extends { version: number }>(record: T): Omit<T, 'version'> {
+export function withoutVersion<T extends { version: number }>(record: T): Omit<T, 'version'> {
   const { version: _, ...rest } = record
   return rest
 }

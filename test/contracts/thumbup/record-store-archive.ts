@@ -14,7 +14,7 @@ import {
   readScene,
   recordOf,
   transitionsOf,
-  without,
+  withoutVersions,
 } from './mark-rows.ts'
 import { later, numbered } from '../reports.ts'
 import type { MarkRecordsSubject } from './record-store-subject.ts'
@@ -31,14 +31,14 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
       scene.oids.map((oid, o) => markRow(business, viewer, oid, MARKS[(v + 2 * o) % 3] ?? 'NONE', base - ((v * 5 + o) % 6))),
     )
     await apply(store(), rows)
-    const before = without('mark versions', await readScene(store(), scene))
+    const before = withoutVersions('mark versions', await readScene(store(), scene))
     expect(await archiveAll(store(), base - 3)).toBeGreaterThan(0)
-    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
     expect(await archiveAll(store(), base + 1, 2)).toBeGreaterThan(0)
-    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
     expect(await archiveAll(store(), base + 1)).toBe(0)
     await reopen()
-    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
   })
 
   it('what is marked at the bound or later stays, and an archived mark reads with version 0', async () => {
@@ -76,9 +76,9 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
         expect(await likedOids(store(), '1', business)).toEqual(mark === 'LIKE' ? ['a'] : [])
         expect(await likedOids(store(), '1', business, ['DISLIKE'])).toEqual(mark === 'DISLIKE' ? ['a'] : [])
         expect(await exportAll(store(), business)).toHaveLength(mark === 'NONE' ? 1 : 2)
-        const before = without('mark versions', await readScene(store(), scene))
+        const before = withoutVersions('mark versions', await readScene(store(), scene))
         expect(await archiveAll(store(), base + 11)).toBe(1)
-        expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+        expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
       })
     }
   }
@@ -126,12 +126,12 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     ])
     await apply(store(), rows)
     const scene = { business, viewers: ['fan', '17'], oids: ['hot', '17'], owners: [] }
-    const before = without('mark versions', await readScene(store(), scene, 400))
+    const before = withoutVersions('mark versions', await readScene(store(), scene, 400))
     const old = rows.filter(({ record }) => record.markedAt < base - 400).length
     expect(await archiveAll(store(), base - 400, 300)).toBeGreaterThanOrEqual(old)
-    expect(without('mark versions', await readScene(store(), scene, 400))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene, 400))).toEqual(before)
     await archiveAll(store(), base + 1, 1_000)
-    expect(without('mark versions', await readScene(store(), scene, 400))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene, 400))).toEqual(before)
     await apply(
       store(),
       numbered(50).map((number) => markRow(business, String(Number(number) * 40), 'hot', 'NONE', base + 1)),
@@ -230,11 +230,11 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
       await apply(store(), rows)
     }
     expect(await countedOf(store(), subject)).toEqual([1, 0])
-    const before = without('mark versions', await readScene(store(), scene))
+    const before = withoutVersions('mark versions', await readScene(store(), scene))
     await purgeAllUndone(store(), base + 13, 1)
-    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
     expect(await archiveAll(store(), base + 13)).toBe(3)
-    expect(without('mark versions', await readScene(store(), scene))).toEqual(before)
+    expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
     expect(await purgeAllUndone(store(), base + 13)).toBe(2)
     expect(await likersOf(store(), subject)).toEqual(['2'])
     expect(await store().recount([subject])).toEqual([])

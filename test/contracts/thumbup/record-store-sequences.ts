@@ -8,7 +8,7 @@ import type { Mark } from '../../../core/domain.ts'
 import { winsOver } from '../../../subgraphs/thumbup/model/merge.ts'
 import type { AppliedMarks, MarkRecords, MarkRow } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from '../../../harness/models/thumbup/record-store-model.ts'
-import { archiveAll, freshBusiness, purgeAllUndone, readScene, transitionsOf, without } from './mark-rows.ts'
+import { archiveAll, freshBusiness, purgeAllUndone, readScene, transitionsOf, withoutVersions } from './mark-rows.ts'
 import { later } from '../reports.ts'
 import type { MarkRecordsSubject } from './record-store-subject.ts'
 
@@ -91,7 +91,9 @@ export function marksModelContract({ store }: MarkRecordsSubject): void {
             expect(Math.sign((after[at] ?? 0) - (before[at] ?? 0)), `the version of ${oid}`).toBe(changed ? 1 : 0)
           })
         }
-        expect(without('count versions', await readScene(store(), scene))).toEqual(without('count versions', await readScene(model, scene)))
+        expect(withoutVersions('count versions', await readScene(store(), scene))).toEqual(
+          withoutVersions('count versions', await readScene(model, scene)),
+        )
       }),
       { numRuns: 80 },
     )

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { beginningOf, monthOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import { until } from '../../../harness/until.ts'
-import { BOTH_SHAPES, REGIONS, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
+import { BOTH_SHAPES, helpConfig, numbered, startTogether, type Together } from './with-history.ts'
 
 /** Nothing is persisted during a test. */
 const config = () => helpConfig({ history: { flushAgeMaxMs: 60_000, sweepAfterMs: 300_000, sweepEveryMs: 60_000 } })
@@ -104,7 +104,9 @@ for (const { name, open } of BOTH_SHAPES) {
     const { environment, redisUrls } = together.stores
     await together.stopJob()
     const folder = redisUrls === undefined ? environment.folder : mkdtempSync(join(tmpdir(), 'tidemark-killed-'))
-    const child = spawn(process.execPath, [DIES, JSON.stringify({ folder, redisUrls, regions: REGIONS })], { stdio: 'inherit' })
+    const child = spawn(process.execPath, [DIES, JSON.stringify({ folder, redisUrls, regions: together.config.stores.regions })], {
+      stdio: 'inherit',
+    })
     expect(await once(child, 'exit')).toEqual([null, 'SIGKILL'])
     expect(await together.stores.hot.countDirty()).toBe(1)
     expect(await together.unseen('7', ['1'])).toEqual(['1'])

@@ -29,7 +29,7 @@ import { makeDatabase, mariadb } from '../../stores/mysql/databases.ts'
 import { redisIsHere, startRedis } from '../../../harness/deployment/redis-servers.ts'
 import { until } from '../../../harness/until.ts'
 
-export const REGIONS = 4
+const REGIONS = 4
 const SHAPE = { slots: 6, shards: 4 }
 
 export const CAP = 10

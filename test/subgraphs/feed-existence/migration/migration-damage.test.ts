@@ -8,9 +8,9 @@ import { makeExistenceFold } from '../../../../subgraphs/feed-existence/index.ts
 import { seededRandom } from '../../../../core/random.ts'
 import { verifyViewer } from '../../../../cli/migrate/migration-verify.ts'
 import { liveness } from '../../../../subgraphs/feed-existence/migration/legacy.ts'
-import { legacyConfig, openLegacyOf } from '../../../../harness/samples/legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
 import { viewerOf, type Opened } from '../opened.ts'
+import { legacyConfig, openLegacyOf } from './legacy-store.ts'
 import { until } from '../../../../harness/until.ts'
 
 const moving = makeMoving()

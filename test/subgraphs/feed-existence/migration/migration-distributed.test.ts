@@ -12,8 +12,9 @@ import { makeExistenceFold, makeExistenceMigration, makeExistenceSubgraph } from
 import { migrateMysql } from '../../../../stores/mysql/schema-version.ts'
 import { makeDatabase, mariadb } from '../../../stores/mysql/databases.ts'
 import { redisIsHere, startRedis, type TestServers } from '../../../../harness/deployment/redis-servers.ts'
-import { legacyConfig, openLegacyOf, startLegacy, type LegacyRedis } from '../../../../harness/samples/legacy-redis.ts'
+import { startLegacy, type LegacyRedis } from '../../../../harness/samples/legacy-redis.ts'
 import { REGIONS, SHAPE, openSeen, viewerOf } from '../opened.ts'
+import { legacyConfig, openLegacyOf } from './legacy-store.ts'
 
 const isHere = mariadb !== undefined && (await redisIsHere())
 const DAY = 86_400_000

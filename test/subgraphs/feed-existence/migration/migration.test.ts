@@ -4,9 +4,9 @@ import { monthOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts
 import { seededRandom } from '../../../../core/random.ts'
 import type { LegacyPlays } from '../../../../subgraphs/feed-existence/stores/legacy-plays.ts'
 import { makeExistenceMigration } from '../../../../subgraphs/feed-existence/index.ts'
-import { legacyConfig, openLegacyOf } from '../../../../harness/samples/legacy-redis.ts'
 import { CANDIDATES, LEFT, SET, START, isHere, isMigrated, list, makeMoving } from './moving.ts'
 import { DAY, HOUR, openSeen, seenConfig, serveSeen, settle, viewerOf } from '../opened.ts'
+import { legacyConfig, openLegacyOf } from './legacy-store.ts'
 import { until } from '../../../../harness/until.ts'
 
 const moving = makeMoving()

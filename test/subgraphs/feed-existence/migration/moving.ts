@@ -5,8 +5,9 @@ import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
 import { MARK_MONTH, decodeMark, listingOf } from '../../../../subgraphs/feed-existence/migration/progress.ts'
 import { beginningOf, monthOf, slotOf } from '../../../../subgraphs/feed-existence/model/time-ring.ts'
 import { redisIsHere } from '../../../../harness/deployment/redis-servers.ts'
-import { legacyConfig, openLegacyOf, startLegacy, type LegacyRedis } from '../../../../harness/samples/legacy-redis.ts'
+import { startLegacy, type LegacyRedis } from '../../../../harness/samples/legacy-redis.ts'
 import { DAY, HOUR, SHAPE, openSeen, serveSeen, type Opened } from '../opened.ts'
+import { legacyConfig, openLegacyOf } from './legacy-store.ts'
 
 export const START = Date.UTC(2026, 4, 20, 10, 30)
 export const isHere = await redisIsHere()

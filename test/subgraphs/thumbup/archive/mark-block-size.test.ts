@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bytesPerMark } from '../../../../bench/thumbup/archive.bench.ts'
+import { bytesPerMark } from '../../../../harness/samples/archived-bytes.ts'
 import { sampleMarks, withExactTimes, withLargeIds, withTextIds, type MarkRow } from '../../../../harness/samples/archive-load.ts'
 
 /** The minimum size of a table row and its entry in the index of likers, with integer ids. */

@@ -1,31 +1,15 @@
 /**
  * A process for `kill -9`: it marks in calls of several sizes, several in flight, and persists some of them until it is killed. It prints
- * the number of each acknowledged call, negative once it is cleared. The marks of a call follow from its number (`marksOf`).
+ * the number of each acknowledged call, negative once it is cleared. The marks of a call follow from its number (`putsOf`).
  *
  *     node mark-crash-writer.ts FOLDER FIRST STEP
  */
 import { writeSync } from 'node:fs'
-import type { Mark } from '../../../../../core/domain.ts'
 import { openEnvironment } from '../../../../../stores/lmdb/environment.ts'
 import { openLmdbMarkStore } from '../../../../../subgraphs/thumbup/stores/lmdb/hot-store.ts'
-import type { MarkWrite } from '../../../../../subgraphs/thumbup/stores/hot-store.ts'
+import { BASE, putsOf } from './crash-calls.ts'
 
-export const VIEWERS = 40
-export const BASE = 1_700_000_000_000
 const CAP = 1_000_000
-const MARKS: Mark[] = ['LIKE', 'DISLIKE', 'NONE']
-
-/** 1 to 60 marks for viewers of several regions. No other call has these subjects. */
-export function marksOf(call: number): MarkWrite[] {
-  return Array.from({ length: 1 + (call % 60) }, (_, index) => ({
-    viewer: String(1 + ((call + index) % VIEWERS)),
-    business: 1,
-    oid: `${call}-${index}`,
-    mark: MARKS[index % 3] ?? 'NONE',
-    markedAt: BASE + call,
-    blind: true as const,
-  }))
-}
 
 async function markForEver(folder: string, first: number, step: number): Promise<void> {
   const store = openLmdbMarkStore(openEnvironment(folder, { regions: 100, sizeMaxGb: 1 }))
@@ -34,7 +18,7 @@ async function markForEver(folder: string, first: number, step: number): Promise
     for (;;) {
       const call = next
       next += step
-      const marks = marksOf(call)
+      const marks = putsOf(call)
       await store.putMarks(marks, { now: BASE + call, cap: CAP })
       writeSync(1, `${call}\n`)
       if (call % 4 > 1) continue
@@ -48,4 +32,4 @@ async function markForEver(folder: string, first: number, step: number): Promise
 }
 
 const [folder, first, step] = process.argv.slice(2)
-if (import.meta.main && folder !== undefined) await markForEver(folder, Number(first), Number(step))
+if (folder !== undefined) await markForEver(folder, Number(first), Number(step))

@@ -8,7 +8,7 @@ import { openLmdbMarkStore } from '../../../../../subgraphs/thumbup/stores/lmdb/
 import type { MarkStore } from '../../../../../subgraphs/thumbup/stores/hot-store.ts'
 import { purgeAll } from '../../../../contracts/thumbup/marks.ts'
 import { makeFolder } from '../../../../stores/lmdb/folders.ts'
-import { VIEWERS, marksOf } from './mark-crash-writer.ts'
+import { PUT_VIEWERS, putsOf } from './crash-calls.ts'
 
 const WRITER = new URL('mark-crash-writer.ts', import.meta.url).pathname
 const REGIONS = [...Array(100).keys()]
@@ -38,7 +38,7 @@ async function killAfter(writer: Writer, lines: number): Promise<void> {
 
 /** Checks call `call` against the store: complete or absent, and as dirty as the index. Undefined if it is absent. */
 async function readCall(store: MarkStore, call: number, dirty: ReadonlySet<string>): Promise<{ pending: boolean } | undefined> {
-  const marks = marksOf(call)
+  const marks = putsOf(call)
   const read = await store.readDirtyMarks(marks)
   const held = read.filter(({ record }) => record !== undefined)
   expect([0, marks.length], `call ${call}`).toContain(held.length)
@@ -78,18 +78,18 @@ describe('a process that marks and dies', () => {
         const found = await readCall(store, call, dirty)
         if (found === undefined) continue
         there.add(call)
-        if (found.pending) pending += marksOf(call).length
+        if (found.pending) pending += putsOf(call).length
         else clean.add(call)
-        for (const { viewer, oid, mark } of marksOf(call)) if (mark === 'LIKE') listed.add(`${viewer} ${oid}`)
+        for (const { viewer, oid, mark } of putsOf(call)) if (mark === 'LIKE') listed.add(`${viewer} ${oid}`)
       }
       expect([...lines].filter((line) => (line > 0 ? !there.has(line) : !clean.has(-line)))).toEqual([])
       expect([dirty.size, await store.countDirtyMarks()]).toEqual([pending, pending])
-      for (let viewer = 1; viewer <= VIEWERS; viewer++) {
+      for (let viewer = 1; viewer <= PUT_VIEWERS; viewer++) {
         const { entries } = await store.listLikes(String(viewer), 1, undefined, 1_000_000)
         for (const { id } of entries) expect(listed.delete(`${viewer} ${id}`)).toBe(true)
       }
       expect(listed.size).toBe(0)
-      undone = [...clean].flatMap(marksOf).filter(({ mark }) => mark === 'NONE').length
+      undone = [...clean].flatMap(putsOf).filter(({ mark }) => mark === 'NONE').length
       await environment.close()
       first = end + (end % 2) + 1
     }

@@ -8,11 +8,11 @@ import { openLmdbMarkRecords } from '../../../../../subgraphs/thumbup/stores/lmd
 import type { MarkRecords, MarkRow } from '../../../../../subgraphs/thumbup/stores/record-store.ts'
 import { archiveAll, markRow } from '../../../../contracts/thumbup/mark-rows.ts'
 import { makeFolder } from '../../../../stores/lmdb/folders.ts'
-import { BASE, OIDS, STREAM, VIEWERS, marksOf } from './mark-writer.ts'
+import { BASE, ROW_OIDS, ROW_VIEWERS, STREAM, rowsOf } from './crash-calls.ts'
 
 const WRITER = new URL('mark-writer.ts', import.meta.url).pathname
-const SUBJECTS = [...Array(OIDS).keys()].map((oid) => ({ business: 1, oid: String(oid) }))
-const KEYS = [...Array(VIEWERS).keys()].flatMap((viewer) => SUBJECTS.map((subject) => ({ viewer: String(viewer), ...subject })))
+const SUBJECTS = [...Array(ROW_OIDS).keys()].map((oid) => ({ business: 1, oid: String(oid) }))
+const KEYS = [...Array(ROW_VIEWERS).keys()].flatMap((viewer) => SUBJECTS.map((subject) => ({ viewer: String(viewer), ...subject })))
 
 /** Writes until `enough` calls are acknowledged, then kills the process. Returns the acknowledged calls. */
 async function writeUntilKilled(folder: string, first: number, enough: number): Promise<number[]> {
@@ -55,7 +55,7 @@ describe('the record store of marks on LMDB', () => {
       for (const [parity, acknowledged] of calls.entries()) {
         const persisted = offsets.get((first + parity) % 2) ?? 0
         expect(persisted).toBeGreaterThanOrEqual(Math.max(...acknowledged))
-        const stored = await store.getMarkMany(marksOf(persisted).map(({ key }) => key))
+        const stored = await store.getMarkMany(rowsOf(persisted).map(({ key }) => key))
         const late = stored.filter((record) => record === undefined || record.markedAt < BASE + persisted)
         expect(late).toEqual([])
       }
