@@ -63,19 +63,12 @@ export async function makeAudit(options: AuditOptions) {
     return makeViewer(url, id, await headersOf(identity, id, scopes), { business, entity })
   }
 
-  const tried = options.business === undefined ? BUSINESSES : [options.business, ...BUSINESSES]
-  const probes: { business: string; viewer: AuditViewer; serverNow: number }[] = []
-  for (const business of new Set(tried)) {
+  const probes = await probeBusinesses(url, options.business, async (business) => {
     const viewer = await makeOne(business, undefined)
     viewers.push(viewer)
-    const serverNow = await probe(viewer)
-    if (serverNow !== undefined) probes.push({ business, viewer, serverNow })
-    else if (business === options.business) break
-    if (probes.length === 2) break
-  }
+    return viewer
+  })
   const [main, other] = probes
-  if (main === undefined)
-    throw new TidemarkError('BUSINESS_UNKNOWN', `${url} knows none of ${tried.join(', ')}: name one that is configured with --business`)
   const { business } = main
   const ahead = main.serverNow - Date.now()
   const { edges } = await main.viewer.history({ first: 1 })
@@ -128,12 +121,7 @@ export async function makeAudit(options: AuditOptions) {
     /** Asks until the answer is this one, for what everybody sees some windows later. Throws CheckFailed if that takes too long. */
     async settled<T>(what: string, read: () => Promise<T>, expected: T): Promise<void> {
       if (options.waitMs === 0) throw new CheckSkipped('needs to wait for what everybody sees, and --wait is 0')
-      for (const until = performance.now() + options.waitMs; ; await wait(ASK_EVERY_MS)) {
-        const isLast = performance.now() >= until
-        const seen = await read()
-        if (isDeepStrictEqual(seen, expected)) return
-        if (isLast) expectEqual(`${what}, for ${options.waitMs / 1_000} s,`, seen, expected)
-      }
+      await askUntil(what, read, expected, options.waitMs)
     },
     /** Milliseconds that `settled` waits. */
     waitMs: options.waitMs,
@@ -158,6 +146,29 @@ export async function makeAudit(options: AuditOptions) {
       return done.filter((each) => !each).length
     },
   }
+}
+
+type Probe = { business: string; viewer: AuditViewer; serverNow: number }
+
+/** The business to audit, and a second one if there is one. `named` comes first. */
+async function probeBusinesses(
+  url: string,
+  named: string | undefined,
+  makeViewerOf: (business: string) => Promise<AuditViewer>,
+): Promise<[Probe, ...Probe[]]> {
+  const tried = named === undefined ? BUSINESSES : [named, ...BUSINESSES]
+  const probes: Probe[] = []
+  for (const business of new Set(tried)) {
+    const viewer = await makeViewerOf(business)
+    const serverNow = await probe(viewer)
+    if (serverNow !== undefined) probes.push({ business, viewer, serverNow })
+    else if (business === named) break
+    if (probes.length === 2) break
+  }
+  const [main, ...others] = probes
+  if (main === undefined)
+    throw new TidemarkError('BUSINESS_UNKNOWN', `${url} knows none of ${tried.join(', ')}: name one that is configured with --business`)
+  return [main, ...others]
 }
 
 /** The time of the deployment; undefined if the business is not configured. */
@@ -204,6 +215,15 @@ async function waitUntilQuiet(url: string, job: string, maxMs: number): Promise<
     // Counted in the second half only, when the checks that do not wait have come to their end.
     if (reports === undefined && Date.now() > until - maxMs / 2) reports = await countReports(url)
     await wait(LOOK_EVERY_MS)
+  }
+}
+
+async function askUntil<T>(what: string, read: () => Promise<T>, expected: T, maxMs: number): Promise<void> {
+  for (const until = performance.now() + maxMs; ; await wait(ASK_EVERY_MS)) {
+    const isLast = performance.now() >= until
+    const seen = await read()
+    if (isDeepStrictEqual(seen, expected)) return
+    if (isLast) expectEqual(`${what}, for ${maxMs / 1_000} s,`, seen, expected)
   }
 }
 

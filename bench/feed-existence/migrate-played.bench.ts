@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock, type Clock } from '../../core/clock.ts'
-import { makeConfig } from '../../config/config.ts'
+import { makeConfig, type Config } from '../../config/config.ts'
 import { ringOf } from '../../config/feed-existence.ts'
 import { listingOf } from '../../subgraphs/feed-existence/migration/progress.ts'
 import { randomBelow, seededRandom } from '../../core/random.ts'
@@ -33,12 +33,16 @@ const PAUSE_MS = 4
 const LOTS = 10
 const DAY_MS = 86_400_000
 
+type Timing = { clock: Clock; nextHour(): void }
+type Served = { seen: ReturnType<typeof openEmbeddedSeen>['seen']; subgraph: ReturnType<typeof makeExistenceSubgraph> }
+/** Milliseconds of each call of `unseen` outside moves and during them, and the seconds of all moves. */
+type Moves = { quiet: number[]; moving: number[]; seconds: number }
+type Readers = { falselyUnseen(): number; measure(latencies: number[], isOver: () => boolean): Promise<void> }
+
 export async function bench({ quick, progress }: BenchOptions): Promise<Measure[]> {
   const [viewers, each] = quick ? [1_000, 100] : [5_000, 200]
   const legacy = await startLegacy()
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-migrate-'))
-  let shiftMs = 0
-  const clock: Clock = { now: () => Date.now() + shiftMs, after: systemClock.after }
   const config = makeConfig([
     {
       name: 'benchmark',
@@ -48,43 +52,13 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
       },
     },
   ])
+  const timing = makeTiming(config)
+  const { clock } = timing
   const environment = openEnvironment(folder, config.stores)
   const { seen, close } = openEmbeddedSeen(config, clock, environment)
   const subgraph = makeExistenceSubgraph(clock, seen, config, (error) => progress(String(error)))
   const names = Array.from({ length: viewers }, (_, at) => String(100_000 + at))
-  const random = seededRandom(1)
-  const shape = ringOf(config)
-  let falselyUnseen = 0
-
-  /** Milliseconds that each call of `unseen` took, until `isOver`; at a pace that leaves half of the process idle. */
-  async function measure(latencies: number[], isOver: () => boolean): Promise<void> {
-    async function read(): Promise<void> {
-      for (let call = 0; !isOver(); call++) {
-        const viewer = names[randomBelow(random, viewers)] as string
-        const known = Array.from({ length: KNOWN }, () => String(randomBelow(random, each)))
-        const candidates = [...known, ...Array.from({ length: CANDIDATES - KNOWN }, () => `new-${randomBelow(random, 1e9)}`)]
-        const begun = performance.now()
-        const { ids } = await subgraph.service.unseen({ id: viewer, scopes: [] }, 'video', candidates, [])
-        latencies.push(performance.now() - begun)
-        const left = new Set(ids)
-        falselyUnseen += known.filter((id) => left.has(id)).length
-        if (call % 10 === 0) await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, 'video', [`live-${call}`], undefined)
-        await sleep(PAUSE_MS)
-      }
-    }
-    await Promise.all(Array.from({ length: READERS }, read))
-  }
-
-  function nextHour(): void {
-    const now = clock.now()
-    shiftMs += (Math.floor(now / HOUR_MS) + 1) * HOUR_MS + config.existence.settleMs + 1_000 - now
-  }
-
-  async function list(some: readonly string[]): Promise<void> {
-    const at = clock.now()
-    const listings = some.map((name) => listingOf(name, 1, at))
-    await seen.hot.stagePlays(listings, { now: at, slot: slotOf(at, shape.slots) })
-  }
+  const readers = makeReaders(subgraph, names, each)
 
   try {
     progress(`filling ${viewers} sets of ${each}`)
@@ -92,55 +66,21 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     const entries = Object.fromEntries(Array.from({ length: each }, (_, id) => [String(id), now - ((id * 89 * DAY_MS) / each + HOUR_MS)]))
     for (const name of names) await legacy.fill(name, entries)
     const job = await subgraph.startJob()
-    await announceShape(seen.hot, shape, clock)
+    await announceShape(seen.hot, ringOf(config), clock)
     progress('warming up')
-    await measure([], () => subgraph.figures().existence.candidates > CANDIDATES * 2_000)
-    const moved = () => subgraph.figures().legacy?.migration.migrated ?? 0
-    const lot = viewers / LOTS
-    const [quiet, moving]: [number[], number[]] = [[], []]
-    let [seconds, lastSeconds] = [0, 2]
-    for (let from = 0; from < viewers; from += lot) {
-      nextHour()
-      const until = performance.now() + lastSeconds * 1_000
-      await measure(quiet, () => performance.now() >= until)
-      await list(names.slice(from, from + lot))
-      nextHour()
-      const begun = performance.now()
-      await measure(moving, () => moved() >= from + lot)
-      lastSeconds = (performance.now() - begun) / 1_000
-      seconds += lastSeconds
-      progress(`${moved()} viewers moved`)
-    }
+    await readers.measure([], () => subgraph.figures().existence.candidates > CANDIDATES * 2_000)
+    const moves = await moveInLots(timing, config, { seen, subgraph }, names, readers, progress)
     progress('looking for what is missing')
-    const { monthsBefore, futureMaxMs } = config.existence
-    const rules = { monthsBefore, futureMaxMs, isLive: liveness(clock, config.existence) }
-    let [checked, missing] = [0, 0]
-    for (const name of names) {
-      const found = await verifyViewer(
-        clock,
-        { hot: seen.hot, records: seen.records, legacy: seen.legacy as NonNullable<typeof seen.legacy> },
-        name,
-        1,
-        rules,
-      )
-      checked += found.checked
-      missing += found.missing.length + (found.isMigrated ? 0 : each)
-    }
+    const { checked, missing } = await countMissing(clock, config, seen, names, each)
     await job.stop()
     await subgraph.drain()
     const folded = subgraph.figures().legacy?.migration.plays ?? 0
     return [
       { metric: 'entries moved', value: folded, unit: '', target: viewers * each },
-      { metric: 'in', value: seconds, unit: 's' },
-      { metric: 'entries per second', value: folded / seconds, unit: '/s' },
-      { metric: 'requests, nobody being moved', value: quiet.length, unit: '' },
-      { metric: 'requests meanwhile', value: moving.length, unit: '' },
-      { metric: 'unseen, nobody being moved: p50', value: quantile(quiet, 0.5), unit: 'ms' },
-      { metric: 'unseen meanwhile: p50', value: quantile(moving, 0.5), unit: 'ms' },
-      { metric: 'unseen, nobody being moved: p99', value: quantile(quiet, 0.99), unit: 'ms' },
-      { metric: 'unseen meanwhile: p99', value: quantile(moving, 0.99), unit: 'ms' },
-      { metric: 'p99 meanwhile : nobody', value: quantile(moving, 0.99) / quantile(quiet, 0.99), unit: 'ratio', target: 1.2, atMost: true },
-      { metric: 'plays that came back', value: falselyUnseen, unit: '', target: 0, atMost: true },
+      { metric: 'in', value: moves.seconds, unit: 's' },
+      { metric: 'entries per second', value: folded / moves.seconds, unit: '/s' },
+      ...measuresOf(moves),
+      { metric: 'plays that came back', value: readers.falselyUnseen(), unit: '', target: 0, atMost: true },
       { metric: 'plays checked', value: checked, unit: '' },
       { metric: 'plays missing', value: missing, unit: '', target: 0, atMost: true },
     ]
@@ -150,6 +90,106 @@ export async function bench({ quick, progress }: BenchOptions): Promise<Measure[
     await legacy.stop()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** A clock that can be set to the next hour, when the job may fold the one before. */
+function makeTiming(config: Config): Timing {
+  let shiftMs = 0
+  const clock: Clock = { now: () => Date.now() + shiftMs, after: systemClock.after }
+  return {
+    clock,
+    nextHour(): void {
+      const now = clock.now()
+      shiftMs += (Math.floor(now / HOUR_MS) + 1) * HOUR_MS + config.existence.settleMs + 1_000 - now
+    },
+  }
+}
+
+function makeReaders(subgraph: Served['subgraph'], names: readonly string[], each: number): Readers {
+  const random = seededRandom(1)
+  let falselyUnseen = 0
+
+  async function read(latencies: number[], isOver: () => boolean): Promise<void> {
+    for (let call = 0; !isOver(); call++) {
+      const viewer = names[randomBelow(random, names.length)] as string
+      const known = Array.from({ length: KNOWN }, () => String(randomBelow(random, each)))
+      const candidates = [...known, ...Array.from({ length: CANDIDATES - KNOWN }, () => `new-${randomBelow(random, 1e9)}`)]
+      const begun = performance.now()
+      const { ids } = await subgraph.service.unseen({ id: viewer, scopes: [] }, 'video', candidates, [])
+      latencies.push(performance.now() - begun)
+      const left = new Set(ids)
+      falselyUnseen += known.filter((id) => left.has(id)).length
+      if (call % 10 === 0) await subgraph.service.recordPlayed({ id: viewer, scopes: [] }, 'video', [`live-${call}`], undefined)
+      await sleep(PAUSE_MS)
+    }
+  }
+
+  return {
+    falselyUnseen: () => falselyUnseen,
+    /** Milliseconds that each call of `unseen` took, until `isOver`; at a pace that leaves half of the process idle. */
+    async measure(latencies, isOver) {
+      await Promise.all(Array.from({ length: READERS }, () => read(latencies, isOver)))
+    },
+  }
+}
+
+/** Between two lots nothing moves for as long as the last lot took. */
+async function moveInLots(
+  { clock, nextHour }: Timing,
+  config: Config,
+  { seen, subgraph }: Served,
+  names: readonly string[],
+  { measure }: Readers,
+  progress: BenchOptions['progress'],
+): Promise<Moves> {
+  const { slots } = ringOf(config)
+  async function list(some: readonly string[]): Promise<void> {
+    const at = clock.now()
+    const listings = some.map((name) => listingOf(name, 1, at))
+    await seen.hot.stagePlays(listings, { now: at, slot: slotOf(at, slots) })
+  }
+  const moved = (): number => subgraph.figures().legacy?.migration.migrated ?? 0
+  const lot = names.length / LOTS
+  const [quiet, moving]: [number[], number[]] = [[], []]
+  let [seconds, lastSeconds] = [0, 2]
+  for (let from = 0; from < names.length; from += lot) {
+    nextHour()
+    const until = performance.now() + lastSeconds * 1_000
+    await measure(quiet, () => performance.now() >= until)
+    await list(names.slice(from, from + lot))
+    nextHour()
+    const begun = performance.now()
+    await measure(moving, () => moved() >= from + lot)
+    lastSeconds = (performance.now() - begun) / 1_000
+    seconds += lastSeconds
+    progress(`${moved()} viewers moved`)
+  }
+  return { quiet, moving, seconds }
+}
+
+async function countMissing(clock: Clock, config: Config, seen: Served['seen'], names: readonly string[], each: number) {
+  const { monthsBefore, futureMaxMs } = config.existence
+  const rules = { monthsBefore, futureMaxMs, isLive: liveness(clock, config.existence) }
+  const stores = { hot: seen.hot, records: seen.records, legacy: seen.legacy as NonNullable<typeof seen.legacy> }
+  let [checked, missing] = [0, 0]
+  for (const name of names) {
+    const found = await verifyViewer(clock, stores, name, 1, rules)
+    checked += found.checked
+    missing += found.missing.length + (found.isMigrated ? 0 : each)
+  }
+  return { checked, missing }
+}
+
+function measuresOf({ quiet, moving }: Moves): Measure[] {
+  return [
+    { metric: 'requests, nobody being moved', value: quiet.length, unit: '' },
+    { metric: 'requests meanwhile', value: moving.length, unit: '' },
+    { metric: 'unseen, nobody being moved: p50', value: quantile(quiet, 0.5), unit: 'ms' },
+    { metric: 'unseen meanwhile: p50', value: quantile(moving, 0.5), unit: 'ms' },
+    { metric: 'unseen, nobody being moved: p99', value: quantile(quiet, 0.99), unit: 'ms' },
+    { metric: 'unseen meanwhile: p99', value: quantile(moving, 0.99), unit: 'ms' },
+    { metric: 'p99 meanwhile : nobody', value: quantile(moving, 0.99) / quantile(quiet, 0.99), unit: 'ratio', target: 1.2, atMost: true },
+  ]
 }
 
 function quantile(latencies: readonly number[], share: number): number {

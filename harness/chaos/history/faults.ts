@@ -44,7 +44,7 @@ const STARTS_MAX = 5
 type Fault = { target: string; strike(): Promise<void> }
 
 export function makeFaults(deployment: Deployment, random: Random, options: FaultOptions): Faults {
-  const { servers, gateways, jobs, links } = deployment
+  const { servers } = deployment
   const figures: FaultFigures = { kills: {}, cuts: {}, failedStarts: [] }
   const outages: { server: OwnServerName; from: number; until: number }[] = []
 
@@ -79,27 +79,13 @@ export function makeFaults(deployment: Deployment, random: Random, options: Faul
       async strike() {
         await role.kill()
         await sleep(deadMs)
-        await startAgain(role)
+        await startAgain(role, figures.failedStarts)
         count(figures.kills, kind)
       },
     }
   }
 
-  /** As whatever supervises processes would. */
-  async function startAgain(role: Role): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        await role.start()
-        return
-      } catch (error) {
-        figures.failedStarts.push(String(error))
-        if (tries >= STARTS_MAX) throw error
-      }
-    }
-  }
-
-  function cutLink(): Fault {
-    const link = links[randomBelow(random, links.length)] as (typeof links)[number]
+  function cutLink(link: Deployment['links'][number]): Fault {
     const kind: Cut = random() < 0.5 ? 'broken' : 'silent'
     const cutMs = options.cutMinMs + random() * (options.cutMaxMs - options.cutMinMs)
     return {
@@ -114,55 +100,80 @@ export function makeFaults(deployment: Deployment, random: Random, options: Faul
     }
   }
 
-  /** Each kind in its share, so that short runs have some of each. */
-  function plan(): Fault[] {
-    const kinds: (() => Fault)[] = [
-      () => killServer('redis'),
-      () => killRole(gateways[randomBelow(random, gateways.length)] as Role, 'gateway'),
-      () => killServer('mariadb'),
-      () => killRole(jobs[randomBelow(random, jobs.length)] as Role, 'job'),
-      () => killServer('kafka'),
-      () => killRole(gateways[randomBelow(random, gateways.length)] as Role, 'gateway'),
-      () => killServer('redis'),
-      () => killRole(jobs[randomBelow(random, jobs.length)] as Role, 'job'),
-    ]
-    const kills = Array.from({ length: options.kills }, (_, index) => (kinds[index % kinds.length] as () => Fault)())
-    const faults = [...kills, ...Array.from({ length: options.cuts }, cutLink)]
-    for (let last = faults.length - 1; last > 0; last--) {
-      const other = randomBelow(random, last + 1)
-      ;[faults[last], faults[other]] = [faults[other] as Fault, faults[last] as Fault]
-    }
-    return faults
-  }
-
-  async function run(progress: (text: string) => void): Promise<FaultFigures> {
-    const waiting = plan()
-    const total = waiting.length
-    const struck = new Set<string>()
-    let done = 0
-    async function strand(): Promise<void> {
-      for (;;) {
-        const next = waiting.findIndex(({ target }) => !struck.has(target))
-        if (waiting.length === 0) return
-        if (next < 0) {
-          await sleep(20)
-          continue
-        }
-        const [fault] = waiting.splice(next, 1) as [Fault]
-        struck.add(fault.target)
-        await sleep(random() * options.pauseMaxMs)
-        await fault.strike()
-        struck.delete(fault.target)
-        progress(`${++done} of ${total} faults: ${fault.target}`)
-      }
-    }
-    await Promise.all(Array.from({ length: options.atOnce }, strand))
-    return figures
-  }
-
   return {
-    run,
+    async run(progress) {
+      const faults = planFaults(deployment, random, options, { killServer, killRole, cutLink })
+      await strikeAll(faults, random, options, progress)
+      return figures
+    },
     outSince: (begun) => new Set(outages.filter(({ until }) => until >= begun).map(({ server }) => server)),
+  }
+}
+
+type FaultKinds = {
+  killServer(name: OwnServerName): Fault
+  killRole(role: Role, kind: string): Fault
+  cutLink(link: Deployment['links'][number]): Fault
+}
+
+/** Each kind in its share, so that short runs have some of each. */
+function planFaults({ gateways, jobs, links }: Deployment, random: Random, options: FaultOptions, kinds: FaultKinds): Fault[] {
+  const pick = <T>(from: readonly T[]): T => from[randomBelow(random, from.length)] as T
+  const killGateway = (): Fault => kinds.killRole(pick(gateways), 'gateway')
+  const killJob = (): Fault => kinds.killRole(pick(jobs), 'job')
+  const inTurn: (() => Fault)[] = [
+    () => kinds.killServer('redis'),
+    killGateway,
+    () => kinds.killServer('mariadb'),
+    killJob,
+    () => kinds.killServer('kafka'),
+    killGateway,
+    () => kinds.killServer('redis'),
+    killJob,
+  ]
+  const kills = Array.from({ length: options.kills }, (_, index) => (inTurn[index % inTurn.length] as () => Fault)())
+  const faults = [...kills, ...Array.from({ length: options.cuts }, () => kinds.cutLink(pick(links)))]
+  for (let last = faults.length - 1; last > 0; last--) {
+    const other = randomBelow(random, last + 1)
+    ;[faults[last], faults[other]] = [faults[other] as Fault, faults[last] as Fault]
+  }
+  return faults
+}
+
+/** Several at a time, each at another target. */
+async function strikeAll(waiting: Fault[], random: Random, options: FaultOptions, progress: (text: string) => void): Promise<void> {
+  const total = waiting.length
+  const struck = new Set<string>()
+  let done = 0
+  async function strand(): Promise<void> {
+    for (;;) {
+      const next = waiting.findIndex(({ target }) => !struck.has(target))
+      if (waiting.length === 0) return
+      if (next < 0) {
+        await sleep(20)
+        continue
+      }
+      const [fault] = waiting.splice(next, 1) as [Fault]
+      struck.add(fault.target)
+      await sleep(random() * options.pauseMaxMs)
+      await fault.strike()
+      struck.delete(fault.target)
+      progress(`${++done} of ${total} faults: ${fault.target}`)
+    }
+  }
+  await Promise.all(Array.from({ length: options.atOnce }, strand))
+}
+
+/** As a supervisor of processes does. */
+async function startAgain(role: Role, failedStarts: string[]): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await role.start()
+      return
+    } catch (error) {
+      failedStarts.push(String(error))
+      if (tries >= STARTS_MAX) throw error
+    }
   }
 }
 

@@ -4,8 +4,11 @@
  * record store; the count cache against the record store; and the outgoing events.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
 import type { OpenStores } from '../../../cli/stores/history.ts'
+import type { CountCache } from '../../../subgraphs/thumbup/stores/count-cache.ts'
+import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { reconcileWhole } from '../../../subgraphs/thumbup/persist/whole-reconciliation.ts'
 import type { Role } from '../../deployment/role.ts'
 import { call, type Call } from '../history/calls.ts'
@@ -58,11 +61,58 @@ export async function verifyMarks(
   const { records, cache } = stores.marks
   const losses: string[] = []
   const expected = recount(ledger)
+  await sleep(HOT_TTL_MS)
+  await verifyShown(gateways, ledger, expected, losses)
+
+  const entries = ledger.entries()
+  const keys = entries.map(({ viewer, oid }) => ({ viewer, business: NUMBER, oid }))
+  const rows = await records.getMarkMany(keys)
+  entries.forEach((entry, place) => {
+    const [last, row] = [finalOf(entry), rows[place]]
+    if (row?.mark !== last?.mark || row?.markedAt !== last?.markedAt)
+      losses.push(
+        `record store: viewer ${entry.viewer}, subject ${entry.oid}: ${JSON.stringify(last)} was acknowledged, ${JSON.stringify(row)} is stored`,
+      )
+  })
+
+  const drift: string[] = []
+  let recounted = 0
+  for await (const page of reconcileWhole(records, NUMBER)) {
+    recounted += page.subjects + page.owners
+    drift.push(...[...page.drift, ...page.ownerDrift].map((each) => JSON.stringify(each)))
+  }
+
+  const subjects = Array.from(expected.subjects.keys(), (oid) => ({ business: NUMBER, oid }))
+  const counted = await records.getCountsMany(subjects)
+  const differences = await differencesOfCache(records, cache, subjects, counted, [...expected.owners.keys()])
+  const events = await readEvents(kafka.brokers, kafka.topicPrefix)
+  const marks = new Map(keys.map((key, place) => [keyText(key), rows[place]?.mark ?? 'NONE']))
+  const versions = new Map(subjects.map(({ business, oid }, place) => [`${business}:${oid}`, counted[place]?.version ?? 0]))
+  const { archived } = await records.measureMarks()
+  return {
+    losses,
+    drift,
+    cache: differences,
+    gaps: [...gapsOfMarks(events.marks, marks), ...gapsOfCounts(events.counts, versions)],
+    keys: keys.length,
+    rows: rows.filter((row) => row !== undefined).length,
+    recounted,
+    events: events.marks.length,
+    repeatedEvents: events.repeated,
+    archived,
+  }
+}
+
+/** Marks, lists and counts as the gateways show them. */
+async function verifyShown(
+  gateways: readonly Role[],
+  ledger: Ledger,
+  expected: ReturnType<typeof recount>,
+  losses: string[],
+): Promise<void> {
   const subjects = [...expected.subjects.keys()]
   let calls = 0
-  await sleep(HOT_TTL_MS)
   const gateway = (): Role => gateways[calls++ % gateways.length] as Role
-
   await each(ledger.viewers(), async (viewer) => {
     const entries = ledger.entriesOf(viewer)
     for (const some of chunked(entries, IDS_MAX)) {
@@ -104,52 +154,26 @@ export async function verifyMarks(
     if (thumbupUser.likesReceived !== likes)
       losses.push(`owner ${owner}: ${thumbupUser.likesReceived} likes received are shown, ${likes} were given`)
   })
+}
 
-  const entries = ledger.entries()
-  const keys = entries.map(({ viewer, oid }) => ({ viewer, business: NUMBER, oid }))
-  const rows = await records.getMarkMany(keys)
-  entries.forEach((entry, place) => {
-    const [last, row] = [finalOf(entry), rows[place]]
-    if (row?.mark !== last?.mark || row?.markedAt !== last?.markedAt)
-      losses.push(
-        `record store: viewer ${entry.viewer}, subject ${entry.oid}: ${JSON.stringify(last)} was acknowledged, ${JSON.stringify(row)} is stored`,
-      )
-  })
-
-  const drift: string[] = []
-  let recounted = 0
-  for await (const page of reconcileWhole(records, NUMBER)) {
-    recounted += page.subjects + page.owners
-    drift.push(...[...page.drift, ...page.ownerDrift].map((each) => JSON.stringify(each)))
-  }
-
-  const places = subjects.map((oid) => ({ business: NUMBER, oid }))
-  const counted = await records.getCountsMany(places)
-  const cached = await cache.getCountsMany(places)
-  const owners = Array.from(expected.owners.keys(), (owner) => ({ business: NUMBER, owner }))
+/** Sentences: counts and sums in the cache that the record store does not have. The cache may lack any. */
+async function differencesOfCache(
+  records: MarkRecords,
+  cache: CountCache,
+  subjects: readonly Subject[],
+  counted: readonly SubjectCounts[],
+  ownerIds: readonly ViewerId[],
+): Promise<string[]> {
+  const owners = ownerIds.map((owner) => ({ business: NUMBER, owner }))
+  const cached = await cache.getCountsMany(subjects)
   const sums = await records.getOwnerSums(owners)
   const cachedSums = await cache.getOwnerSums(owners)
-  const differing = [
-    ...places.map(({ oid }, place) => ({ name: `subject ${oid}`, cached: cached[place], stored: counted[place] })),
+  return [
+    ...subjects.map(({ oid }, place) => ({ name: `subject ${oid}`, cached: cached[place], stored: counted[place] })),
     ...owners.map(({ owner }, place) => ({ name: `owner ${owner}`, cached: cachedSums[place], stored: sums[place] })),
-  ].filter((pair) => pair.cached !== undefined && !isSame(pair.cached, pair.stored))
-
-  const events = await readEvents(kafka.brokers, kafka.topicPrefix)
-  const marks = new Map(keys.map((key, place) => [keyText(key), rows[place]?.mark ?? 'NONE']))
-  const versions = new Map(places.map(({ business, oid }, place) => [`${business}:${oid}`, counted[place]?.version ?? 0]))
-  const { archived } = await records.measureMarks()
-  return {
-    losses,
-    drift,
-    cache: differing.map((pair) => `${pair.name}: ${JSON.stringify(pair.cached)} is cached, ${JSON.stringify(pair.stored)} is stored`),
-    gaps: [...gapsOfMarks(events.marks, marks), ...gapsOfCounts(events.counts, versions)],
-    keys: keys.length,
-    rows: rows.filter((row) => row !== undefined).length,
-    recounted,
-    events: events.marks.length,
-    repeatedEvents: events.repeated,
-    archived,
-  }
+  ]
+    .filter((pair) => pair.cached !== undefined && !isSame(pair.cached, pair.stored))
+    .map((pair) => `${pair.name}: ${JSON.stringify(pair.cached)} is cached, ${JSON.stringify(pair.stored)} is stored`)
 }
 
 /** A few at a time. */

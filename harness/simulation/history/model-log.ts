@@ -149,77 +149,7 @@ export function makeLogState(options: LogOptions, observer?: LogObserver) {
 
 /** One process's port. `onJoined` names the member, so that whoever kills the process can expel it. */
 export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined?: (member: Member) => void): Log {
-  const { options } = state
-  const once = <T>(name: string, args: readonly unknown[], act: () => T): Promise<T> => atOnce(gate, 'log', name, args, act)
-
-  async function consume(member: Member, hooks: ConsumerHooks): Promise<void> {
-    if (options.sideBySide === true) return consumeSideBySide(member, hooks)
-    while (!member.stopped) {
-      try {
-        await consumeBatch(member, hooks)
-      } catch {
-        // What is not committed comes again.
-        member.positions.clear()
-        if (!member.stopped) await sleep(clock, options.retryMs)
-      }
-    }
-  }
-
-  /** Of each partition one batch at a time. */
-  async function consumeSideBySide(member: Member, hooks: ConsumerHooks): Promise<void> {
-    const underWay = new Set<Promise<void>>()
-    while (!member.stopped) {
-      const batch = await once('fetch', [], () => state.fetch(member)).catch(() => null)
-      if (batch === null) await sleep(clock, options.retryMs)
-      else if (batch === undefined) await somethingToDo(member)
-      else {
-        const { partition } = batch
-        member.busy.add(partition)
-        const work = persistBatch(member, hooks, batch)
-          .catch(() => {
-            // What is not committed comes again.
-            member.positions.delete(partition)
-            return member.stopped ? undefined : sleep(clock, options.retryMs)
-          })
-          .then(() => {
-            member.busy.delete(partition)
-            underWay.delete(work)
-            member.wake?.()
-          })
-        underWay.add(work)
-      }
-    }
-    await Promise.all(underWay)
-  }
-
-  async function consumeBatch(member: Member, hooks: ConsumerHooks): Promise<void> {
-    const batch = await once('fetch', [], () => state.fetch(member))
-    if (batch === undefined) {
-      await somethingToDo(member)
-      return
-    }
-    await persistBatch(member, hooks, batch)
-  }
-
-  async function persistBatch(member: Member, hooks: ConsumerHooks, batch: NonNullable<ReturnType<LogState['fetch']>>): Promise<void> {
-    const commit = () => once('commit', [batch.partition, batch.end], () => state.commit(batch.partition, batch.end))
-    if (options.faults.commitsFirst) await commit()
-    const messages = batch.messages.filter((message) => message !== UNREADABLE)
-    if (messages.length > 0) await hooks.persist({ partition: batch.partition, messages, nextOffset: batch.end })
-    for (const message of batch.messages) if (message === UNREADABLE) hooks.parked?.('a message of the model is unreadable')
-    member.positions.set(batch.partition, batch.end)
-    if (!options.faults.commitsFirst) await commit()
-  }
-
-  function somethingToDo(member: Member): Promise<void> {
-    if (member.stopped || state.isWaitingFor(member)) return Promise.resolve()
-    return new Promise((resolve) => {
-      member.wake = () => {
-        member.wake = undefined
-        resolve()
-      }
-    })
-  }
+  const once: LogCall = (name, args, act) => atOnce(gate, 'log', name, args, act)
 
   return {
     appendFlushes: (messages) =>
@@ -241,7 +171,7 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
         state.leave(member)
         throw error
       }
-      const consuming = consume(member, hooks)
+      const consuming = consume(state, once, clock, member, hooks)
       return {
         ownedRegions: () => state.regionsOf(member.owned),
         async stop() {
@@ -256,4 +186,81 @@ export function openModelLog(state: LogState, gate: Gate, clock: Clock, onJoined
     check: () => once('check', [], () => undefined),
     close: () => Promise.resolve(),
   }
+}
+
+/** A call to the log that happens at one instant. */
+type LogCall = <T>(name: string, args: readonly unknown[], act: () => T) => Promise<T>
+
+type Batch = NonNullable<ReturnType<LogState['fetch']>>
+
+/** Reads, persists and commits until the member is stopped. */
+async function consume(state: LogState, once: LogCall, clock: Clock, member: Member, hooks: ConsumerHooks): Promise<void> {
+  if (state.options.sideBySide === true) return consumeSideBySide(state, once, clock, member, hooks)
+  while (!member.stopped) {
+    try {
+      await consumeBatch(state, once, member, hooks)
+    } catch {
+      // What is not committed comes again.
+      member.positions.clear()
+      if (!member.stopped) await sleep(clock, state.options.retryMs)
+    }
+  }
+}
+
+/** Of each partition one batch at a time. */
+async function consumeSideBySide(state: LogState, once: LogCall, clock: Clock, member: Member, hooks: ConsumerHooks): Promise<void> {
+  const { retryMs } = state.options
+  const underWay = new Set<Promise<void>>()
+  while (!member.stopped) {
+    const batch = await once('fetch', [], () => state.fetch(member)).catch(() => null)
+    if (batch === null) await sleep(clock, retryMs)
+    else if (batch === undefined) await somethingToDo(state, member)
+    else {
+      const { partition } = batch
+      member.busy.add(partition)
+      const work = persistBatch(state, once, member, hooks, batch)
+        .catch(() => {
+          // What is not committed comes again.
+          member.positions.delete(partition)
+          return member.stopped ? undefined : sleep(clock, retryMs)
+        })
+        .then(() => {
+          member.busy.delete(partition)
+          underWay.delete(work)
+          member.wake?.()
+        })
+      underWay.add(work)
+    }
+  }
+  await Promise.all(underWay)
+}
+
+async function consumeBatch(state: LogState, once: LogCall, member: Member, hooks: ConsumerHooks): Promise<void> {
+  const batch = await once('fetch', [], () => state.fetch(member))
+  if (batch === undefined) {
+    await somethingToDo(state, member)
+    return
+  }
+  await persistBatch(state, once, member, hooks, batch)
+}
+
+async function persistBatch(state: LogState, once: LogCall, member: Member, hooks: ConsumerHooks, batch: Batch): Promise<void> {
+  const { commitsFirst } = state.options.faults
+  const commit = () => once('commit', [batch.partition, batch.end], () => state.commit(batch.partition, batch.end))
+  if (commitsFirst) await commit()
+  const messages = batch.messages.filter((message) => message !== UNREADABLE)
+  if (messages.length > 0) await hooks.persist({ partition: batch.partition, messages, nextOffset: batch.end })
+  for (const message of batch.messages) if (message === UNREADABLE) hooks.parked?.('a message of the model is unreadable')
+  member.positions.set(batch.partition, batch.end)
+  if (!commitsFirst) await commit()
+}
+
+function somethingToDo(state: LogState, member: Member): Promise<void> {
+  if (member.stopped || state.isWaitingFor(member)) return Promise.resolve()
+  return new Promise((resolve) => {
+    member.wake = () => {
+      member.wake = undefined
+      resolve()
+    }
+  })
 }

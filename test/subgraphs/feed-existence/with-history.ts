@@ -110,28 +110,16 @@ export const helpConfig = (values: { existence?: object; history?: object; video
     },
   ])
 
+type Call = { name: string; asked: number }
+
 export type Together = Awaited<ReturnType<typeof startTogether>>
 
 export async function startTogether(open: () => Promise<Opened>, config: Config = helpConfig()) {
   const stores = await open()
   const refused = new Map<string, ErrorCode>()
-  const calls: { name: string; asked: number }[] = []
+  const calls: Call[] = []
   const errors: unknown[] = []
-
-  function watched<T extends object>(name: string, store: T): T {
-    const entries = Object.entries(store).map(([method, value]: [string, unknown]) => {
-      if (typeof value !== 'function' || method === 'close' || method === 'partOf' || method.startsWith('consume')) return [method, value]
-      const call = async (...args: unknown[]): Promise<unknown> => {
-        calls.push({ name: `${name}.${method}`, asked: Array.isArray(args[0]) ? args[0].length : 1 })
-        const code = refused.get(`${name}.${method}`) ?? refused.get(name)
-        if (code !== undefined) throw new TidemarkError(code, `the ${name} of the test refuses ${method}`)
-        return (value as (...args: unknown[]) => unknown)(...args)
-      }
-      return [method, call]
-    })
-    return Object.fromEntries(entries) as T
-  }
-
+  const watched = <T extends object>(name: string, store: T): T => watch(name, store, calls, refused)
   const seen = {
     hot: watched('seenHot', stores.seenHot),
     log: watched('plays', stores.plays),
@@ -212,6 +200,21 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       await stores.close()
     },
   }
+}
+
+/** The store with its calls noted, and refused where a code stands for the call or for the whole store. */
+function watch<T extends object>(name: string, store: T, calls: Call[], refused: ReadonlyMap<string, ErrorCode>): T {
+  const entries = Object.entries(store).map(([method, value]: [string, unknown]) => {
+    if (typeof value !== 'function' || method === 'close' || method === 'partOf' || method.startsWith('consume')) return [method, value]
+    const call = async (...args: unknown[]): Promise<unknown> => {
+      calls.push({ name: `${name}.${method}`, asked: Array.isArray(args[0]) ? args[0].length : 1 })
+      const code = refused.get(`${name}.${method}`) ?? refused.get(name)
+      if (code !== undefined) throw new TidemarkError(code, `the ${name} of the test refuses ${method}`)
+      return (value as (...args: unknown[]) => unknown)(...args)
+    }
+    return [method, call]
+  })
+  return Object.fromEntries(entries) as T
 }
 
 export const numbered = (count: number, from = 1): string[] => Array.from({ length: count }, (_, index) => String(from + index))
