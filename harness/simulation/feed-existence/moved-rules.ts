@@ -13,11 +13,9 @@ import { liveness } from '../../../subgraphs/feed-existence/migration/legacy.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { SeenRecordsState } from '../../models/feed-existence/record-store-model.ts'
 import { openGate } from '../gate.ts'
-import { makeLogState } from '../history/model-log.ts'
 import type { SeenChecker } from './checker.ts'
 import { openSimulatedSeenStore, type SeenHotState } from './model-hot.ts'
 import { nameOf, openSimulatedLegacyPlays } from './model-legacy.ts'
-import { openSimulatedPlayLog } from './model-plays.ts'
 import { openSimulatedSeenRecords } from './model-records.ts'
 import type { SeenOperator } from './operator.ts'
 import { keyText } from './universe.ts'
@@ -30,8 +28,6 @@ export type MovedQuiet = {
   shape: RingShape
   config: Config
 }
-
-const FREE = { log: { regions: 1, partitions: 1, batchMax: 1, retryMs: 1, sideBySide: true, faults: {} } }
 
 export async function checkMoved(checker: SeenChecker, operator: NonNullable<SeenOperator>, quiet: MovedQuiet): Promise<void> {
   const { now, hot, records, shape } = quiet
@@ -69,8 +65,7 @@ export async function checkMoved(checker: SeenChecker, operator: NonNullable<See
 
   /** Twice: the first time it may find what the old system has had played, and nobody has recorded here. */
   async function checkRepeated(): Promise<void> {
-    const log = openSimulatedPlayLog(makeLogState(FREE.log, { appended: () => undefined, committed: () => undefined }), openGate, clock)
-    const migration = makeExistenceMigration(clock, { ...stores, log }, config, seededRandom(1))
+    const migration = makeExistenceMigration(clock, stores, config, seededRandom(1))
     const mover = migration?.makeMover()
     for (const viewer of new Set(operator.wanted().map(([each]) => each))) {
       if (checker.isDamaged(viewer)) continue

@@ -178,12 +178,7 @@ export async function startTogether(open: () => Promise<Opened>, config: Config 
       (await existence.service.unseen(viewerOf(viewer), business, ids, [])).ids,
     /** Folds all staged plays of this viewer into the filters, as the job does at the end of an hour. */
     async foldAll(viewer: string) {
-      const { fold } = makeExistenceFold(
-        systemClock,
-        { hot: stores.seenHot, log: stores.plays, records: stores.seenRecords },
-        config,
-        seededRandom(2),
-      )
+      const { fold } = makeExistenceFold(systemClock, { hot: stores.seenHot, records: stores.seenRecords }, config, seededRandom(2))
       for (let slot = 0; slot < SHAPE.slots; slot++) await fold(slot, [viewer])
     },
     /** The ids of the rewards in the log, each as often as it was sent. */

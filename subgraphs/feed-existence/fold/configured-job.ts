@@ -1,0 +1,47 @@
+/** The job of a process, with the settings of the configuration. */
+import { makeBusinesses } from '../../../config/businesses.ts'
+import type { Config } from '../../../config/config.ts'
+import { ringOf } from '../../../config/feed-existence.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Mover } from '../migration/migrate.ts'
+import type { ExistenceStores, JobStaging } from '../write/write-path.ts'
+import type { Fold } from './fold.ts'
+import { startExistenceJob, type ExistenceJob } from './job.ts'
+
+/** The parts that a job has for itself; they end with it. */
+export type JobParts = { fold: Fold['fold']; staging: JobStaging; mover: Mover | undefined }
+
+export async function startConfiguredJob(
+  clock: Clock,
+  stores: ExistenceStores,
+  config: Config,
+  { fold, staging, mover }: JobParts,
+  onError: (error: unknown) => void,
+  onParked: Parameters<typeof startExistenceJob>[6],
+): Promise<ExistenceJob> {
+  const { existence } = config
+  const { sweepAfterMs, sweepEveryMs } = config.history
+  const businesses = makeBusinesses(config.businesses)
+  const options = {
+    ...existence,
+    isKnown: (number: number) => businesses.byNumber(number) !== undefined,
+    sweepAfterMs,
+    sweepEveryMs,
+    shape: ringOf(config),
+    regions: config.stores.regions,
+    keysMax: existence.foldKeysMax,
+  }
+  const job = await startExistenceJob(clock, stores, fold, staging, options, onError, onParked)
+  return {
+    figures: job.figures,
+    async stop() {
+      mover?.stop()
+      try {
+        await job.stop()
+      } finally {
+        // Also if the log does not let the worker go: who closes the stores next must not do so under a fold.
+        await staging.stop()
+      }
+    },
+  }
+}
