@@ -31,9 +31,9 @@ export function makeChangeSequence(
 
   function live(change: ProgressChange): void {
     if (waiting === undefined) return isNew(change) ? pass(change) : undefined
-    const place = placeOf(change)
-    const before = waiting.get(place)
-    if (before === undefined || versionOf(before) < versionOf(change)) waiting.set(place, change)
+    const key = coalescingKeyOf(change)
+    const before = waiting.get(key)
+    if (before === undefined || versionOf(before) < versionOf(change)) waiting.set(key, change)
   }
 
   function pass(change: ProgressChange): void {
@@ -75,6 +75,6 @@ export function versionOf(change: ProgressChange): number {
 }
 
 /** What the newest change counts of. */
-export function placeOf(change: ProgressChange): string {
+export function coalescingKeyOf(change: ProgressChange): string {
   return change.kind === 'cleared' ? `${change.business}` : `${change.business}:${change.oid}`
 }

@@ -15,7 +15,7 @@ import { TidemarkError } from '../../../core/errors.ts'
 import { VERSIONS_PER_MS } from '../../../core/version.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import type { HotStore, KeyChange } from '../stores/hot-store.ts'
-import { makeChangeSequence, placeOf, versionOf, type Missed } from './change-sequence.ts'
+import { makeChangeSequence, coalescingKeyOf, versionOf, type Missed } from './change-sequence.ts'
 import type { HistoryService } from '../write/service.ts'
 
 /** Milliseconds before the hot store is asked again. */
@@ -130,7 +130,7 @@ function makeChangeQueue(businesses: Businesses) {
     if (ended || businesses.byNumber(change.business) === undefined) return
     const pull = pulls.shift()
     if (pull !== undefined) return pull({ done: false, value: change })
-    const key = placeOf(change)
+    const key = coalescingKeyOf(change)
     const before = waiting.get(key)
     if (before !== undefined && versionOf(before) >= versionOf(change)) return
     waiting.delete(key)
