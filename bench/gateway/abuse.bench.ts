@@ -1,5 +1,5 @@
 /**
- * Does a client that wants to harm the service harm others? Each attack of bench/abuse/attacks/ runs against a fresh process in
+ * Does a client that wants to harm the service harm others? Each attack of harness/abuse/attacks/ runs against a fresh process in
  * production mode with default limits, while a healthy client at another address goes on with its work. The same client alone,
  * just before, is the measure.
  *

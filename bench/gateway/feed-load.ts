@@ -61,7 +61,7 @@ async function startAll(kinds: readonly FeedServerKind[]): Promise<Server[]> {
 
 async function startServer(kind: FeedServerKind): Promise<Server> {
   const isOurs = kind === 'ceiling' || kind === 'engine' || kind === 'gateway'
-  const child = fork(new URL(isOurs ? 'feed-server.ts' : 'gateways/feed.mjs', import.meta.url), [kind], {
+  const child = fork(new URL(isOurs ? 'feed-server.ts' : 'peers/feed.mjs', import.meta.url), [kind], {
     env: { ...process.env, NODE_ENV: 'production' },
     execArgv: [],
   })

@@ -8,7 +8,7 @@
  * the same make cheap), and `apart`, where every request makes all its calls. The floor is the least that JavaScript can do
  * (bench/gateway/remote/floor.ts). `changing` is `apart` with subgraphs no two answers of which are the same, so that nothing that
  * was made of one answer serves for another. Ours and the floor run with Node's options as `npm start` has them. Others run if
- * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateways
+ * they are there: Hive Router's binary (`--hive-router`, or `hive_router` on the PATH), and the gateways of bench/gateway/peers
  * after `npm ci` there. Measured is a second start: see "Memory" in docs/operating/deploy.md.
  *
  * All processes share the machine, so requests per second say little; they are loaded in turn, in rounds, and the median
@@ -95,7 +95,8 @@ function peers(hiveRouter: string | undefined, folder: string, progress: (text: 
   const routers = router === undefined ? [] : [true, false].map((dedupe) => routerPeer(router, dedupe))
   const serve = join(OTHERS, 'serve.mjs')
   const isThere = existsSync(serve) && existsSync(join(OTHERS, 'node_modules'))
-  if (!isThere) progress('gateway-remote: bench/gateways is not installed (npm ci there): Hive gateway and @apollo/gateway are left out')
+  if (!isThere)
+    progress('gateway-remote: bench/gateway/peers is not installed (npm ci there): Hive gateway and @apollo/gateway are left out')
   const others = isThere ? ['hive-native', 'hive-js', 'apollo'] : []
   return [
     ...own,

@@ -9,7 +9,7 @@
  *
  *   npm run bench -- gateway [--quick]
  *
- * The others are in a package of their own, bench/gateways, that is installed when it is missing.
+ * The others are in a package of their own, bench/gateway/peers, that is installed when it is missing.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -49,8 +49,8 @@ function ratiosOf(rounds: Rounds<Kind>): Measure[] {
 function installOthers(progress: (text: string) => void): void {
   const folder = join(import.meta.dirname, 'peers')
   if (existsSync(join(folder, 'node_modules', '@apollo', 'gateway'))) return
-  progress('gateway: installing the other gateways (npm ci in bench/gateways)')
+  progress('gateway: installing the other gateways (npm ci in bench/gateway/peers)')
   const { status } = spawnSync('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: folder, stdio: ['ignore', 2, 2] })
   if (status !== 0)
-    throw new Error('the other gateways are not installed: run "npm ci --ignore-scripts" in bench/gateways, and see why it fails')
+    throw new Error('the other gateways are not installed: run "npm ci --ignore-scripts" in bench/gateway/peers, and see why it fails')
 }

@@ -5,7 +5,7 @@ import type { Attack, Target } from './attack.ts'
 const [file = '', index = '', target = ''] = process.argv.slice(2)
 const { attacks } = (await import(`./attacks/${file}`)) as { attacks: readonly Attack[] }
 const attack = attacks[Number(index)]
-if (attack === undefined) throw new Error(`bench/abuse/attacks/${file} has no attack ${index}`)
+if (attack === undefined) throw new Error(`harness/abuse/attacks/${file} has no attack ${index}`)
 // The product and the healthy client are measured, and they share the machine with the attacker.
 setPriority(10)
 const stopped = new AbortController()
