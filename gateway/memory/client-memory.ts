@@ -12,11 +12,13 @@
  * newest value: a large text that is sent once does not displace a text in use. Uses count up to USES_MAX, so that values which were
  * popular once grow old as well.
  *
- * A use writes two numbers. Evictions restore the order of the heap: priorities only rise, so an outdated value is sifted down when it
- * comes to the top.
+ * A use writes two numbers. Evictions restore the order of the heap: priorities only rise, so an outdated value sinks when it comes to the
+ * top.
  *
  * Values of the operator's manifests count as `pinned`. They are never evicted and take nothing from the budget.
  */
+import { makeEvictionHeap, NOT_IN_HEAP, type HeapEntry } from './eviction-heap.ts'
+
 export const KINDS = ['operation', 'form', 'variant', 'fetch', 'answer', 'registered', 'recorded'] as const
 export type Kind = (typeof KINDS)[number]
 
@@ -53,13 +55,8 @@ const VALUE_PART_MAX = 1 / 8
 const USES_MAX = 1_000
 const COST_MIN_MS = 0.01
 
-type Cell = {
-  /** The index in the heap. */
-  place: number
-  /** The priority of its last sift; a use raises the true priority without a sift. */
-  priority: number
-  /** With equal priorities, the older value goes first. */
-  readonly order: number
+/** `priority` is the priority at its last place in the heap: a use raises the true priority without moving the cell. */
+type Cell = HeapEntry & {
   ageAtUse: number
   uses: number
   readonly rate: number
@@ -67,11 +64,9 @@ type Cell = {
   readonly kind: Kind
   readonly evicted: () => void
 }
-const NOWHERE = -1
 
 export function makeClientMemory(bytesMax: number = CLIENT_MEMORY_DEFAULT): ClientMemory {
-  /** A binary heap with the lowest priority at the top. */
-  const heap: Cell[] = []
+  const heap = makeEvictionHeap<Cell>()
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { bytes: 0, count: 0, evictions: 0 }])) as Record<
     Kind,
     { bytes: number; count: number; evictions: number }
@@ -90,10 +85,10 @@ export function makeClientMemory(bytesMax: number = CLIENT_MEMORY_DEFAULT): Clie
       return GONE
     }
     const rate = Math.max(costMs, COST_MIN_MS) / bytes
-    const cell: Cell = { place: heap.length, priority: age + rate, order: (order += 1), ageAtUse: age, uses: 1, rate, bytes, kind, evicted }
-    heap.push(cell)
+    order += 1
+    const cell: Cell = { place: NOT_IN_HEAP, priority: age + rate, order, ageAtUse: age, uses: 1, rate, bytes, kind, evicted }
+    heap.add(cell)
     count(cell, 1)
-    siftUp(cell)
     while (held > bytesMax) evictOne()
     return {
       touch() {
@@ -105,65 +100,31 @@ export function makeClientMemory(bytesMax: number = CLIENT_MEMORY_DEFAULT): Clie
   }
 
   function evictOne(): void {
-    let cell = heap[0] as Cell
-    for (;;) {
-      const priority = cell.ageAtUse + cell.uses * cell.rate
-      if (priority === cell.priority) break
-      cell.priority = priority
-      siftDown(cell)
-      cell = heap[0] as Cell
-    }
+    const cell = lowest()
     age = cell.priority
     remove(cell)
     kinds[cell.kind].evictions += 1
     cell.evicted()
   }
 
-  function remove(cell: Cell): void {
-    if (cell.place === NOWHERE) return
-    const last = heap.pop() as Cell
-    if (last !== cell) {
-      put(last, cell.place)
-      siftUp(last)
-      siftDown(last)
+  function lowest(): Cell {
+    for (;;) {
+      const cell = heap.top() as Cell
+      const priority = cell.ageAtUse + cell.uses * cell.rate
+      if (priority === cell.priority) return cell
+      cell.priority = priority
+      heap.sink(cell)
     }
-    cell.place = NOWHERE
-    count(cell, -1)
+  }
+
+  function remove(cell: Cell): void {
+    if (heap.remove(cell)) count(cell, -1)
   }
 
   function count({ kind, bytes }: Cell, sign: 1 | -1): void {
     held += sign * bytes
     kinds[kind].bytes += sign * bytes
     kinds[kind].count += sign
-  }
-
-  function put(cell: Cell, place: number): void {
-    heap[place] = cell
-    cell.place = place
-  }
-
-  function siftUp(cell: Cell): void {
-    while (cell.place > 0) {
-      const parent = heap[(cell.place - 1) >> 1] as Cell
-      if (!isBefore(cell, parent)) return
-      swap(cell, parent)
-    }
-  }
-
-  function siftDown(cell: Cell): void {
-    for (;;) {
-      const left = heap[cell.place * 2 + 1]
-      const right = heap[cell.place * 2 + 2]
-      const lower = right !== undefined && left !== undefined && isBefore(right, left) ? right : left
-      if (lower === undefined || !isBefore(lower, cell)) return
-      swap(cell, lower)
-    }
-  }
-
-  function swap(a: Cell, b: Cell): void {
-    const { place } = a
-    put(a, b.place)
-    put(b, place)
   }
 
   return {
@@ -174,10 +135,6 @@ export function makeClientMemory(bytesMax: number = CLIENT_MEMORY_DEFAULT): Clie
     },
     figures: () => ({ bytesMax, bytes: held, pinned, kinds }),
   }
-}
-
-function isBefore(a: Cell, b: Cell): boolean {
-  return a.priority < b.priority || (a.priority === b.priority && a.order < b.order)
 }
 
 const GONE: Holding = { touch() {}, release() {} }
