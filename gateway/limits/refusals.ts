@@ -5,15 +5,32 @@
 import { RateLimiterRes, type RateLimiterAbstract } from 'rate-limiter-flexible'
 import type { Clock } from '../../core/clock.ts'
 import { makeMemory } from '../identity/memory.ts'
+import { makeRedisCounter, type CountingStore } from './redis-counter.ts'
 
 export type AbuseRate = { readonly refusals: number; readonly perSeconds: number; readonly blockSeconds: number }
 
 /** Counts one refusal. Returns the milliseconds of the block that begins or continues; 0 if there is no block. */
 export type CountRefusal = (key: string) => number
 
+/** Keys in one generation of the memory. */
+const REMEMBERED_MAX = 10_000
+
+export type Refusals = { readonly countLocally: CountRefusal; readonly shared?: SharedRefusals }
+
+/** `store`: absent if each process counts for itself. */
+export function openRefusals(rate: AbuseRate, store: CountingStore | undefined, clock: Clock): Refusals {
+  const countLocally = makeLocalRefusals(rate, REMEMBERED_MAX, clock)
+  if (store === undefined) return { countLocally }
+  const { refusals: points, perSeconds, blockSeconds } = rate
+  return {
+    countLocally,
+    shared: makeSharedRefusals(makeRedisCounter(store, 'abuse', { points, perSeconds, blockSeconds }), rate, countLocally),
+  }
+}
+
 type State = { window: number; count: number; blockedUntil: number }
 
-export function makeLocalRefusals({ refusals, perSeconds, blockSeconds }: AbuseRate, keysMax: number, clock: Clock): CountRefusal {
+function makeLocalRefusals({ refusals, perSeconds, blockSeconds }: AbuseRate, keysMax: number, clock: Clock): CountRefusal {
   const states = makeMemory<State>(keysMax)
   return (key) => {
     const now = clock.now()
@@ -40,7 +57,7 @@ export type SharedRefusals = {
   blockedFor(key: string): Promise<number>
 }
 
-export function makeSharedRefusals(limiter: RateLimiterAbstract, { refusals }: AbuseRate, local: CountRefusal): SharedRefusals {
+function makeSharedRefusals(limiter: RateLimiterAbstract, { refusals }: AbuseRate, local: CountRefusal): SharedRefusals {
   return {
     async count(key) {
       try {
