@@ -8,7 +8,7 @@ import { generateKeyPair, SignJWT } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { makeAddressOf } from '../../../gateway/request/addresses.ts'
-import type { OpenLimitOptions } from '../../../gateway/limits/open-limits.ts'
+import type { OpenLimitOptions } from '../../../gateway/limits/open-counts.ts'
 import { post, startServer, type TestServer } from '../../support/front-schema.ts'
 import { eventually } from '../../../harness/until.ts'
 

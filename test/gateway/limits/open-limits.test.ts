@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isTidemarkError } from '../../../core/errors.ts'
 import type { Viewer } from '../../../core/viewer.ts'
-import { makeOpenLimits, type OpenConnection, type OpenLimitOptions } from '../../../gateway/limits/open-limits.ts'
+import type { OpenLimitOptions } from '../../../gateway/limits/open-counts.ts'
+import { makeOpenLimits, type OpenConnection } from '../../../gateway/limits/open-limits.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 const BOUNDS = { openConnections: { address: 3, viewer: 2, process: 8 }, openCost: { address: 30, viewer: 20, process: 80 } }
