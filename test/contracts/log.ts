@@ -3,7 +3,7 @@
  *
  *     logContract('kafka', async () => ({ log, regions: 100, reopen, appendUndecodable, readRewards, dispose }))
  *
- * `open` runs once per suite. The log may hold messages of earlier runs, but nobody else consumes from it meanwhile.
+ * `open` runs once per suite. The log may hold messages of earlier runs, but no other process consumes from it during the suite.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { RewardEvent } from '../../core/domain.ts'
@@ -17,19 +17,19 @@ import type { LogConsumer } from '../../core/log-consumer.ts'
 
 export type OpenedLog = {
   log: Log
-  /** As the log was configured. At least 2. */
+  /** The configured number of regions. At least 2. */
   regions: number
   /** Closes `log` and opens the same data again. */
   reopen(): Promise<Log>
   /** Appends a flush message of this region that no decoder can read. */
   appendUndecodable(region: number): Promise<void>
-  /** All rewards the log holds, in any order. */
+  /** All rewards in the log, in any order. */
   readRewards(): Promise<RewardEvent[]>
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
-/** Takes what comes and remembers it; `reject` makes the next calls fail. */
+/** Accepts and remembers batches; `reject` makes the next calls fail. */
 function makeTaker() {
   const batches: LogBatch[] = []
   const parked: string[] = []
@@ -49,7 +49,7 @@ function makeTaker() {
     batches,
     parked,
     messages,
-    /** How often a key of this viewer came. */
+    /** The number of messages with a key of this viewer. */
     countOf: (viewer: string): number => messages().filter((message) => message.keys.some((key) => key.viewer === viewer)).length,
     oidsOf: (viewer: string): string[] =>
       messages().flatMap((message) => message.keys.filter((key) => key.viewer === viewer).map((key) => key.oid)),
@@ -91,7 +91,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
     })
     afterAll(async () => opened?.dispose(), 180_000)
 
-    it('what is appended comes with its region and all its keys', async () => {
+    it('a message arrives with its region and all its keys', async () => {
       const [viewer, named] = [freshViewer(), freshNamedViewer()]
       const taker = makeTaker()
       await consume(taker.hooks)
@@ -113,7 +113,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(taker.oidsOf(named)).toEqual(['007'])
     })
 
-    it('a message may carry many viewers', async () => {
+    it('a message may have many viewers', async () => {
       const viewers = Array.from({ length: 20 }, () => freshViewerIn(1, current().regions))
       const taker = makeTaker()
       await consume(taker.hooks)
@@ -127,7 +127,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await log().appendRewards([])
     })
 
-    it('a consumer takes what was appended before it began', async () => {
+    it('a consumer receives messages appended before it started', async () => {
       const viewer = freshViewer()
       await log().appendFlushes([flushOf(viewer, ['1'])])
       const taker = makeTaker()
@@ -135,7 +135,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await until('the message', () => taker.countOf(viewer) > 0)
     })
 
-    it('messages of a region come in the order of appending, batches of a partition never overlap', async () => {
+    it('messages of a region arrive in the order of appending, and batches of a partition never overlap', async () => {
       const viewer = freshViewer()
       const others = Array.from({ length: 30 }, () => freshViewer())
       const taker = makeTaker()
@@ -156,7 +156,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(overlaps).toBe(0)
     })
 
-    it('a consumer comes to own every region, and batches hold only regions of one partition', async () => {
+    it('a consumer gets every region, and batches have only regions of one partition', async () => {
       const taker = makeTaker()
       const consumer = await consume(taker.hooks)
       await until('all regions', () => consumer.ownedRegions().length === current().regions)
@@ -175,7 +175,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(partitions.size).toBe(current().regions)
     })
 
-    it('lag counts what is appended and not committed', async () => {
+    it('lag counts appended and uncommitted messages', async () => {
       const taker = makeTaker()
       const first = await consume(taker.hooks)
       await settled()
@@ -188,7 +188,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(taker.countOf(viewer)).toBe(7)
     })
 
-    it('what was committed does not come again', async () => {
+    it('a committed message is not delivered again', async () => {
       const viewer = freshViewer()
       const first = makeTaker()
       const consumer = await consume(first.hooks)
@@ -204,7 +204,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(second.countOf(viewer)).toBe(0)
     })
 
-    it('a batch whose persisting fails comes again, whole, until it succeeds', async () => {
+    it('a batch that fails to persist is delivered again as a whole until it succeeds', async () => {
       const viewer = freshViewer()
       const taker = makeTaker()
       const consumer = await consume(taker.hooks)
@@ -218,7 +218,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(taker.oidsOf(viewer).filter((oid) => oid === '1').length).toBeGreaterThanOrEqual(2)
     })
 
-    it('what was not persisted when the consumer stopped comes to the next one', async () => {
+    it('an unpersisted message of a stopped consumer is delivered to the next one', async () => {
       const viewer = freshViewer()
       const failing = makeTaker()
       failing.reject(1_000_000)
@@ -232,7 +232,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       await settled()
     })
 
-    it('stopping waits for the batch under way and commits it, and nothing comes afterwards', async () => {
+    it('stopping waits for the batch under way and commits it, and nothing is delivered afterwards', async () => {
       const viewer = freshViewer()
       const taker = makeTaker()
       let begun = false
@@ -260,7 +260,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(next.countOf(viewer)).toBe(0)
     })
 
-    it('a message that cannot be decoded is parked with its reason, and its partition goes on', async () => {
+    it('a message that cannot be decoded is parked with its reason, and its partition continues', async () => {
       const viewer = freshViewerIn(0, current().regions)
       const taker = makeTaker()
       await log().appendFlushes([flushOf(viewer, ['before'])])
@@ -273,7 +273,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(taker.parked[0]?.length).toBeGreaterThan(0)
     })
 
-    it('messages outlive the process', async () => {
+    it('messages survive a restart', async () => {
       const viewer = freshViewer()
       await log().appendFlushes([flushOf(viewer, ['1', '2'])])
       current().log = await current().reopen()
@@ -283,7 +283,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(taker.oidsOf(viewer)).toEqual(['1', '2'])
     })
 
-    it('rewards are kept for whoever consumes them', async () => {
+    it('rewards are kept for their consumers', async () => {
       const viewer = freshViewer()
       const rewards = REWARD_KINDS.map((kind, at) => rewardOf(viewer, at + 1, 20_000, kind))
       await log().appendRewards(rewards)
@@ -291,7 +291,7 @@ export function logContract(name: string, open: () => Promise<OpenedLog>): void 
       expect(rewards.map((reward) => kept.get(reward.id))).toEqual(rewards)
     })
 
-    it('an answering log passes its check', async () => {
+    it('an available log passes its check', async () => {
       await log().check()
     })
   })

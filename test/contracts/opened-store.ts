@@ -1,22 +1,22 @@
-/** What the contracts of the hot tier's stores share: a store is opened once per suite, by others as well, and again. */
+/** Shared by the contracts of the hot tier: a store is opened once per suite, by other processes as well, and reopened. */
 import { afterAll, beforeAll, describe } from 'vitest'
 
 type Store = { close(): Promise<void> }
 
-/** `More`: what else a store may be opened with, as another process would. */
+/** `More`: the optional arguments with which another process may open the store. */
 export type OpenedStore<Opened extends Store, More extends unknown[] = []> = {
   store: Opened
-  /** As the store was configured. At least 2. */
+  /** The configured number of regions. At least 2. */
   regions: number
-  /** Opens the same data once more, as another process has it open; the suite closes it. */
+  /** Opens the same data again, as another process does. The suite closes it. */
   another(...more: More): Promise<Opened>
-  /** Closes `store` and opens the same data again: what was acknowledged must be there. */
+  /** Closes `store` and opens the same data again: every acknowledged write must be there. */
   reopen(): Promise<Opened>
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
-/** What the parts of a suite work with; the store changes when it is opened again. */
+/** The subject of the parts of a suite. The store changes when it is reopened. */
 export type StoreSubject<Opened extends Store, More extends unknown[] = []> = {
   store: () => Opened
   regions: () => number
@@ -52,7 +52,7 @@ export function describeStore<Opened extends Store, More extends unknown[] = []>
   })
 }
 
-/** For adapters: `open` opens the data, `remove` removes them when nobody has them open. */
+/** For adapters: `open` opens the data, and `remove` removes them when no handle is open. */
 export async function openedBy<Opened extends Store, More extends unknown[] = []>(
   regions: number,
   open: (...more: More | []) => Promise<Opened> | Opened,

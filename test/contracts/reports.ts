@@ -1,4 +1,4 @@
-/** Viewers nobody else uses, and reports of theirs: so that the suites may run on a server that holds other data. */
+/** Unused viewers and their reports, so that the suites may run on a server with other data. */
 import type { ProgressKey, ProgressRecord } from '../../core/domain.ts'
 import { rankOf } from '../../subgraphs/history/model/merge.ts'
 import { regionOf } from '../../core/regions.ts'
@@ -26,13 +26,13 @@ export function freshViewerIn(region: number, regions: number): string {
   }
 }
 
-/** The suites' clock: only ever forward, so that a store's versions and dirty times agree with the order of the tests. */
+/** The clock of the suites. It never goes back, so versions and dirty times of a store follow the order of the tests. */
 export function later(milliseconds = 10): number {
   moment += milliseconds
   return moment
 }
 
-/** A real visit, under the rule `newest` unless `rank` says otherwise. */
+/** A real visit, ranked by the rule `newest` unless `rank` is given. */
 export function report(viewedAt: number, fields: Partial<ProgressRecord> = {}): ProgressRecord {
   const position = fields.position ?? 60_000
   return {
@@ -63,7 +63,7 @@ export function keyOf(viewer: string, oid: string, business = 1): ProgressKey {
   return { viewer, business, oid }
 }
 
-/** The outcome's record, or a failure that says what came instead. */
+/** The record of a written outcome. Any other outcome is an error with its content. */
 export function writtenRecord(outcome: PutOutcome | undefined): ProgressRecord {
   if (outcome?.status !== 'written') throw new Error(`expected a written outcome, got ${JSON.stringify(outcome)}`)
   return outcome.record
@@ -76,7 +76,7 @@ export function unversioned(record: ProgressRecord | null | undefined): Omit<Pro
   return rest
 }
 
-/** Writes entries `oids` a second apart, oldest first, and clears their dirty marks; returns what was written, in that order. */
+/** Writes entries `oids` a second apart, oldest first, and clears their dirty marks. Returns the records in that order. */
 export async function fillClean(
   store: HotStore,
   viewer: string,

@@ -1,4 +1,4 @@
-/** Keys of representations: each entity type of each subgraph checks its own, alone and behind the gateway's local transport. */
+/** Keys of representations: each entity type of each subgraph checks its keys, alone and behind the local transport of the gateway. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import type { GraphQLError } from 'graphql'
 import { parse } from 'graphql'
@@ -15,7 +15,7 @@ import { makeThumbupResolvers } from '../../subgraphs/thumbup/resolvers.ts'
 
 const config = makeConfig([])
 const businesses = makeBusinesses(config.businesses)
-// Nothing here reads a store.
+// No test here reads a store.
 const none = undefined as never
 const resolvers = {
   history: makeHistoryResolvers(businesses, none, none),
@@ -33,7 +33,7 @@ const ENTITIES = schemas.flatMap(({ name, schema }) => {
 
 const BAD_KEYS = [{}, { id: null }, { id: true }, { id: { a: 1 } }, { id: 2 ** 53 }, { id: 1.5 }, { id: '' }, { id: 'x'.repeat(100) }]
 
-describe('an entity whose key is not an id fails alone with ID_INVALID', () => {
+describe('an entity with an invalid key fails alone with ID_INVALID', () => {
   it('in all subgraphs', () => {
     expect(new Set(ENTITIES.map(({ name }) => name)).size).toBe(3)
   })

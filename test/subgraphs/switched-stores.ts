@@ -1,6 +1,6 @@
 /**
- * The history subgraph on the simulator's model stores, each of which can be switched off or made to hang, and on a real
- * journal in a folder of its own.
+ * The history subgraph on the model stores of the simulator, each of which can be switched off or made to hang, and on a real journal in
+ * its own folder.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ export function makeSwitchedStores() {
     set(store: StoreName, to: Switch): void {
       states[store] = to
     },
-    /** Single calls, such as hot.putProgress, fail with the code that this says. */
+    /** Single calls such as hot.putProgress fail with the code that this function returns. */
     refuse(wanted: typeof refuse): void {
       refuse = wanted
     },
@@ -83,7 +83,7 @@ export function makeDataFolder(): Folder {
 
 export type Served = { history: HistorySubgraph; journals: Journals; errors: unknown[]; stop(): Promise<void> }
 
-/** A process that serves, with a journal of its own below `data`. */
+/** A serving process with its own journal below `data`. */
 export function serveOn(stores: SwitchedStores, data: string, clock: Clock = systemClock): Served {
   const journals = openLmdbJournals(data)
   const errors: unknown[] = []

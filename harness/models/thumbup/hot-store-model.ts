@@ -1,8 +1,8 @@
 /**
- * The mark store in plain maps: what every adapter is compared with, and what tests and the simulator use where the store
- * itself is not the question. It implements the whole port as the port's text says, nothing more clever, and passes the
- * contract itself. `makeMarkStoreModel` is the port where everything happens at once, inside the call: no call fails, and
- * none sees half of another. The simulator has a port of its own to the state (`harness/simulation/thumbup/model-store.ts`).
+ * The mark store in plain maps. Every adapter is compared with it, and tests and the simulator use it if they do not test the store itself.
+ * It implements the whole port as documented, without optimizations, and passes the contract. `makeMarkStoreModel` is the port with
+ * immediate calls: no call fails, and none sees half of another. The simulator has its own port to the state
+ * (`harness/simulation/thumbup/model-store.ts`).
  *
  * The faults that can be planted are faults an adapter could have.
  */
@@ -24,17 +24,17 @@ import type {
 import { compareMarkPlaces } from '../../../subgraphs/thumbup/model/places.ts'
 
 export type MarkStoreFaults = {
-  /** Reading what is dirty makes it clean, before anybody has persisted it. */
+  /** Reading a dirty mark makes it clean before it is persisted. */
   clearsOnRead?: boolean
-  /** Clears a dirty mark whatever the version. */
+  /** Clears a dirty mark regardless of the version. */
   clearsUnchecked?: boolean
-  /** A fill replaces what is held. */
+  /** A fill replaces held marks. */
   fillOverwrites?: boolean
 }
 
-/** Told of every write at the instant it happens, and of every key whose entry may have changed otherwise. */
+/** Notified of every write at the instant it happens, and of every key whose entry may have changed otherwise. */
 export type MarkStoreObserver = {
-  /** `isGuess`: it was written although nobody looked what the record store has. */
+  /** `isGuess`: the write did not consider the record store. */
   put(write: MarkWrite, outcome: MarkOutcome, isGuess: boolean): void
   moved(key: MarkKey): void
 }
@@ -43,11 +43,11 @@ export type MarkStoreObserver = {
 type Entry = { record: MarkRecord; counted: Mark; countedAt: number; dirtySince: number | undefined }
 type Shelf = {
   known: boolean
-  /** The newest place that was dropped, or the oldest that a fill brought. */
+  /** The newest dropped place, or the oldest place of a fill. */
   floor: MarkPlace | undefined
   /** The latest `markedAt` that ever left. */
   droppedUntil: number
-  /** The region's clock when something last left. */
+  /** The clock of the region at the last removal. */
   leftAt: number
   entries: Map<string, Entry>
 }
@@ -60,7 +60,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
   const shelves = new Map<string, { viewer: string; business: number; shelf: Shelf }>()
   let clock = 0
 
-  /** Reading makes no shelf: what is not kept is a shelf of nothing. */
+  /** Reading creates no shelf: a missing shelf reads as an empty one. */
   function peek({ viewer, business }: { viewer: string; business: number }): Shelf {
     return (
       shelves.get(`${business}:${viewer}`)?.shelf ?? { known: false, floor: undefined, droppedUntil: -1, leftAt: 0, entries: new Map() }
@@ -231,7 +231,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     return found.reduce((gone, [, { shelf }]) => gone + 1 + shelf.entries.size, 0)
   }
 
-  /** Viewers nobody has asked for in a long time are unknown again, as if they had never been there. */
+  /** Viewers without requests for a long time are unknown again, as if they had never been there. */
   function forgetIdle(isIdle: (viewer: ViewerId, business: BusinessNumber) => boolean): void {
     for (const [name, { viewer, business, shelf }] of shelves) {
       const isClean = [...shelf.entries.values()].every(({ dirtySince }) => dirtySince === undefined)
@@ -259,7 +259,7 @@ export function makeMarkStoreState(regions: number, faults: MarkStoreFaults = {}
     countViewers: (business: BusinessNumber) => [...shelves.values()].filter((held) => held.business === business).length,
     forgetIdle,
     regionOf: (viewer: ViewerId) => regionOf(viewer, regions),
-    /** What is held of a key; for whoever checks. */
+    /** The held entry of a key, for checks. */
     heldOf: (key: MarkKey): Readonly<Entry> | undefined => peek(key).entries.get(key.oid),
   }
 }

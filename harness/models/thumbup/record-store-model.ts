@@ -1,10 +1,10 @@
 /**
- * The record store of marks as the port describes it, in plain maps: a key's mark is its recent row, else its archived one.
- * Lists, sums and recounts are computed from all rows each time; only what the port says is kept (counts and owners' sums)
- * is kept, so that a recount can differ from it.
+ * The record store of marks as documented in the port, in plain maps: the mark of a key is its recent row, or else its archived one. Lists,
+ * sums and recounts are computed from all rows each time. Only counts and owner sums are stored, as the port requires, so a recount can
+ * differ from them.
  *
- * Several processes may share a state. Every method happens at one instant, which `run` chooses: at once, unless a
- * simulation has its own idea. What `run` rejects before it has called the action has not happened.
+ * Several processes may share a state. Every method happens at one instant, which `run` chooses: at once, or when a simulation decides. If
+ * `run` rejects before it has called the action, the action has not happened.
  */
 import type {
   Mark,
@@ -49,9 +49,9 @@ export type MarkRecordsState = {
 
 /** Faults an adapter could have, for the simulator to find. */
 export type MarkRecordsFaults = {
-  /** Counts what is written without a look at what was there. */
+  /** Counts written marks without the marks before them. */
   increments?: boolean
-  /** Keeps nothing of what it changed for those who tell of it. */
+  /** Stores nothing in the outbox. */
   forgetsOutbox?: boolean
 }
 
@@ -74,7 +74,7 @@ export type RunAtOnce = <T>(name: keyof MarkRecords, args: readonly unknown[], a
 // oxlint-disable-next-line typescript/require-await -- what the action throws must reject
 const immediately: RunAtOnce = async (_name, _args, act) => act()
 
-/** One process's port. */
+/** The port of one process. */
 export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = immediately): MarkRecords {
   const { recent, archived, counts, owners, sums, offsets, outbox } = state
   const rowsOf = (tier: Tier, business: number): Map<string, MarkRow> => tier.get(business) ?? new Map<string, MarkRow>()
@@ -311,7 +311,7 @@ export function openModelMarkRecords(state: MarkRecordsState, run: RunAtOnce = i
   }
 }
 
-/** As a store would read it back: nobody who changes it changes the store. */
+/** A copy, as a store would read it: a change of it does not change the store. */
 function copyOf({ number, transitions, counts, owners }: MarkChanges): MarkChanges {
   return {
     number,

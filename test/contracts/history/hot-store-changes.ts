@@ -1,4 +1,4 @@
-/** Hot store contract: following a viewer's changes, from this process and from others. */
+/** Hot store contract: following the changes of a viewer, from this process and from others. */
 import { expect, it } from 'vitest'
 import type { ProgressChange } from '../../../core/domain.ts'
 import { freshNamedViewer, freshViewer, keyOf, later, report, write, writtenRecord } from '../reports.ts'
@@ -8,7 +8,7 @@ import type { HotStoreSubject } from './hot-store-subject.ts'
 const timelineCap = 100
 
 export function changesContract({ store, another }: HotStoreSubject): void {
-  it('a follower is told of writes, deletions and clearings of his viewer, in order, and of no other', async () => {
+  it('a follower gets the writes, deletions and clearings of its viewer in order, and of no other viewer', async () => {
     const [viewer, other] = [freshNamedViewer(), freshViewer()]
     const changes: ProgressChange[] = []
     const stop = await store().followProgress(viewer, (change) => changes.push(change))
@@ -26,7 +26,7 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     ])
   })
 
-  it('changes after a version are listed by version, deletions included, and nothing that was cleared or is older', async () => {
+  it('changes after a version are listed by version, with deletions, and without cleared or older entries', async () => {
     const [viewer, other] = [freshNamedViewer(), freshViewer()]
     const put = async (oid: string, business: number) => {
       const now = later()
@@ -50,7 +50,7 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     expect(await store().listChanges(viewer, [], 0)).toEqual([])
   })
 
-  it('changes made in another process arrive too', async () => {
+  it('changes of another process arrive too', async () => {
     const other = await another()
     try {
       const viewer = freshViewer()
@@ -66,7 +66,7 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     }
   })
 
-  it('a change is readable when it is told', async () => {
+  it('a change is readable when followers receive it', async () => {
     const viewer = freshViewer()
     const seen: (number | undefined)[] = []
     const stop = await store().followProgress(viewer, (change) => {
@@ -84,7 +84,7 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     expect(seen).toEqual([1, 2, 3])
   })
 
-  it('stale and paused reports are not told', async () => {
+  it('stale and paused reports are not sent', async () => {
     const viewer = freshViewer()
     const changes: ProgressChange[] = []
     const now = later()
@@ -100,7 +100,7 @@ export function changesContract({ store, another }: HotStoreSubject): void {
     expect(changes).toEqual([{ kind: 'put', viewer, business: 1, oid: '3', record: writtenRecord(last) }])
   })
 
-  it('each of several followers is told once, until he stops', async () => {
+  it('each of several followers gets each change once, until it stops', async () => {
     const viewer = freshViewer()
     const [first, second]: [string[], string[]] = [[], []]
     const nameOf = (change: ProgressChange): string => (change.kind === 'cleared' ? 'cleared' : change.oid)

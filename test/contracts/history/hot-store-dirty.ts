@@ -1,4 +1,4 @@
-/** Hot store contract: what waits to be persisted, rewards that wait to be logged, and what expires. */
+/** Hot store contract: dirty marks, rewards that wait for the log, and expiry. */
 import { expect, it } from 'vitest'
 import type { ProgressKey } from '../../../core/domain.ts'
 import { settingsKey } from '../../../core/progress-key.ts'
@@ -56,7 +56,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await dirtyOids(viewer, later(5_000))).toEqual([])
   })
 
-  it('the time of the first change that was not persisted is kept', async () => {
+  it('a second change keeps the time of the first unpersisted change', async () => {
     const viewer = freshViewer()
     const first = later(1_000)
     const before = await store().countDirty()
@@ -73,7 +73,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await dirtyOids(viewer, third)).toEqual(['1'])
   })
 
-  it('a mark whose version has moved is not cleared, and keeps its time', async () => {
+  it('a dirty mark whose version has changed is not cleared, and keeps its time', async () => {
     const viewer = freshViewer()
     const now = later(1_000)
     const before = await store().countDirty()
@@ -86,7 +86,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await store().countDirty()).toBe(before)
   })
 
-  it('a deletion moves the version: the record that was read before it does not clear the mark', async () => {
+  it('a deletion changes the version: a record read before it does not clear the dirty mark', async () => {
     const viewer = freshViewer()
     const now = later(1_000)
     const [written] = await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -110,7 +110,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await store().getSettings(viewer)).toEqual(read)
   })
 
-  it('the persist step reads records as they are, dirty or not, in key order', async () => {
+  it('the persist step reads the current records, dirty or not, in key order', async () => {
     const viewer = freshViewer()
     const [clean] = await fillClean(store(), viewer, ['1'], timelineCap)
     const now = later(1_000)
@@ -126,7 +126,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     ])
   })
 
-  it('marks are listed for the asked regions only, the oldest first, at most as many as asked', async () => {
+  it('dirty marks are listed for the given regions only, oldest first, up to the limit', async () => {
     const [here, there] = [freshViewerIn(0, regions()), freshViewerIn(1, regions())]
     await persistAll(store(), allRegions())
     const times: number[] = []
@@ -147,7 +147,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(await store().countDirty()).toBe(12)
   })
 
-  it('what is listed, read and cleared again and again ends with nothing dirty', async () => {
+  it('repeated listing, reading and clearing leaves nothing dirty', async () => {
     const viewers = Array.from({ length: 50 }, () => freshViewer())
     for (const viewer of viewers) {
       const now = later(10)
@@ -163,7 +163,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(lookups.every((lookup) => lookup.record !== undefined)).toBe(true)
   })
 
-  it('dropping the mark of a key that has content changes nothing', async () => {
+  it('dropping the dirty mark of a key with content changes nothing', async () => {
     const viewer = freshViewer()
     const now = later(1_000)
     await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -198,7 +198,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     later(1_000)
   })
 
-  it('clean records and tombstones that were last written before the moment are purged; dirty and newer ones stay', async () => {
+  it('clean records and tombstones last written before the given time are purged; dirty and newer ones stay', async () => {
     const viewer = freshViewer()
     const old = await fillClean(store(), viewer, numbered(7), timelineCap)
     const [tombstone] = await store().deleteProgress([keyOf(viewer, '7')], later())
@@ -228,7 +228,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
     expect(page.entries.map((entry) => entry.oid)).toEqual(['fresh', 'dirty'])
   })
 
-  it('what a purge removed does not count towards the cap', async () => {
+  it('a purged record does not count towards the cap', async () => {
     const viewer = freshViewer()
     const old = await fillClean(store(), viewer, numbered(8), 10)
     const boundary = Math.floor((old.at(-1)?.version ?? 0) / 1024) + 1
@@ -241,7 +241,7 @@ export function dirtyMarksContract({ store, regions }: HotStoreSubject): void {
   })
 }
 
-/** The persist step without a record store: clears every mark, whoever left it. */
+/** A persist step without a record store: clears every dirty mark, including those of other tests. */
 async function persistAll(store: HotStore, regions: readonly number[]): Promise<void> {
   for (;;) {
     const keys = await store.listDirty(regions, Number.MAX_SAFE_INTEGER, 5_000)

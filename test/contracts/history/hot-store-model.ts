@@ -1,6 +1,6 @@
 /**
- * Hot store contract: any sequence of operations ends as a model in plain maps says. The model holds one viewer, merges
- * with `mergeProgress`, and knows neither trimming nor dirty marks. A failure prints the shortest sequence and its seed.
+ * Hot store contract: any sequence of operations ends as in a model of plain maps. The model holds one viewer, merges with `mergeProgress`,
+ * and knows neither trimming nor dirty marks. A failure prints the shortest sequence and its seed.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -105,7 +105,7 @@ function writeOf(viewer: string, spec: ReportSpec, now: number, rule: 'newest' |
   return { viewer, business, oid, record, decisive: !glance, ...(day === undefined ? {} : { day }) }
 }
 
-/** Without `before`: whether what was cleared is still held until it is persisted, adapters decide. */
+/** Without `before`: adapters decide whether they keep cleared records until they are persisted. */
 function unversionedOutcome(outcome: PutOutcome): unknown {
   return 'record' in outcome ? { ...outcome, record: unversioned(outcome.record), before: undefined } : outcome
 }
@@ -124,7 +124,7 @@ async function describeViewer(target: Performer, viewer: string): Promise<unknow
   }
 }
 
-/** The port for one viewer whose clock never stands still: what is stored is never ahead of `now`. */
+/** The port for one viewer, with a clock that always advances: no stored time is ahead of `now`. */
 function makeModel(): Performer {
   type Held = { business: number; oid: string; record: ProgressRecord }
   const held = new Map<string, Held>()

@@ -53,7 +53,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(writtenRecord(outcomes[2])).toMatchObject({ position: 7, since: deletedAt, deleted: false })
   })
 
-  it('a deletion reaches what was viewed ahead of the clock', async () => {
+  it('a deletion includes a record viewed ahead of the clock', async () => {
     const viewer = freshViewer()
     const now = later(1_000)
     const ahead = now + 60_000
@@ -76,7 +76,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(put).toEqual({ status: 'stale', record: undefined, voidUntil: deletedAt })
   })
 
-  it('a second deletion finds nothing, and still guards up to its own moment', async () => {
+  it('a second deletion finds nothing, and still voids reports up to its own time', async () => {
     const viewer = freshViewer()
     const now = later()
     await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -121,7 +121,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(await store().clearProgress(viewer, 1, later())).toBe(clearedAt)
   })
 
-  it('a report viewed at or before the watermark is stale, one after it is written and has survived it', async () => {
+  it('a report viewed at or before the watermark is stale, and a later one is written', async () => {
     const viewer = freshViewer()
     const now = later()
     await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -141,7 +141,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(writtenRecord(outcomes[2])).toMatchObject({ since: clearedAt, position: 3 })
   })
 
-  it('a base that was cleared does not come back', async () => {
+  it('a cleared base does not come back', async () => {
     const viewer = freshViewer()
     const clearedAt = await store().clearProgress(viewer, 1, later())
     const base = report(clearedAt, { position: 500_000, rank: 2 ** 50, version: 5 })
@@ -150,7 +150,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(writtenRecord(outcome)).toMatchObject({ position: 4, since: clearedAt })
   })
 
-  it('deleting what was cleared finds nothing', async () => {
+  it('deleting a cleared record finds nothing', async () => {
     const viewer = freshViewer()
     const now = later()
     await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -159,11 +159,11 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(outcome?.existed).toBe(false)
   })
 
-  it('the settings of a viewer who set nothing are empty', async () => {
+  it('the settings of a new viewer are empty', async () => {
     expect(await store().getSettings(freshViewer())).toEqual({ paused: false, clearedAt: {}, version: 0 })
   })
 
-  it('settings tell the watermarks and the switch, and get a newer version at each change', async () => {
+  it('settings have the watermarks and the switch, and a newer version after each change', async () => {
     const viewer = freshViewer()
     const first = await store().clearProgress(viewer, 1, later())
     const afterFirst = await store().getSettings(viewer)
@@ -178,7 +178,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(resumed.version).toBeGreaterThan(paused.version)
   })
 
-  it('what the record store has is merged in although the viewer has paused, and voids what is older than its deletion', async () => {
+  it('records of the record store are merged in although the viewer has paused, and void reports before their deletion', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     const older = report(now - 900, { position: 60_000 })
@@ -199,7 +199,7 @@ export function switchesContract({ store, another }: HotStoreSubject): void {
     expect(page.entries.map((entry) => entry.oid)).toEqual(['glanced', 'void', 'other'])
   })
 
-  it('reports of a paused viewer are dropped and change nothing, until he resumes', async () => {
+  it('reports of a paused viewer are dropped and change nothing until the viewer resumes', async () => {
     const [viewer, other] = [freshViewer(), freshViewer()]
     const now = later()
     await store().setPaused(viewer, true, now)

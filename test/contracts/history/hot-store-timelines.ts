@@ -42,11 +42,11 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     })
   })
 
-  it('a viewer who watched nothing has an empty timeline', async () => {
+  it('a viewer without history has an empty timeline', async () => {
     expect(await store().listTimeline(freshViewer(), [1, 2, 3], undefined, 10)).toEqual({ entries: [], truncated: [] })
   })
 
-  it('only the asked businesses are listed, merged by time', async () => {
+  it('only the given businesses are listed, merged by time', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     await store().putProgress(
@@ -61,7 +61,7 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     expect(await pageOf([])).toEqual([])
   })
 
-  it('a subject that is watched again moves up and stands there once', async () => {
+  it('a subject that is watched again moves up and is listed once', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     await store().putProgress(
@@ -77,7 +77,7 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     ])
   })
 
-  it('entries of one moment are ordered by business and then by packed id', async () => {
+  it('entries of the same time are ordered by business and then by packed id', async () => {
     const viewer = freshViewer()
     const now = later()
     const oids = ['b', '10', 'ab', '9', 'a', '100000000000000000', '007']
@@ -89,7 +89,7 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     for (const limit of [1, 2, 3, 5, 100]) expect(await listAll(store(), viewer, [1, 2], limit)).toEqual(expected)
   })
 
-  it('a page begins strictly after its place, whether an entry stands there or not', async () => {
+  it('a page begins strictly after its place, with or without an entry there', async () => {
     const viewer = freshViewer()
     const now = later(1_000)
     await store().putProgress(
@@ -106,7 +106,7 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     expect(await after({ viewedAt: now, business: 1, oid: 'x' })).toEqual([])
   })
 
-  it('pages of any size join without a seam, ties, deletions and several businesses included', async () => {
+  it('pages of any size join without gaps or duplicates, with ties, deletions and several businesses', async () => {
     const oid = fc.oneof(
       fc.nat({ max: 30 }).map(String),
       fc.constantFrom('a', 'bb', 'ü', '01', '9223372036854775807', '9223372036854775808'),
@@ -140,7 +140,7 @@ export function timelinesContract({ store }: HotStoreSubject): void {
     )
   })
 
-  it('while writes go on, entries that nobody touches are listed exactly once', async () => {
+  it('during writes, untouched entries are listed exactly once', async () => {
     const viewer = freshViewer()
     const base = later(10_000)
     await store().putProgress(

@@ -1,4 +1,4 @@
-/** Hot store contract: the timeline's cap, its floor, and writes that need what was trimmed. */
+/** Hot store contract: the cap and the floor of the timeline, and writes that need a trimmed base. */
 import { expect, it } from 'vitest'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
 import { fillClean, freshViewer, glance, keyOf, later, numbered, report, write, writtenRecord } from '../reports.ts'
@@ -7,7 +7,7 @@ import type { HotStoreSubject } from './hot-store-subject.ts'
 const timelineCap = 10
 
 export function trimmingContract({ store, reopen }: HotStoreSubject): void {
-  it('dirty entries are never trimmed, however many', async () => {
+  it('dirty entries are never trimmed, even beyond the cap', async () => {
     const viewer = freshViewer()
     for (const oid of numbered(15)) {
       const now = later(1_000)
@@ -45,7 +45,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(page.truncated).toEqual([{ business: 1, floor: { viewedAt: records[0]?.viewedAt, business: 1, oid: '1' }, clearedAt: 0 }])
   })
 
-  it('trimming stops at the first dirty entry, counted from the oldest', async () => {
+  it('trimming stops at the oldest dirty entry', async () => {
     const viewer = freshViewer()
     const records = await fillClean(store(), viewer, numbered(10), timelineCap)
     const now = later(1_000)
@@ -60,7 +60,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(after.truncated.map((item) => item.floor.oid)).toEqual(['2'])
   })
 
-  it('each business has a timeline, a cap and a floor of its own', async () => {
+  it('each business has its own timeline, cap and floor', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap, 1)
     await fillClean(store(), viewer, numbered(10), timelineCap, 2)
@@ -72,7 +72,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(lookups.map((lookup) => lookup.older)).toEqual([{ clearedAt: 0 }, undefined])
   })
 
-  it('the floor is told with every page, wherever it begins', async () => {
+  it('every page has the floor, regardless of its start', async () => {
     const viewer = freshViewer()
     const records = await fillClean(store(), viewer, numbered(12), timelineCap)
     const before = { viewedAt: records[4]?.viewedAt ?? 0, business: 1, oid: '5' }
@@ -81,7 +81,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(page.truncated.map((item) => item.floor.oid)).toEqual(['2'])
   })
 
-  it('a report that is not decisive needs the base that may have been trimmed, and changes nothing without it', async () => {
+  it('a report that is not decisive needs a possibly trimmed base, and changes nothing without it', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const now = later(1_000)
@@ -121,7 +121,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['needs-base', 'needs-base', 'written', 'written'])
   })
 
-  it('a base is asked for again if anything was trimmed since it was asked for, and not otherwise', async () => {
+  it('a base is requested again only if something was trimmed after the request', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const put = (base: { baseAsOf?: number }) => {
@@ -138,7 +138,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect((await put({ baseAsOf: asOfAgain }))[0]?.status).toBe('written')
   })
 
-  it('what another device reported, and had persisted and trimmed, cannot be hidden by a base of before', async () => {
+  it('an outdated base cannot hide a report that another device persisted and had trimmed', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const asOf = await asOfBase(store(), viewer, '1')
@@ -149,7 +149,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect((await store().putProgress([glancing], { now, timelineCap }))[0]?.status).toBe('needs-base')
   })
 
-  it('a base stays true through a call: a batch of glances, each of which makes the timeline longer, is asked for one only', async () => {
+  it('a base stays valid through a call: a batch of glances that extend the timeline needs only one', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(20), timelineCap)
     const asOf = await asOfBase(store(), viewer, '1')
@@ -161,7 +161,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(page.entries).toHaveLength(timelineCap)
   })
 
-  it('a base without a time is taken as it is', async () => {
+  it('a base without a time is accepted', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const now = later(1_000)
@@ -169,7 +169,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(outcome?.status).toBe('written')
   })
 
-  it('where a record or a tombstone is stored, or nothing was trimmed, no base is needed', async () => {
+  it('no base is needed for a stored record or tombstone, or an untrimmed timeline', async () => {
     const [viewer, whole] = [freshViewer(), freshViewer()]
     await fillClean(store(), viewer, numbered(12), timelineCap)
     await store().deleteProgress([keyOf(viewer, '11')], later(1_000))
@@ -185,7 +185,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(outcomes.map((outcome) => outcome.status)).toEqual(['written', 'written', 'written'])
   })
 
-  it('paused and cleared come before the question for a base', async () => {
+  it('paused and cleared take precedence over the need for a base', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     await store().setPaused(viewer, true, later())
@@ -198,7 +198,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(await ask()).toEqual([{ status: 'stale', record: undefined, voidUntil: clearedAt }])
   })
 
-  it('a late entry below the floor is listed while it is dirty, and leaves with its mark', async () => {
+  it('a late entry below the floor is listed while it is dirty, and removed with its dirty mark', async () => {
     const viewer = freshViewer()
     const records = await fillClean(store(), viewer, numbered(12), timelineCap)
     const floor = { viewedAt: records[1]?.viewedAt, business: 1, oid: '2' }
@@ -214,7 +214,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(clean.truncated[0]?.floor).toEqual(floor)
   })
 
-  it('a key deleted in a truncated timeline is a miss that asks nobody else', async () => {
+  it('a deleted key in a trimmed timeline is a miss without a read of the record store', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     await store().deleteProgress([keyOf(viewer, '1'), keyOf(viewer, '12')], later(1_000))
@@ -225,7 +225,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     ])
   })
 
-  it('after a clearing, whoever is sent to the record store is told the watermark', async () => {
+  it('after a clearing, a read that needs the record store gets the watermark', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const clearedAt = await store().clearProgress(viewer, 1, later(1_000))
@@ -240,7 +240,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect((await store().getProgressMany([keyOf(viewer, 'never')]))[0]?.older).toEqual({ clearedAt })
   })
 
-  it('a key that was trimmed, with times ahead of the clock, is deleted as late as the floor is', async () => {
+  it('the deletion of a trimmed key with times ahead of the clock is as late as the floor', async () => {
     const viewer = freshViewer()
     const records = await fillClean(store(), viewer, numbered(12), timelineCap)
     const floorAt = records[1]?.viewedAt ?? 0
@@ -251,7 +251,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(content?.record?.viewedAt).toBe(floorAt)
   })
 
-  it('a clearing reaches what was trimmed, with times ahead of the clock, although nothing newer is left', async () => {
+  it('a clearing includes trimmed entries with times ahead of the clock, although no newer ones are left', async () => {
     const viewer = freshViewer()
     const records = await fillClean(store(), viewer, numbered(12), timelineCap)
     const floorAt = records[1]?.viewedAt ?? 0
@@ -263,7 +263,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(await store().clearProgress(viewer, 1, behind)).toBe(floorAt)
   })
 
-  it('deleting makes room: the cap counts what is listed', async () => {
+  it('a deletion makes room under the cap', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(10), timelineCap)
     await store().deleteProgress([keyOf(viewer, '5')], later(1_000))
@@ -274,7 +274,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
     expect(page.truncated).toEqual([])
   })
 
-  it('the floor outlives the process', async () => {
+  it('the floor survives a restart', async () => {
     const viewer = freshViewer()
     await fillClean(store(), viewer, numbered(12), timelineCap)
     const before = await store().listTimeline(viewer, [1], undefined, 100)
@@ -283,7 +283,7 @@ export function trimmingContract({ store, reopen }: HotStoreSubject): void {
   })
 }
 
-/** What a base for a glance of this trimmed subject must be as of. */
+/** The `asOf` that a base for a glance of this trimmed subject needs. */
 async function asOfBase(store: HotStore, viewer: string, oid: string): Promise<number> {
   const now = later(1_000)
   const [asked] = await store.putProgress([write(viewer, oid, glance(now), { decisive: false })], { now, timelineCap })

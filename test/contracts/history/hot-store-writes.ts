@@ -30,7 +30,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(lookup).toEqual({ record: writtenRecord(outcome), older: undefined })
   })
 
-  it('fields that are zero, empty or false come back as such', async () => {
+  it('fields that are zero, empty or false are read back unchanged', async () => {
     const viewer = freshViewer()
     const now = later()
     const record = report(now, { position: 0, duration: 0, device: '', rank: 0 })
@@ -39,7 +39,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(unversioned(lookup?.record)).toEqual(unversioned(record))
   })
 
-  it('an empty call is answered with nothing', async () => {
+  it('an empty call returns nothing', async () => {
     expect(await store().putProgress([], { now: later(), timelineCap })).toEqual([])
     expect(await store().getProgressMany([])).toEqual([])
     expect(await store().deleteProgress([], later())).toEqual([])
@@ -113,7 +113,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(page.entries[0]?.record.position).toBe(2)
   })
 
-  it('an older report is stale, is told what is stored, and changes nothing', async () => {
+  it('an older report is stale, returns the stored record, and changes nothing', async () => {
     const viewer = freshViewer()
     const now = later()
     const [first] = await store().putProgress([write(viewer, '1', report(now, { position: 9 }))], { now, timelineCap })
@@ -151,7 +151,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(page.entries.map((entry) => [entry.record.viewedAt, entry.record.position])).toEqual([[now, 700]])
   })
 
-  it('version and since are given by the store, whatever the write says', async () => {
+  it('the store assigns version and since, and ignores those of the write', async () => {
     const viewer = freshViewer()
     const now = later()
     const [outcome] = await store().putProgress([write(viewer, '1', report(now, { version: 2 ** 52, since: now - 1 }))], {
@@ -163,7 +163,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(writtenRecord(outcome).version).toBeLessThan(2 ** 52)
   })
 
-  it('versions of one region grow strictly, even while the clock stands or goes back', async () => {
+  it('versions of one region grow strictly, even if the clock stops or goes back', async () => {
     const region = regions() - 1
     const viewers = Array.from({ length: 3 }, () => freshViewerIn(region, regions()))
     const now = later()
@@ -179,7 +179,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(new Set(versions).size).toBe(versions.length)
   })
 
-  it('writes from two processes at once get versions of their own, and the newest report wins', async () => {
+  it('concurrent writes of two processes get different versions, and the newest report wins', async () => {
     const other = await another()
     try {
       const viewer = freshViewer()
@@ -217,7 +217,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     }
   })
 
-  it('acknowledged writes are there after the store was closed and opened again', async () => {
+  it('acknowledged writes are there after the store was closed and reopened', async () => {
     const viewer = freshNamedViewer()
     const now = later()
     const [outcome] = await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -233,7 +233,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(dirty).toEqual(keyOf(viewer, '1'))
   })
 
-  it('versions go on growing after the store was closed and opened again', async () => {
+  it('versions continue to grow after the store was closed and reopened', async () => {
     const viewer = freshViewer()
     const now = later()
     const [before] = await store().putProgress([write(viewer, '1', report(now))], { now, timelineCap })
@@ -242,7 +242,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(writtenRecord(after).version).toBeGreaterThan(writtenRecord(before).version)
   })
 
-  it('a write returns the record before it: none, held, a tombstone, a cleared one, or the base', async () => {
+  it('a write returns the record before it: none, a stored one, a tombstone, a cleared one, or the base', async () => {
     const viewer = freshViewer()
     const put = async (oid: string, record = report(later()), fields = {}) => {
       const [outcome] = await store().putProgress([write(viewer, oid, record, fields)], { now: later(), timelineCap })
@@ -263,7 +263,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect((await put('2', report(later()), { base })).before).toEqual(base)
   })
 
-  it('a base that is given is merged as if it were stored', async () => {
+  it('a given base is merged as if it were stored', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     const base = report(now - 5_000, { position: 500_000, device: 'phone', version: 77 })
@@ -281,7 +281,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(lookup?.record).toBeUndefined()
   })
 
-  it('a base that is a tombstone voids what is not newer', async () => {
+  it('a tombstone as base voids reports that are not newer', async () => {
     const viewer = freshViewer()
     const now = later(10_000)
     const base = report(now - 1_000, { since: now - 1_000, rank: 0, deleted: true, version: 77 })
@@ -293,7 +293,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(writtenRecord(outcomes[1])).toMatchObject({ since: now - 1_000, deleted: false })
   })
 
-  it('the first view of a day is told once per viewer and business', async () => {
+  it('the first view of a day is reported once per viewer and business', async () => {
     const [viewer, other] = [freshViewer(), freshViewer()]
     const now = later()
     const day = 20_000
@@ -329,7 +329,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     expect(outcome).toMatchObject({ status: 'written', firstOfDay: true })
   })
 
-  it('of one day claimed in two processes at once, one is the first', async () => {
+  it('of one day claimed in two processes at once, exactly one claim is the first', async () => {
     const other = await another()
     try {
       const viewer = freshViewer()
@@ -345,7 +345,7 @@ export function writesContract({ store, regions, another, reopen }: HotStoreSubj
     }
   })
 
-  it('an answering store passes its check, and closing twice is harmless', async () => {
+  it('an available store passes its check, and closing twice is harmless', async () => {
     await store().check()
     const other = await another()
     await other.check()

@@ -3,8 +3,8 @@
  *
  *     hotStoreContract('lmdb', async () => ({ store, regions: 100, another, reopen, dispose }))
  *
- * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
- * uses viewers of its own, and compares what counts the whole store as differences.
+ * `open` runs once per suite. The store may hold data of earlier runs, but no other process writes to it during the suite. The suite uses
+ * its own viewers, and compares counts of the whole store as differences.
  */
 import { describe } from 'vitest'
 import { changesContract } from './hot-store-changes.ts'
@@ -24,7 +24,7 @@ export function hotStoreContract(name: string, open: () => Promise<OpenedHotStor
     describe('timelines', () => timelinesContract(subject))
     describe('trimming', () => trimmingContract(subject))
     describe('dirty marks, rewards and retention', () => dirtyMarksContract(subject))
-    describe('changes that others follow', () => changesContract(subject))
+    describe('followed changes', () => changesContract(subject))
     describe('against a model', () => modelContract(subject))
   })
 }

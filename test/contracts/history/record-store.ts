@@ -3,7 +3,7 @@
  *
  *     recordStoreContract('mariadb', async () => ({ store, reopen, dispose }))
  *
- * `open` runs once per suite. The store may hold rows of earlier runs, but nobody else writes to it meanwhile.
+ * `open` runs once per suite. The store may hold rows of earlier runs, but no other process writes to it during the suite.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,13 +18,13 @@ export type OpenedRecordStore = {
   store: RecordStore
   /** Closes `store` and opens the same data again. */
   reopen(): Promise<RecordStore>
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
 let lastVersion = Date.now() * 1024
 
-/** A row with a version of its own, newer than those made before, unless `fields` says otherwise. */
+/** A row with a version newer than all before it, unless `fields` has one. */
 function row(viewer: string, oid: string, record: ProgressRecord, business = 1): ProgressRow {
   lastVersion += 1
   return { key: { viewer, business, oid }, record: { ...record, version: record.version === 0 ? lastVersion : record.version } }
@@ -48,7 +48,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
     })
     afterAll(async () => opened?.dispose())
 
-    it('rows come back with all their fields, in key order', async () => {
+    it('rows are read back with all their fields, in key order', async () => {
       const viewer = freshNamedViewer()
       const now = later()
       const rows = [
@@ -73,7 +73,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().getProgressMany(asked.map((item) => item.key))).toEqual(asked.map((item) => item.record))
     })
 
-    it('what was never stored is a miss, in its place', async () => {
+    it('a missing row is a miss, in its place', async () => {
       const viewer = freshViewer()
       const stored = row(viewer, '1', report(later()))
       await store().putProgress([stored])
@@ -81,7 +81,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().getProgressMany(keys)).toEqual([undefined, undefined, stored.record, undefined, undefined])
     })
 
-    it('empty calls are answered with nothing', async () => {
+    it('empty calls return nothing', async () => {
       await store().putProgress([])
       await store().putSettings([])
       expect(await store().getProgressMany([])).toEqual([])
@@ -101,7 +101,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await readOne(viewer, '1')).toEqual(newest.record)
     })
 
-    it('the visit and the resume point are merged apart', async () => {
+    it('the visit and the resume point are merged separately', async () => {
       const viewer = freshViewer()
       const now = later(1_000)
       await store().putProgress([row(viewer, '1', report(now - 500, { position: 300_000, device: 'phone' }))])
@@ -110,7 +110,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect((await store().listProgress(viewer, [1], undefined, 10)).map(placeOf)).toEqual([{ viewedAt: now, business: 1, oid: '1' }])
     })
 
-    it('a tombstone voids what is not newer, whichever comes first', async () => {
+    it('a tombstone voids reports that are not newer, in either order of arrival', async () => {
       const viewer = freshViewer()
       const now = later(1_000)
       await store().putProgress([
@@ -129,7 +129,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect((await store().listProgress(viewer, [1], undefined, 10)).map((entry) => entry.oid)).toEqual(['newer'])
     })
 
-    it('any order, repetition and batching of rows ends as mergeProgress says', async () => {
+    it('any order, repetition and batching of rows ends as with mergeProgress', async () => {
       const oid = fc.constantFrom('1', 'b', '30')
       const spec = fc.record({
         oid,
@@ -174,7 +174,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       )
     })
 
-    it('a batch of thousands is stored whole, and storing it again changes nothing', async () => {
+    it('a batch of thousands is stored completely, and storing it again changes nothing', async () => {
       const viewers = Array.from({ length: 300 }, () => freshViewer())
       const now = later()
       const rows = viewers.flatMap((viewer) => numbered(10).map((oid) => row(viewer, oid, report(now, { position: Number(oid) }))))
@@ -185,7 +185,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().getProgressMany(rows.map((item) => item.key))).toEqual(rows.map((item) => item.record))
     })
 
-    it('writers of the same keys at once end as one after the other', async () => {
+    it('concurrent writers of the same keys end as if one after the other', async () => {
       const viewer = freshViewer()
       const now = later(1_000)
       const calls = numbered(8).map((call) =>
@@ -198,7 +198,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(records.map((record) => record?.viewedAt)).toEqual(numbered(50).map(() => now + 7))
     })
 
-    it('tombstones are read by key, not listed and not counted', async () => {
+    it('tombstones are read by key, and neither listed nor counted', async () => {
       const viewer = freshViewer()
       const before = await store().countProgress()
       await store().putProgress([row(viewer, '1', report(later())), row(viewer, '2', tombstone(later()))])
@@ -209,7 +209,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().countProgress()).toBe(before)
     })
 
-    it('pages of any size join without a seam, newest first, businesses merged, ties in order', async () => {
+    it('pages of any size join without gaps or duplicates, newest first, businesses merged, ties in order', async () => {
       const oid = fc.oneof(
         fc.nat({ max: 40 }).map(String),
         fc.constantFrom('a', 'bb', 'ü', '01', '9223372036854775807', '9223372036854775808'),
@@ -237,7 +237,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       )
     })
 
-    it('a page begins strictly after its place, whether a row stands there or not', async () => {
+    it('a page begins strictly after its place, with or without a row there', async () => {
       const viewer = freshViewer()
       const now = later()
       await store().putProgress(['1', '2', '4', 'a'].map((oid) => row(viewer, oid, report(now))))
@@ -249,21 +249,21 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await after({ viewedAt: now - 1, business: 0, oid: '0' })).toEqual([])
     })
 
-    it('listed entries carry their records', async () => {
+    it('listed entries have their records', async () => {
       const viewer = freshViewer()
       const stored = row(viewer, '5', report(later(), { device: 'phone' }), 7)
       await store().putProgress([stored])
       expect(await store().listProgress(viewer, [7], undefined, 10)).toEqual([{ business: 7, oid: '5', record: stored.record }])
     })
 
-    it('settings of viewers who set nothing are misses, in their place', async () => {
+    it('settings of new viewers are misses, in their place', async () => {
       const viewer = freshNamedViewer()
       const settings: ViewerSettings = { paused: true, clearedAt: { 1: later(), 65535: later() }, version: 2 ** 52 }
       await store().putSettings([{ viewer, settings }])
       expect(await store().getSettingsMany([freshViewer(), viewer, freshViewer()])).toEqual([undefined, settings, undefined])
     })
 
-    it('newer settings replace older ones, older ones change nothing', async () => {
+    it('newer settings replace older ones, and older ones change nothing', async () => {
       const viewer = freshViewer()
       const put = (settings: ViewerSettings): Promise<void> => store().putSettings([{ viewer, settings }])
       await put({ paused: true, clearedAt: {}, version: 20 })
@@ -275,7 +275,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().getSettingsMany([viewer])).toEqual([{ paused: false, clearedAt: {}, version: 30 }])
     })
 
-    it('a watermark never moves back, whatever newer settings say', async () => {
+    it('a watermark never moves back, regardless of newer settings', async () => {
       const viewer = freshViewer()
       const moment = later()
       await store().putSettings([{ viewer, settings: { paused: false, clearedAt: { 1: moment, 2: moment }, version: 10 } }])
@@ -285,7 +285,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       ])
     })
 
-    it('purging what was cleared removes rows and tombstones of one viewer and business up to the watermark', async () => {
+    it('purging cleared history removes rows and tombstones of one viewer and business up to the watermark', async () => {
       const [viewer, other] = [freshViewer(), freshViewer()]
       const clearedAt = later(1_000)
       await store().putProgress([
@@ -306,7 +306,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect((await store().listProgress(viewer, [1], undefined, 10)).map((entry) => entry.oid)).toEqual(['after'])
     })
 
-    it('purging what expired removes rows and tombstones by the time of their last write, in bounded steps', async () => {
+    it('purging expired history removes rows and tombstones by the time of their last write, in bounded steps', async () => {
       const viewer = freshViewer()
       const boundary = later(10_000)
       await store().putProgress([
@@ -324,7 +324,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       later(10_000)
     })
 
-    it('a purge finds what became old since the last one', async () => {
+    it('a purge finds rows that expired after the last purge', async () => {
       const viewer = freshViewer()
       const boundary = later(10_000)
       while ((await store().purgeExpired(boundary, 1_000)) > 0);
@@ -333,7 +333,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await readOne(viewer, '1')).toBeUndefined()
     })
 
-    it('rows and settings are there after the store was closed and opened again', async () => {
+    it('rows and settings are there after the store was closed and reopened', async () => {
       const viewer = freshViewer()
       const stored = row(viewer, '1', report(later()))
       const settings: ViewerSettings = { paused: true, clearedAt: { 1: 5 }, version: 7 }
@@ -344,7 +344,7 @@ export function recordStoreContract(name: string, open: () => Promise<OpenedReco
       expect(await store().getSettingsMany([viewer])).toEqual([settings])
     })
 
-    it('an answering store passes its check', async () => {
+    it('an available store passes its check', async () => {
       await store().check()
     })
   })

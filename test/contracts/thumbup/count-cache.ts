@@ -3,8 +3,8 @@
  *
  *     countCacheContract('lmdb', async () => ({ cache, another, dispose }))
  *
- * `open` runs once per suite. The cache may hold data of earlier runs; the suite uses subjects of its own, and forgets
- * businesses 60001 and above. That something may vanish at any time is not tested: a cache under no pressure keeps it.
+ * `open` runs once per suite. The cache may hold data of earlier runs. The suite uses its own subjects, and forgets businesses 60001 and
+ * above. It does not test that entries may vanish at any time: a cache without pressure keeps them.
  */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,9 +17,9 @@ import { followCounts } from '../../support/follow-counts.ts'
 
 export type OpenedCountCache = {
   cache: CountCache
-  /** Opens the same data once more, as another process has it open; the suite closes it. */
+  /** Opens the same data again, as another process does. The suite closes it. */
   another(): Promise<CountCache>
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function countCacheContract(name: string, open: () => Promise<OpenedCount
 function countsContract(cache: () => CountCache, another: () => Promise<CountCache>): void {
   const countsOf = async (subject: Subject) => (await cache().getCountsMany([subject]))[0]
 
-  it('counts come back in order, exact to 2^53, and what is not cached is undefined', async () => {
+  it('counts are read back in order, exact to 2^53, and a miss is undefined', async () => {
     const [small, large, missing] = [freshSubject(), freshSubject(), freshSubject()]
     await cache().putCounts([
       { ...small, counts: counts(1, 0, 7) },
@@ -90,7 +90,7 @@ function countsContract(cache: () => CountCache, another: () => Promise<CountCac
     await cache().putCounts([])
   })
 
-  it('zero counts are cached, those of what was never counted too, and give way to the first real ones', async () => {
+  it('zero counts are cached, even of uncounted subjects, and give way to the first real ones', async () => {
     const [undone, never] = [freshSubject(), freshSubject()]
     await cache().putCounts([
       { ...undone, counts: counts(0, 0, 5) },
@@ -102,7 +102,7 @@ function countsContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await countsOf(never)).toEqual(counts(1, 0, 1))
   })
 
-  it('zero of what was never counted hides nothing that another process counted', async () => {
+  it('zero of an uncounted subject hides no count of another process', async () => {
     const subject = freshSubject()
     const other = await another()
     try {
@@ -127,7 +127,7 @@ function countsContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await countsOf(subject)).toEqual(counts(10, 1, 10))
   })
 
-  it('versions are compared as numbers, however long', async () => {
+  it('versions are compared as numbers of any length', async () => {
     const subject = freshSubject()
     for (const version of [9, 10, 99, 1_000, 2 ** 31, 2 ** 32 + 1, 2 ** 52, LARGEST - 1, LARGEST]) {
       await cache().putCounts([{ ...subject, counts: counts(version, 0, version) }])
@@ -137,7 +137,7 @@ function countsContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await countsOf(subject)).toEqual(counts(LARGEST, 0, LARGEST))
   })
 
-  it('equal ids of two businesses, and odd ids, are different subjects', async () => {
+  it('equal ids of two businesses, and unusual ids, are different subjects', async () => {
     const stem = freshViewer()
     const subjects = [1, 2, 65_535].flatMap((business) =>
       ODD_IDS.map((id) => ({ business, oid: id.length === 64 ? `${stem}${id}`.slice(0, 64) : `${stem}${id}` })),
@@ -172,13 +172,13 @@ function countsContract(cache: () => CountCache, another: () => Promise<CountCac
     }
   })
 
-  it('the cache says that it is well', async () => {
+  it('an available cache passes its check', async () => {
     await cache().check()
   })
 }
 
 function followersContract(cache: () => CountCache, another: () => Promise<CountCache>): void {
-  it('a follower is told of changes of his subjects, once each, of older values and other subjects never', async () => {
+  it('a follower gets each change of its subjects once, and no older values or other subjects', async () => {
     const [subject, second, other] = [freshSubject(), freshSubject(), freshSubject()]
     const told: CountedSubject[] = []
     const stop = await followCounts(cache(), [subject, second], (changed) => told.push(changed))
@@ -197,7 +197,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     expect(told).toHaveLength(3)
   })
 
-  it('changes that another process put arrive too, and are readable when they are told', async () => {
+  it('changes of another process arrive too, and are readable when followers receive them', async () => {
     const subject = { business: 2, oid: `${freshViewer()}:é {1}` }
     const other = await another()
     try {
@@ -213,7 +213,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     }
   })
 
-  it('equal ids of two businesses are followed apart', async () => {
+  it('equal ids of two businesses are followed separately', async () => {
     const subject = freshSubject(1)
     const told: CountedSubject[] = []
     const stop = await followCounts(cache(), [subject], (changed) => told.push(changed))
@@ -224,7 +224,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     expect(told).toEqual([{ ...subject, counts: counts(1, 0, 1) }])
   })
 
-  it('each of several followers is told until he stops, and stopping twice is harmless', async () => {
+  it('each of several followers gets changes until it stops, and stopping twice is harmless', async () => {
     const subject = freshSubject()
     const [first, second]: [number[], number[]] = [[], []]
     const stopFirst = await followCounts(cache(), [subject], (changed) => first.push(changed.counts.version))
@@ -257,7 +257,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
     whole,
   })
 
-  it('likers come back as they were put, from any process, equal times and odd ids in list order', async () => {
+  it('likers are read back unchanged from any process, with equal times and unusual ids in list order', async () => {
     const subject = freshSubject()
     expect(await cache().getLikers(subject)).toBeUndefined()
     const ids = ['0', '2', '9', '10', '100', '9223372036854775807', '-1', '007', 'é', '9223372036854775808', 'x'.repeat(64)]
@@ -278,7 +278,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
     }
   })
 
-  it('an older list never replaces a newer one; one of the same version does, whole', async () => {
+  it('an older list never replaces a newer one, and a list of the same version replaces it completely', async () => {
     const subject = freshSubject()
     await cache().putLikers(subject, likers(10, ['1', '2', '3']))
     await cache().putLikers(subject, likers(9, ['4']))
@@ -289,7 +289,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await cache().getLikers(subject)).toEqual(likers(11, ['6']))
   })
 
-  it('a list of nobody is cached, with its version or before anything was counted', async () => {
+  it('an empty list is cached, with its version or before anything was counted', async () => {
     const [undone, never] = [freshSubject(), freshSubject()]
     await cache().putLikers(undone, likers(3, ['1']))
     await cache().putLikers(undone, likers(4, []))
@@ -311,7 +311,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await cache().getLikers(subject)).toEqual(many)
   })
 
-  it('sums of owners come back in order, per business, and only newer ones replace them', async () => {
+  it('owner sums are read back in order, per business, and only newer ones replace them', async () => {
     const [owner, named, missing] = [freshViewer(), `owner ü:${freshViewer()}`, freshViewer()]
     await cache().putOwnerSums([
       { business: 1, owner, likes: 5, version: 10 },
@@ -341,7 +341,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
     expect(await cache().getOwnerSums([])).toEqual([])
   })
 
-  it('a subject, its likers and an owner of the same id are kept apart', async () => {
+  it('a subject, its likers and an owner with the same id are separate', async () => {
     const subject = freshSubject()
     const owner = { business: subject.business, owner: subject.oid }
     await cache().putCounts([{ ...subject, counts: counts(1, 2, 30) }])
@@ -354,7 +354,7 @@ function likersContract(cache: () => CountCache, another: () => Promise<CountCac
 }
 
 function forgettingContract(cache: () => CountCache): void {
-  it('a business is forgotten whole, in bounded steps, and no other', async () => {
+  it('a business is forgotten completely, in bounded steps, and no other', async () => {
     const [gone, kept] = [60_001, 60_002]
     const ids = Array.from({ length: 30 }, freshViewer)
     for (const business of [gone, kept]) {

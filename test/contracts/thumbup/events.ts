@@ -41,7 +41,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
     })
     afterAll(() => opened.dispose())
 
-    /** A consumer of counts that remembers; the first `failures` calls fail. */
+    /** A consumer of counts that remembers its events. The first `failures` calls fail. */
     async function takeCounts(group: string, failures = 0) {
       const seen: CountEvent[] = []
       let left = failures
@@ -53,7 +53,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       return { consumer, seen }
     }
 
-    it('an event comes as it was appended, to every group', async () => {
+    it('an event arrives unchanged in every group', async () => {
       const [first, second] = [await takeCounts(`g${fresh()}`), await takeCounts(`g${fresh()}`)]
       const marks: MarkEvent[] = []
       consumers.push(await events.consumeMarks(`g${fresh()}`, async (some) => void marks.push(...some)))
@@ -65,7 +65,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(marks).toEqual([markEvent('42', 2 ** 51)])
     })
 
-    it('a new group begins with what comes from now on', async () => {
+    it('a new group begins with the events appended from its start on', async () => {
       const oid = `old${fresh()}`
       await events.appendEvents([], [countEvent(oid, 1)])
       const { seen } = await takeCounts(`g${fresh()}`)
@@ -74,7 +74,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(seen).toEqual([countEvent(oid, 2)])
     })
 
-    it('a group goes on where it stopped, also after the log was opened again', async () => {
+    it('a group resumes after a stop, even after the log was reopened', async () => {
       const [group, oid] = [`g${fresh()}`, `on${fresh()}`]
       const before = await takeCounts(group)
       await events.appendEvents([], [countEvent(oid, 1)])
@@ -87,7 +87,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(after.seen).toEqual([countEvent(oid, 2)])
     })
 
-    it('what a listener rejects comes again, and nothing is skipped', async () => {
+    it('a rejected event is delivered again, and nothing is skipped', async () => {
       const oid = `again${fresh()}`
       const { seen } = await takeCounts(`g${fresh()}`, 2)
       await events.appendEvents([], [countEvent(oid, 1), countEvent(oid, 2)])
@@ -96,7 +96,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(seen.map(({ counts }) => counts.version)).toEqual([1, 2, 3])
     })
 
-    it('events of one subject keep their order, also in one call', async () => {
+    it('events of one subject keep their order, even within one call', async () => {
       const oid = `order${fresh()}`
       const { seen } = await takeCounts(`g${fresh()}`)
       for (let call = 0; call < 5; call++) {
@@ -109,7 +109,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(seen.map(({ counts }) => counts.version)).toEqual(Array.from({ length: 200 }, (_, at) => at + 1))
     })
 
-    it('says how far it has read also while events keep coming', async () => {
+    it('reports how far it has read while events keep arriving', async () => {
       const { consumer } = await takeCounts(`g${fresh()}`)
       await until('it has begun', () => consumer.readUntil() > 0)
       const oid = `busy${fresh()}`
@@ -120,7 +120,7 @@ export function markEventsContract(name: string, open: () => Promise<OpenedMarkE
       expect(consumer.readUntil()).toBeGreaterThan(Date.now() - 2_000)
     })
 
-    it('says how far it has read, and does not while a listener rejects', async () => {
+    it('reports how far it has read, and stops at an event that a listener rejects', async () => {
       const { consumer } = await takeCounts(`g${fresh()}`)
       const begun = Date.now()
       await until('it has read until now', () => consumer.readUntil() >= begun)

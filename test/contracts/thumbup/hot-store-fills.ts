@@ -13,7 +13,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     version: markedAt * 1_024,
   })
 
-  it('of an unknown viewer a miss says so, lists have no floor to trust, and a write asks for a base', async () => {
+  it('a miss of an unknown viewer is marked unknown, lists have no floor, and a write needs a base', async () => {
     const viewer = freshNamedViewer()
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, older: 'unknown' })
     expect(await store().listLikes(viewer, 1, undefined, 10)).toEqual({ entries: [], floor: null })
@@ -21,7 +21,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record: undefined }])
   })
 
-  it('a whole fill makes the viewer complete: his rows are there, everything else is NONE, in this business only', async () => {
+  it('a whole fill makes the viewer complete: the rows are there, all else is NONE, in this business only', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     await fill(store(), viewer, [rowOf('2', 'DISLIKE', at), rowOf('1', 'LIKE', at - 1)])
@@ -42,14 +42,14 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(written(await putMark(store(), markOf(viewer, '3', 'LIKE', later()))).old).toBe('NONE')
   })
 
-  it('an empty whole fill makes the viewer complete, and stays so after reopening', async () => {
+  it('an empty whole fill makes the viewer complete, even after reopening', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     expect(await lookUp(await reopen(), viewer, '1')).toEqual(NOTHING)
     expect(await store().listLikes(viewer, 1, undefined, 10)).toEqual({ entries: [], floor: undefined })
   })
 
-  it('a fill that is not whole makes the viewer truncated, with the oldest row as floor', async () => {
+  it('a partial fill makes the viewer truncated, with the oldest row as floor', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     await fill(store(), viewer, [rowOf('3', 'LIKE', at), rowOf('2', 'DISLIKE', at - 1), rowOf('1', 'LIKE', at - 2)], { whole: false })
@@ -61,7 +61,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(asksForBase(await putMark(store(), markOf(viewer, '9', 'LIKE', later()))).unknown).toBe(false)
   })
 
-  it('what is held is not touched by a fill: neither a newer mark nor an undone one', async () => {
+  it('a fill changes no held mark: neither a newer nor an undone one', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const rows = [rowOf('1', 'LIKE', at), rowOf('2', 'LIKE', at), rowOf('3', 'LIKE', at)]
@@ -78,7 +78,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await listedOids(store(), viewer)).toEqual(['3'])
   })
 
-  it('two fills that race end as one, and what was undone between them stays undone', async () => {
+  it('two concurrent fills end as one, and a mark undone between them stays undone', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const rows = [rowOf('1', 'LIKE', at), rowOf('2', 'LIKE', at - 1)]
@@ -93,7 +93,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await lookUp(store(), viewer, '3')).toEqual(NOTHING)
   })
 
-  it('a fill is refused if a row left the hot store after it began: its rows may be older than what left', async () => {
+  it('a fill is refused if a row left the hot store after it began, because its rows may be older than that row', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const stale = [rowOf('1', 'DISLIKE', at - 5)]
@@ -109,7 +109,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await listedOids(store(), viewer)).toEqual(['2', '1'])
   })
 
-  it('a fill is refused if a row left before any other write came: leaving alone moves the clock', async () => {
+  it('a fill is refused if a row left without any other write: leaving alone advances the clock', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))
@@ -121,7 +121,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, older: 'unknown' })
   })
 
-  it('what left another viewer, or another business of the viewer, hinders no fill', async () => {
+  it('a row that left another viewer, or another business of the viewer, does not block a fill', async () => {
     const [viewer, other] = [freshViewer(), freshViewer()]
     const at = later(1_000)
     await fill(store(), other)
@@ -140,7 +140,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(await lookUp(store(), viewer, '1')).toEqual(NOTHING)
   })
 
-  it('with a base the write is judged against it', async () => {
+  it('with a base the write is compared with it', async () => {
     const viewer = freshViewer()
     const at = later(10_000)
     const base: MarkRecord = { mark: 'LIKE', markedAt: at, version: at * 1_024 + 7 }
@@ -158,7 +158,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect((await lookUp(store(), viewer, '3')).older).toBe('unknown')
   })
 
-  it('a version above the base is given even if the base comes from a store whose clock is ahead', async () => {
+  it('a version is above that of the base, even if the base comes from a store whose clock is ahead', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const base: MarkRecord = { mark: 'LIKE', markedAt: at, version: (at + 3_600_000) * 1_024 }
@@ -166,7 +166,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(record.version).toBeGreaterThan(base.version)
   })
 
-  it('a base that was read before something left is asked for again', async () => {
+  it('a base that was read before a row left is requested again', async () => {
     const viewer = freshViewer()
     const at = later(10_000)
     await fill(store(), viewer, [rowOf('old', 'LIKE', at - 100)], { whole: false })
@@ -182,7 +182,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(written(await putMark(store(), { ...late, base, baseAsOf: again.asOf })).old).toBe('DISLIKE')
   })
 
-  it('a held mark is judged as it is, whatever base comes along', async () => {
+  it('a held mark takes precedence over any given base', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     await fill(store(), viewer)
@@ -192,7 +192,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect((await lookUp(store(), viewer, '1')).counted).toBe('NONE')
   })
 
-  it('a blind write counts what is not held as NONE, and the viewer stays unknown', async () => {
+  it('a blind write treats a missing mark as NONE, and the viewer stays unknown', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     expect(written(await putMark(store(), markOf(viewer, '1', 'LIKE', at, { blind: true }))).old).toBe('NONE')
@@ -204,7 +204,7 @@ export function fillsContract({ store, another, reopen }: MarkStoreSubject): voi
     expect(asksForBase(await putMark(store(), markOf(viewer, '2', 'LIKE', at + 1))).unknown).toBe(true)
   })
 
-  it('in one call each write is judged for itself: known, unknown, based and blind ones', async () => {
+  it('in one call each write is judged separately: known, unknown, based and blind ones', async () => {
     const [known, unknown] = [freshViewer(), freshViewer()]
     await fill(store(), known)
     const now = later(1_000)

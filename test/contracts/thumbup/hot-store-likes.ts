@@ -1,4 +1,4 @@
-/** Mark store contract: pages of a viewer's likes. */
+/** Mark store contract: pages of the likes of a viewer. */
 import { expect, it } from 'vitest'
 import type { MarkEntry } from '../../../core/domain.ts'
 import { CAP, fill, listedOids, markOf, persist, putMark } from './marks.ts'
@@ -16,7 +16,7 @@ export function likesContract({ store }: MarkStoreSubject): void {
     }
   }
 
-  it('likes are listed newest first, unpersisted ones included; dislikes and undone ones are not', async () => {
+  it('likes are listed newest first, with unpersisted ones, and without dislikes and undone ones', async () => {
     const viewer = freshNamedViewer()
     await fill(store(), viewer)
     const at = later(1_000)
@@ -32,7 +32,7 @@ export function likesContract({ store }: MarkStoreSubject): void {
     ])
   })
 
-  it('likes of one moment are ordered by id as packed ids are, and pages of any size have no seam', async () => {
+  it('likes of the same time have the order of their packed ids, and pages of any size join without gaps or duplicates', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     const at = later(1_000)
@@ -55,7 +55,7 @@ export function likesContract({ store }: MarkStoreSubject): void {
     }
   })
 
-  it('a place that names no like lists what comes after it', async () => {
+  it('a place without a like lists the likes after it', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     const at = later(1_000)
@@ -71,7 +71,7 @@ export function likesContract({ store }: MarkStoreSubject): void {
     expect(await after('zz', 0)).toEqual([])
   })
 
-  it('pages stay without gap or repetition while likes before them come and go', async () => {
+  it('pages have no gaps or repetitions while likes before them come and go', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     const at = later(1_000)
@@ -84,7 +84,7 @@ export function likesContract({ store }: MarkStoreSubject): void {
     expect([...first, ...second].map(({ id }) => id)).toEqual(['9', '8', '7', '6', '5', '4'])
   })
 
-  it('a page of none has none, and each business has its own list', async () => {
+  it('a page of size zero is empty, and each business has its own list', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     await putMark(store(), markOf(viewer, '1', 'LIKE', later()))

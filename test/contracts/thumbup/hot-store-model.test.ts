@@ -1,4 +1,4 @@
-/** The model of the mark store keeps the contract itself, so that what is compared with it is compared with the port. */
+/** The model of the mark store fulfils the contract itself, so that a comparison with it is a comparison with the port. */
 import { makeMarkStoreModel } from '../../../harness/models/thumbup/hot-store-model.ts'
 import { markStoreContract } from './hot-store.ts'
 

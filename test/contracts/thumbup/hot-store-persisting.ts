@@ -1,4 +1,4 @@
-/** Mark store contract: what is counted and what is pending, dirty marks by age, and what the persist step clears. */
+/** Mark store contract: counted and pending marks, dirty marks by age, and the clearing of the persist step. */
 import { expect, it } from 'vitest'
 import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { keyText } from '../../../core/progress-key.ts'
@@ -18,7 +18,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
   const clear = (viewer: string, oid: string, version: number, record: MarkRecord): Promise<void> =>
     store().clearDirtyMarks([{ key: keyOf(viewer, oid), version, record }], CAP)
 
-  it('what is counted stays while changes wait, and follows when they are persisted', async () => {
+  it('the counted mark stays while changes wait, and follows when they are persisted', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     await write(viewer, '1', 'LIKE', at)
@@ -33,7 +33,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(await reopen(), viewer, '1')).toEqual(UNDONE)
   })
 
-  it('what is read while it is written is the mark before or the one after, which has its version', async () => {
+  it('a read during a write returns the mark before or after it, the latter with its version', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const before = await write(viewer, '1', 'DISLIKE', at)
@@ -50,7 +50,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     }
   })
 
-  it('a version that has moved is not cleared: only what is counted is noted', async () => {
+  it('a changed version is not cleared: only the counted mark is updated', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const first = await write(viewer, '1', 'LIKE', at)
@@ -64,7 +64,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
   })
 
-  it('a clearing that comes after that of a newer mark says nothing of what is counted, though the mark is dirty again', async () => {
+  it('a clearing that comes after that of a newer mark does not change the counted mark, even if the mark is dirty again', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const first = await write(viewer, '1', 'LIKE', at)
@@ -75,7 +75,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(store(), viewer, '1')).toEqual(counted)
     await clear(viewer, '1', first.version, first)
     expect(await lookUp(store(), viewer, '1')).toEqual(counted)
-    // Of one that became clean as a like, too, and of one that was never clean.
+    // The same after it became clean as a like, and for a mark that was never clean.
     const disliked = await write(viewer, '1', 'DISLIKE', at + 3)
     await clear(viewer, '1', disliked.version, disliked)
     const liked = await write(viewer, '1', 'LIKE', at + 4)
@@ -87,7 +87,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...UNDONE, counted: 'LIKE', pending: true })
   })
 
-  it('if the record store had something newer, that is taken over', async () => {
+  it('a newer mark of the record store is adopted', async () => {
     const viewer = await completeViewer()
     const at = later(10_000)
     const liked = await write(viewer, '1', 'LIKE', at)
@@ -106,7 +106,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await dirtyOids(store(), regions(), viewer, later(60_000))).toEqual([])
   })
 
-  it('a version after what was taken over is above its version', async () => {
+  it('a version after an adopted mark is above its version', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const { version } = await write(viewer, '1', 'LIKE', at)
@@ -115,7 +115,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect((await write(viewer, '1', 'NONE', at + 2)).version).toBeGreaterThan(ahead.version)
   })
 
-  it('clearing again, late or for what is not held, changes nothing', async () => {
+  it('a repeated or late clearing, or one of a missing mark, changes nothing', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const first = await write(viewer, '1', 'LIKE', at)
@@ -132,7 +132,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await listedOids(store(), viewer)).toEqual([])
   })
 
-  it('the persist step reads records as they are, dirty or clean or undone, in key order, and undefined for what is not held', async () => {
+  it('the persist step reads current records in key order, dirty, clean or undone, and undefined for missing ones', async () => {
     const viewer = await completeViewer(freshNamedViewer())
     const at = later(1_000)
     const liked = await write(viewer, '1', 'LIKE', at)
@@ -141,7 +141,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     const undone = await write(viewer, '3', 'NONE', at)
     const keys = ['3', '9', '1', '2', '3'].map((oid) => keyOf(viewer, oid))
     const read = await store().readDirtyMarks(keys)
-    // Nothing waits for a clean mark: its version may be forgotten.
+    // A clean mark waits for nothing, so its version may be forgotten.
     const { version } = read[2]?.record ?? {}
     expect([0, liked.version]).toContain(version)
     expect(read).toEqual(
@@ -150,7 +150,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().readDirtyMarks([])).toEqual([])
   })
 
-  it('dirty keys are listed by the time of their first unpersisted change, which later changes do not move', async () => {
+  it('dirty keys are listed by the time of their first unpersisted change, unaffected by later changes', async () => {
     const viewer = await completeViewer()
     const first = later(1_000)
     await store().putMarks([markOf(viewer, '1', 'LIKE', first)], { now: first, cap: CAP })
@@ -187,7 +187,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().countDirtyMarks()).toBe(before)
   })
 
-  it('dirty keys are listed for the regions asked for, oldest first, and no more than the limit', async () => {
+  it('dirty keys are listed for the given regions, oldest first, up to the limit', async () => {
     const [here, there] = [freshViewerIn(0, regions()), freshViewerIn(1, regions())]
     for (const viewer of [here, there]) {
       await completeViewer(viewer)
@@ -211,9 +211,9 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().listDirtyMarks([], end, 10)).toEqual([])
   })
 
-  it('a walk over dirty keys gives each once, though what it gave stays or goes, and many are of one moment', async () => {
+  it('a walk over dirty keys returns each once, although keys stay or go, and many have the same time', async () => {
     const [here, there] = [freshViewerIn(0, regions()), freshViewerIn(1, regions())]
-    // Long before all that other tests leave dirty.
+    // Long before all other dirty keys of the suite.
     const [now, end] = [10, 20]
     for (const viewer of [here, there]) {
       await completeViewer(viewer)
@@ -240,7 +240,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(again.length).toBeLessThan(52)
   })
 
-  it('dropping a dirty mark whose entry is there changes nothing', async () => {
+  it('dropping the dirty mark of an existing entry changes nothing', async () => {
     const viewer = await completeViewer()
     const record = await write(viewer, '1', 'LIKE', later(1_000))
     await store().dropDirtyMarks([keyOf(viewer, '1'), keyOf(viewer, '2')])
@@ -249,7 +249,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record }])
   })
 
-  it('what another process cleared is clean here, and a job may clear what it never wrote', async () => {
+  it('a mark cleared by another process is clean here, and a job may clear a mark it never wrote', async () => {
     const viewer = await completeViewer()
     await write(viewer, '1', 'LIKE', later(1_000))
     const other = await another()
@@ -262,7 +262,7 @@ export function persistingContract({ store, regions, another, reopen }: MarkStor
     expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: false })
   })
 
-  it('the store says that it is well, as a whole and in each part it names', async () => {
+  it('an available store passes its check, as a whole and in each part it names', async () => {
     await store().check()
     const part = store().partOf?.(freshViewer())
     if (part !== undefined) await store().check(part)

@@ -1,9 +1,9 @@
 /**
- * Mark store contract: any sequence of writes, persist steps (quick ones and ones that clear late), fills (quick ones and
- * ones that come late), purges and lists ends as the model says, and whatever leaves memory on the way, each key ends as the
- * newest of the writes that were accepted. A failure prints the shortest sequence and its seed.
+ * Mark store contract: any sequence of writes, persist steps, fills, purges and lists ends as in the model. Persist steps and fills may be
+ * quick or late. Each key ends as the newest of its accepted writes, although marks leave memory in between. A failure prints the shortest
+ * sequence and its seed.
  *
- * Each of the two has a record store of its own, for versions differ: a map that applies rows as the port of records says.
+ * Each of the two stores has its own record store, because versions differ: a map that applies rows as the port of records does.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -85,7 +85,7 @@ function makeSide(store: MarkStore, viewer: string, regions: number) {
   let lateClear: DirtyMark[] = []
   const keys = BUSINESSES.flatMap((number) => OIDS.map((name) => keyOf(viewer, name, number)))
 
-  /** As the service writes: what needs a base gets it, and is told again. */
+  /** Writes as the service does: a write that needs a base gets it and is repeated. */
   async function put(writes: MarkWrite[], now: number): Promise<unknown> {
     const told: unknown[] = []
     let waiting = writes
@@ -179,7 +179,7 @@ function makeSide(store: MarkStore, viewer: string, regions: number) {
       return { told, states, lists, dirty: dirty.map(keyText).toSorted() }
     },
 
-    /** Persists all, then says of each key what the record store has and what should have won. */
+    /** Persists everything, then returns the stored and the expected record of each key. */
     async settle(): Promise<{ held: unknown; newest: unknown }[]> {
       await clear(await store.readDirtyMarks(keys))
       return keys.map((key) => {

@@ -1,4 +1,4 @@
-/** Mark store contract: tombstones until they are purged, what a late write needs after that, and deleted businesses. */
+/** Mark store contract: tombstones until they are purged, late writes after that, and deleted businesses. */
 import { expect, it } from 'vitest'
 import { regionOf } from '../../../core/regions.ts'
 import { CAP, NOTHING, asksForBase, dirtyOids, fill, listedOids, lookUp, markOf, persist, purgeAll, putMark, written } from './marks.ts'
@@ -6,7 +6,7 @@ import { freshNamedViewer, freshViewer, freshViewerIn, keyOf, later, numbered } 
 import type { MarkStoreSubject } from './hot-store-subject.ts'
 
 export function removalContract({ store, regions, another }: MarkStoreSubject): void {
-  /** A viewer who undid `1` at the moment that is returned, persisted. */
+  /** A viewer who undid `1` at the returned time, persisted. */
   async function undone(viewer = freshViewer()): Promise<{ viewer: string; region: number; at: number }> {
     await fill(store(), viewer)
     const at = later(10_000)
@@ -41,7 +41,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await lookUp(store(), viewer, 'never')).toEqual(NOTHING)
   })
 
-  it('tombstones that wait, that are newer, or that were marked again stay', async () => {
+  it('tombstones that are dirty, newer, or marked again stay', async () => {
     const { viewer, region, at } = await undone()
     await purgeAll(store(), [region], at - 1)
     expect(await isHeld(viewer, '1')).toBe(true)
@@ -57,7 +57,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await Promise.all(numbered(3).map((oid) => isHeld(viewer, oid)))).toEqual([true, false, true])
   })
 
-  it('a tombstone that is undone again at a later time is purged by that time', async () => {
+  it('a tombstone that is undone again later is purged by the later time', async () => {
     const { viewer, region, at } = await undone()
     await putMark(store(), markOf(viewer, '1', 'NONE', at + 500))
     await persist(store(), [keyOf(viewer, '1')])
@@ -67,7 +67,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await isHeld(viewer, '1')).toBe(false)
   })
 
-  it('a NONE that was taken over from the record store is purged like any other', async () => {
+  it('a NONE adopted from the record store is purged like any other', async () => {
     const viewer = freshViewer()
     await fill(store(), viewer)
     const at = later(10_000)
@@ -79,7 +79,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await isHeld(viewer, '1')).toBe(false)
   })
 
-  it('a fill that began before a purge is refused: it might bring back what was undone', async () => {
+  it('a fill that began before a purge is refused, because it might bring back an undone mark', async () => {
     const viewer = freshNamedViewer()
     const at = later(10_000)
     await putMark(store(), markOf(viewer, '1', 'NONE', at, { base: { mark: 'LIKE', markedAt: at - 1, version: 1 } }))
@@ -91,7 +91,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await lookUp(store(), viewer, '1')).toEqual({ ...NOTHING, older: 'unknown' })
   })
 
-  it('a purge touches the regions asked for, and no more keys than the limit', async () => {
+  it('a purge affects only the given regions, and no more keys than the limit', async () => {
     const [here, there] = [await undone(freshViewerIn(0, regions())), await undone(freshViewerIn(1, regions()))]
     const until = Math.max(here.at, there.at)
     for (const oid of ['2', '3']) await putMark(store(), markOf(here.viewer, oid, 'NONE', here.at))
@@ -104,7 +104,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await store().purgeUndone([0], until, 10)).toBe(0)
   })
 
-  it('a business is forgotten whole, dirty marks and tombstones included, in bounded steps, and no other', async () => {
+  it('a business is forgotten completely, with dirty marks and tombstones, in bounded steps, and no other', async () => {
     const [gone, kept] = [60_001, 60_002]
     const viewers = [freshViewer(), freshNamedViewer(), freshViewer()]
     const dirtyBefore = await store().countDirtyMarks()
@@ -154,7 +154,7 @@ export function removalContract({ store, regions, another }: MarkStoreSubject): 
     expect(await store().countDirtyMarks()).toBe(dirtyBefore)
   })
 
-  it('a viewer of whom nothing is held but an undoing that waits is forgotten too', async () => {
+  it('a viewer with only a pending undo is forgotten too', async () => {
     const viewer = freshViewer()
     const business = 60_003
     await putMark(store(), markOf(viewer, '1', 'NONE', later(1_000), { business, blind: true }))

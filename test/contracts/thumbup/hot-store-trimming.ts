@@ -13,7 +13,7 @@ export function marksTrimmingContract({ store, reopen }: MarkStoreSubject): void
     return viewer
   }
 
-  it('as many as the cap leave nothing out; one more drops the oldest clean one, which truncates the viewer', async () => {
+  it('marks up to the cap stay; one more drops the oldest clean one, and the viewer is truncated', async () => {
     const viewer = await completeViewer()
     const records = await likeClean(store(), viewer, numbered(3), cap)
     expect((await store().listLikes(viewer, 1, undefined, 10)).floor).toBeUndefined()
@@ -25,7 +25,7 @@ export function marksTrimmingContract({ store, reopen }: MarkStoreSubject): void
     expect(await store().readDirtyMarks([keyOf(viewer, '1')])).toEqual([{ key: keyOf(viewer, '1'), record: undefined }])
   })
 
-  it('trimming stops at a dirty mark, and goes on when that is persisted', async () => {
+  it('trimming stops at a dirty mark, and continues when it is persisted', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     for (const [index, oid] of numbered(6).entries()) await putMark(store(), markOf(viewer, oid, 'LIKE', at + index), cap)
@@ -43,7 +43,7 @@ export function marksTrimmingContract({ store, reopen }: MarkStoreSubject): void
     expect(page.floor).toEqual({ id: '3', markedAt: at + 2 })
   })
 
-  it('likes and dislikes have a cap each', async () => {
+  it('likes and dislikes have separate caps', async () => {
     const viewer = await completeViewer()
     await likeClean(store(), viewer, numbered(3), cap)
     for (const oid of numbered(4, 10)) {
@@ -56,7 +56,7 @@ export function marksTrimmingContract({ store, reopen }: MarkStoreSubject): void
     expect((await store().listLikes(viewer, 1, undefined, 10)).floor).toBeDefined()
   })
 
-  it('equal times leave in list order, the last id first', async () => {
+  it('marks of the same time leave in list order, the last id first', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const oids = ['10', '9', 'b', 'ab', '2']
@@ -97,7 +97,7 @@ export function marksTrimmingContract({ store, reopen }: MarkStoreSubject): void
     expect(await listedOids(store(), viewer)).toEqual(['4', '3', '1'])
   })
 
-  it('a fill of more than the cap keeps the newest of each kind', async () => {
+  it('a fill beyond the cap keeps the newest of each kind', async () => {
     const viewer = freshViewer()
     const at = later(1_000)
     const rows = numbered(5).map((oid, index) => ({ oid, mark: 'LIKE' as const, markedAt: at - index, version: at - index }))

@@ -1,4 +1,4 @@
-/** Mark store contract: what one write does, in any order, and who sees it. */
+/** Mark store contract: the effect of one write, in any order, and its visibility. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
 import { CAP, UNDONE, fill, listedOids, lookUp, markOf, persist, putMark, withoutVersion, written } from './marks.ts'
@@ -31,7 +31,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     expect(await again.readDirtyMarks([keyOf(viewer, 'a b:ü')])).toEqual([{ key: keyOf(viewer, 'a b:ü'), record: outcome.record }])
   })
 
-  it('each write says the mark before it, and later writes of a call see earlier ones', async () => {
+  it('each write returns the mark before it, and later writes of a call see earlier ones', async () => {
     const viewer = await completeViewer()
     const now = later(1_000)
     const marks: Mark[] = ['LIKE', 'DISLIKE', 'NONE', 'LIKE']
@@ -44,7 +44,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     later(1_000)
   })
 
-  it('an older write changes nothing and is answered with what is stored', async () => {
+  it('an older write changes nothing and returns the stored mark', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     const { record } = written(await putMark(store(), markOf(viewer, '1', 'LIKE', at)))
@@ -54,7 +54,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     expect(await listedOids(store(), viewer)).toEqual(['1'])
   })
 
-  it('writes of different times end alike in any order', async () => {
+  it('writes of different times end in the same mark in any order', async () => {
     const at = later(1_000)
     const steps: [Mark, number][] = [
       ['LIKE', at],
@@ -80,7 +80,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     }
   })
 
-  it('of equal times the later arrival wins, unless it says the same', async () => {
+  it('of equal times the later arrival wins, unless it is the same mark', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     await putMark(store(), markOf(viewer, '1', 'LIKE', at))
@@ -114,7 +114,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     expect(await lookUp(store(), viewer, '1')).toEqual({ mark: 'LIKE', counted: 'LIKE', pending: true })
   })
 
-  it('undoing what was never marked leaves a tombstone that a late older mark loses to', async () => {
+  it('an undo without a mark leaves a tombstone, and a late older mark loses to it', async () => {
     const viewer = await completeViewer()
     const at = later(1_000)
     expect(written(await putMark(store(), markOf(viewer, '1', 'NONE', at)))).toMatchObject({ old: 'NONE', record: { mark: 'NONE' } })
@@ -133,7 +133,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     expect([await listedOids(store(), viewer, 1), await listedOids(store(), viewer, 2)]).toEqual([['7'], []])
   })
 
-  it('viewers and subjects with odd ids are kept apart', async () => {
+  it('viewers and subjects with unusual ids are separate', async () => {
     const stem = freshViewer()
     const viewers = [stem, `0${stem}`, ` ${stem}`, `${stem}:1`, `${stem}{x}`, `${stem}\u0000`, `${stem}é`, `${stem}e\u0301`, `${stem}*`]
     const oids = [
@@ -165,7 +165,7 @@ export function markWritesContract({ store, another, reopen }: MarkStoreSubject)
     }
   })
 
-  it('a multi-get answers in key order, repeated keys and many viewers included; no keys give no answers', async () => {
+  it('a multi-get answers in key order, with repeated keys and many viewers; no keys give no answers', async () => {
     const viewers = [await completeViewer(), await completeViewer(), await completeViewer()]
     const at = later(1_000)
     const writes = viewers.map((viewer, index) => markOf(viewer, String(index), 'DISLIKE', at))

@@ -3,8 +3,8 @@
  *
  *     markStoreContract('lmdb', async () => ({ store, regions: 100, another, reopen, dispose }))
  *
- * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
- * uses viewers of its own, and compares what counts the whole store as differences. It forgets businesses 60001 and above.
+ * `open` runs once per suite. The store may hold data of earlier runs, but no other process writes to it during the suite. The suite uses
+ * its own viewers, and compares counts of the whole store as differences. It forgets businesses 60001 and above.
  */
 import { describe } from 'vitest'
 import { fillsContract } from './hot-store-fills.ts'
@@ -20,7 +20,7 @@ import type { OpenedMarkStore } from './hot-store-subject.ts'
 export function markStoreContract(name: string, open: () => Promise<OpenedMarkStore>): void {
   describeStore(`mark store contract: ${name}`, open, (subject) => {
     describe('writes', () => markWritesContract(subject))
-    describe('what is unknown, and fills', () => fillsContract(subject))
+    describe('unknown viewers and fills', () => fillsContract(subject))
     describe('lists', () => likesContract(subject))
     describe('trimming', () => marksTrimmingContract(subject))
     describe('persisting', () => persistingContract(subject))

@@ -1,4 +1,4 @@
-/** Rows of marks as the suite of the record store makes them, and everything that can be read of a business, for comparing. */
+/** Rows of marks for the suite of the record store, and all reads of a business, for comparisons. */
 import type { BusinessNumber, Mark, MarkKey, MarkPlace, MarkRecord, Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { AppliedMarks, MarkRecords, MarkRow, StreamOffset } from '../../../subgraphs/thumbup/stores/record-store.ts'
 
@@ -11,7 +11,7 @@ export function freshBusiness(): BusinessNumber {
   return lastBusiness
 }
 
-/** A row whose version is newer than those made before, unless one is given. */
+/** A row with a version newer than all before it, unless one is given. */
 export function markRow(business: BusinessNumber, viewer: ViewerId, oid: string, mark: Mark, markedAt: number, version?: number): MarkRow {
   lastVersion += 1
   return { key: { viewer, business, oid }, record: { mark, markedAt, version: version ?? lastVersion } }
@@ -21,7 +21,7 @@ export async function apply(store: MarkRecords, rows: readonly MarkRow[], offset
   return store.applyMarks(rows, offsets)
 }
 
-/** What changed, without the rest of what a transition says, by viewer and oid: `viewer oid OLD→NEW`. */
+/** The changed marks of the transitions as `viewer oid OLD→NEW`. */
 export function transitionsOf({ changes }: AppliedMarks): string[] {
   return (changes?.transitions ?? []).map(({ key, old, record }) => `${key.viewer} ${key.oid} ${old}→${record.mark}`).toSorted()
 }
@@ -55,7 +55,7 @@ export async function likersOf(store: MarkRecords, subject: Subject): Promise<st
   return (await store.listLikers(subject, undefined, 1_000)).map(({ id }) => id)
 }
 
-/** Archives until nothing is left to archive. Returns how many went. */
+/** Archives until nothing is left to archive. Returns the number of archived marks. */
 export async function archiveAll(store: MarkRecords, markedBefore: number, limit = 1_000): Promise<number> {
   return repeat(limit, () => store.archiveMarks(markedBefore, limit))
 }
@@ -64,7 +64,7 @@ export async function purgeAllUndone(store: MarkRecords, undoneBefore: number, l
   return repeat(limit, () => store.purgeUndone(undoneBefore, limit))
 }
 
-/** Calls until nothing went; fails if a call did more than it may. */
+/** Repeats the step until it returns zero. Fails if a step exceeds the limit. */
 export async function repeat(limit: number, step: () => Promise<number>): Promise<number> {
   let gone = 0
   for (;;) {
@@ -75,7 +75,7 @@ export async function repeat(limit: number, step: () => Promise<number>): Promis
   }
 }
 
-/** All pages of a list, of `limit` each, which must not be longer. */
+/** All pages of a list. Fails if a page exceeds `limit`. */
 export async function allPages<T>(limit: number, next: (last: T | undefined) => Promise<T[]>): Promise<T[]> {
   const all: T[] = []
   for (;;) {
@@ -90,12 +90,12 @@ export function exportAll(store: MarkRecords, business: BusinessNumber, limit = 
   return allPages<MarkRow>(limit, (last) => store.exportMarks(business, last?.key, limit))
 }
 
-/** One business of the suite: who may be asked for. */
+/** One business of the suite, with the ids that may be read. */
 export type Scene = { business: BusinessNumber; viewers: readonly ViewerId[]; oids: readonly string[]; owners: readonly ViewerId[] }
 
 const KINDS: readonly Mark[][] = [['LIKE'], ['DISLIKE'], ['LIKE', 'DISLIKE'], ['NONE'], ['NONE', 'LIKE', 'DISLIKE'], []]
 
-/** Every read of the port, of all that is in the scene; lists by pages of `limit`. */
+/** Every read of the port for the whole scene; lists in pages of `limit`. */
 export async function readScene(store: MarkRecords, { business, viewers, oids, owners }: Scene, limit = 3): Promise<unknown> {
   const subjects = oids.map((oid) => ({ business, oid }))
   const asked = owners.map((owner) => ({ business, owner }))

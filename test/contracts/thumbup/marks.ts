@@ -1,4 +1,4 @@
-/** Marks of viewers nobody else uses (`reports.ts`), and the steps that most tests of the mark store begin with. */
+/** Marks of unused viewers (`reports.ts`), and the first steps of most tests of the mark store. */
 import type { Mark, MarkKey, MarkRecord } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
 import type { HotMark, MarkOutcome, MarkStore, MarkWrite } from '../../../subgraphs/thumbup/stores/hot-store.ts'
@@ -6,21 +6,21 @@ import { later } from '../reports.ts'
 
 export const CAP = 100
 export const NOTHING: HotMark = { mark: 'NONE', counted: 'NONE', pending: false }
-/** As NOTHING, of what was marked. */
+/** Like NOTHING, for a subject that was marked before. */
 export const UNDONE: HotMark = { ...NOTHING, undone: true }
 
 export function markOf(viewer: string, oid: string, mark: Mark, markedAt: number, fields: Partial<MarkWrite> = {}): MarkWrite {
   return { viewer, business: 1, oid, mark, markedAt, ...fields }
 }
 
-/** One write at its own time; what came of it. */
+/** Writes one mark at its own time. Returns the outcome. */
 export async function putMark(store: MarkStore, write: MarkWrite, cap = CAP): Promise<MarkOutcome> {
   const [outcome] = await store.putMarks([write], { now: later(), cap })
   if (outcome === undefined) throw new Error('a write without an outcome')
   return outcome
 }
 
-/** The outcome as written, or a failure that says what came instead. */
+/** The outcome as written. Any other outcome is an error with its content. */
 export function written(outcome: MarkOutcome | undefined): Extract<MarkOutcome, { status: 'written' }> {
   if (outcome?.status !== 'written') throw new Error(`expected a written outcome, got ${JSON.stringify(outcome)}`)
   return outcome
@@ -42,7 +42,7 @@ export async function fill(
   await store.fillMarks(viewer, business, rows, { cap, asOf, whole })
 }
 
-/** Does what a persist step does whose record store takes every row as it is; returns what was persisted. */
+/** A persist step with a record store that accepts every row. Returns the persisted records. */
 export async function persist(store: MarkStore, keys: readonly MarkKey[], cap = CAP): Promise<MarkRecord[]> {
   const read = await store.readDirtyMarks(keys)
   const persisted = read.flatMap(({ key, record }) => (record === undefined ? [] : [{ key, version: record.version, record }]))
@@ -50,7 +50,7 @@ export async function persist(store: MarkStore, keys: readonly MarkKey[], cap = 
   return persisted.map(({ record }) => record)
 }
 
-/** Likes of what was never marked, a second apart, oldest first, persisted one by one; returns the records. */
+/** Likes new subjects a second apart, oldest first, and persists each. Returns the records. */
 export async function likeClean(store: MarkStore, viewer: string, oids: readonly string[], cap = CAP, business = 1): Promise<MarkRecord[]> {
   const records: MarkRecord[] = []
   for (const oid of oids) {
@@ -72,7 +72,7 @@ export async function listedOids(store: MarkStore, viewer: string, business = 1)
   return (await store.listLikes(viewer, business, undefined, 1_000)).entries.map(({ id }) => id)
 }
 
-/** The dirty keys of one viewer, by oid, in the order in which the store lists them. */
+/** The dirty oids of one viewer in the order of the store. */
 export async function dirtyOids(store: MarkStore, regions: number, viewer: string, dirtyBefore: number): Promise<string[]> {
   const keys = await store.listDirtyMarks([regionOf(viewer, regions)], dirtyBefore, 10_000_000)
   return keys.filter((key) => key.viewer === viewer).map(({ oid }) => oid)

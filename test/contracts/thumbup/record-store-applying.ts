@@ -8,7 +8,7 @@ import type { MarkRecordsSubject } from './record-store-subject.ts'
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 
 export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
-  it('rows come back with all their fields, in key order, misses in their place', async () => {
+  it('rows are read back with all their fields, in key order, misses in their place', async () => {
     const business = freshBusiness()
     const now = later()
     const rows = [
@@ -24,7 +24,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await store().getMarkMany([...asked.map(({ key }) => key), miss])).toEqual([...asked.map(({ record }) => record), undefined])
   })
 
-  it('empty calls are answered with nothing', async () => {
+  it('empty calls return nothing', async () => {
     const business = freshBusiness()
     expect(await store().applyMarks([], [])).toEqual({ stored: [], changes: undefined })
     expect(await store().getMarkMany([])).toEqual([])
@@ -40,13 +40,13 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     await store().dropOutbox([])
   })
 
-  it('what nobody marked has counts of zero and version 0', async () => {
+  it('an unmarked subject has counts of zero and version 0', async () => {
     expect(await countsOf(store(), { business: freshBusiness(), oid: '1' })).toEqual({ likes: 0, dislikes: 0, version: 0 })
   })
 
   for (const old of MARKS) {
     for (const mark of MARKS) {
-      it(`a ${mark} over a ${old} is told as it is, and counted so`, async () => {
+      it(`a ${mark} over a ${old} returns its transition and is counted`, async () => {
         const business = freshBusiness()
         const subject = { business, oid: 'a' }
         await apply(store(), [markRow(business, '7', 'a', old, later())])
@@ -76,7 +76,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     }
   }
 
-  it('a tombstone for what was never marked is stored, and is no transition', async () => {
+  it('a tombstone without a mark before it is stored, and is not a transition', async () => {
     const business = freshBusiness()
     const row = markRow(business, '7', 'a', 'NONE', later())
     expect(await apply(store(), [row])).toEqual({ stored: [row.record], changes: undefined })
@@ -84,7 +84,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countsOf(store(), { business, oid: 'a' })).toEqual({ likes: 0, dislikes: 0, version: 0 })
   })
 
-  it('an older row loses to what is stored, is told so, and changes nothing', async () => {
+  it('an older row returns the stored mark and changes nothing', async () => {
     const business = freshBusiness()
     const now = later(1_000)
     const undone = markRow(business, '7', 'a', 'NONE', now)
@@ -109,7 +109,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     }
   })
 
-  it('a like that is repeated at a later time is no transition, but moves in the list of likers, so counts have a new version', async () => {
+  it('a like repeated at a later time is no transition, but moves in the list of likers, so its counts get a new version', async () => {
     const business = freshBusiness()
     const [first, second] = [later(), later()]
     await apply(store(), [markRow(business, '7', 'a', 'LIKE', first)])
@@ -123,7 +123,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), { business, oid: 'a' })).toEqual([1, 0])
   })
 
-  it('a batch that comes again finds no transition', async () => {
+  it('a repeated batch has no transitions', async () => {
     const business = freshBusiness()
     const now = later()
     const rows = numbered(500).map((viewer) => markRow(business, viewer, String(Number(viewer) % 7), 'LIKE', now))
@@ -134,7 +134,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), { business, oid: '0' })).toEqual([71, 0])
   })
 
-  it('the transitions of a batch are summed: one change of counts per subject, whatever they add up to', async () => {
+  it('the transitions of a batch are summed: one change of counts per subject', async () => {
     const business = freshBusiness()
     await apply(store(), [markRow(business, '1', 'a', 'LIKE', later()), markRow(business, '2', 'b', 'LIKE', later())])
     const before = await countsOf(store(), { business, oid: 'a' })
@@ -157,7 +157,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(after.version).toBeGreaterThan(before.version)
   })
 
-  it('transitions that add up to nothing still give the counts a new version: the likers are others', async () => {
+  it('transitions that add up to zero still give the counts a new version, because the likers have changed', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     await apply(store(), [markRow(business, '1', 'a', 'LIKE', later())])
@@ -182,7 +182,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await likersOf(store(), { business: one, oid: 'a' })).toEqual([])
   })
 
-  it('a viewer whose id is a subject of the same name is no subject', async () => {
+  it('a viewer with the id of a subject is not a subject', async () => {
     const business = freshBusiness()
     await apply(store(), [markRow(business, '5', '6', 'LIKE', later()), markRow(business, '6', '5', 'DISLIKE', later())])
     expect(await countedOf(store(), { business, oid: '5' })).toEqual([0, 1])
@@ -190,7 +190,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await likersOf(store(), { business, oid: '6' })).toEqual(['5'])
   })
 
-  it('calls at once that overlap end as one after the other, and count nothing twice', async () => {
+  it('concurrent overlapping calls end as if one after the other, and count nothing twice', async () => {
     const business = freshBusiness()
     const now = later(1_000)
     const viewers = numbered(20)
@@ -225,7 +225,7 @@ export function applyingContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), subject)).toEqual([3_000, 0])
   })
 
-  it('rows, counts, owners and sums are there after the store was closed and opened again', async () => {
+  it('rows, counts, owners and sums are there after the store was closed and reopened', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     await store().registerSubjects([{ ...subject, owner: 'o' }])

@@ -1,4 +1,4 @@
-/** Contract of the record store of marks: archiving, which nobody sees, and the removal of tombstones. */
+/** Contract of the record store of marks: archiving, which no read shows, and the removal of tombstones. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
 import {
@@ -22,7 +22,7 @@ import type { MarkRecordsSubject } from './record-store-subject.ts'
 const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 
 export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
-  it('archiving changes nothing that can be read, but versions of marks', async () => {
+  it('archiving changes no read except versions of marks', async () => {
     const business = freshBusiness()
     const scene = { business, viewers: ['1', '2', 'ü', '300'], oids: ['a', 'b', '7', '8'], owners: ['o', 'p'] }
     const base = later(1_000)
@@ -41,7 +41,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(withoutVersions('mark versions', await readScene(store(), scene))).toEqual(before)
   })
 
-  it('what is marked at the bound or later stays, and an archived mark reads with version 0', async () => {
+  it('a mark at the bound or later stays, and an archived mark has version 0', async () => {
     const business = freshBusiness()
     const now = later(1_000)
     const rows = [markRow(business, '1', 'a', 'LIKE', now - 1), markRow(business, '1', 'b', 'LIKE', now)]
@@ -55,7 +55,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
 
   for (const archived of ['LIKE', 'DISLIKE'] as const) {
     for (const mark of MARKS) {
-      it(`a ${mark} over an archived ${archived} is exact, and so when it is archived again`, async () => {
+      it(`a ${mark} over an archived ${archived} is exact, and stays exact when it is archived again`, async () => {
         const business = freshBusiness()
         const subject = { business, oid: 'a' }
         const scene = { business, viewers: ['1', '2'], oids: ['a'], owners: ['o'] }
@@ -83,7 +83,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     }
   }
 
-  it('an older row loses to an archived mark, one of the same time wins', async () => {
+  it('an older row loses to an archived mark, and a row of the same time wins', async () => {
     const business = freshBusiness()
     const base = later(1_000)
     await apply(store(), [markRow(business, '1', 'a', 'LIKE', base), markRow(business, '1', 'b', 'LIKE', base)])
@@ -96,7 +96,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), { business, oid: 'b' })).toEqual([0, 1])
   })
 
-  it('an archived mark may be undone, given again, undone again, archived in between, and is counted right', async () => {
+  it('an archived mark may be undone and given again repeatedly, archived in between, with exact counts', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     const others = numbered(30, 100)
@@ -143,7 +143,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await store().recount([{ business, oid: 'hot' }])).toEqual([])
   })
 
-  it('archiving while marks come loses and doubles none', async () => {
+  it('archiving during writes loses and duplicates no mark', async () => {
     const business = freshBusiness()
     const subjects = numbered(4).map((oid) => ({ business, oid }))
     const viewers = numbered(30)
@@ -190,7 +190,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await likedOids(store(), '1', business, ['NONE'])).toEqual(['at-the-bound'])
   })
 
-  it('purging never uncovers an archived mark; once that is out of its block, the tombstone goes', async () => {
+  it('purging never uncovers an archived mark; once the mark is out of its block, the tombstone is removed', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     const base = later(1_000)
@@ -211,7 +211,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await countedOf(store(), subject)).toEqual([1, 0])
   })
 
-  it('a row that was written over more than once still covers its archived mark', async () => {
+  it('a row that was overwritten several times still covers its archived mark', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     const base = later(1_000)
@@ -240,7 +240,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await store().recount([subject])).toEqual([])
   })
 
-  it('archived marks of two businesses with equal ids stay apart', async () => {
+  it('archived marks of two businesses with equal ids are separate', async () => {
     const [one, two] = [freshBusiness(), freshBusiness()]
     const base = later(1_000)
     await apply(store(), [markRow(one, '1', 'a', 'LIKE', base), markRow(two, '1', 'a', 'DISLIKE', base)])
@@ -252,7 +252,7 @@ export function archiveContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await store().recount([one, two].map((business) => ({ business, oid: 'a' })))).toEqual([])
   })
 
-  it('live marks are measured in both tiers, and what they take', async () => {
+  it('live marks and their size are measured in both tiers', async () => {
     const business = freshBusiness()
     const base = later(1_000)
     await archiveAll(store(), base)

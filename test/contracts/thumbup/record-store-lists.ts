@@ -1,4 +1,4 @@
-/** Contract of the record store of marks: lists of a viewer's marks and of a subject's likers. */
+/** Contract of the record store of marks: lists of the marks of a viewer, and of the likers of a subject. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { Mark, MarkPlace } from '../../../core/domain.ts'
@@ -11,7 +11,7 @@ const MARKS: readonly Mark[] = ['NONE', 'LIKE', 'DISLIKE']
 const IDS = ['0', '1', '2', '10', '9223372036854775807', '9223372036854775808', 'a', 'b', 'bb', '01', 'ü', '漢', 'x'.repeat(64)]
 
 export function marksListsContract({ store }: MarkRecordsSubject): void {
-  it('a viewer has the marks of the asked kinds, newest first', async () => {
+  it('a viewer has the marks of the given kinds, newest first', async () => {
     const business = freshBusiness()
     const now = later(100)
     await apply(store(), [
@@ -28,7 +28,7 @@ export function marksListsContract({ store }: MarkRecordsSubject): void {
     expect(await likedOids(store(), '7', business, ['NONE', 'LIKE', 'DISLIKE'])).toEqual(['d', 'c', 'b', 'a'])
   })
 
-  it('a subject has its likers, newest first; who undid or dislikes is none', async () => {
+  it('a subject has its likers, newest first, without undone likes and dislikes', async () => {
     const business = freshBusiness()
     const subject = { business, oid: 'a' }
     const now = later(100)
@@ -48,7 +48,7 @@ export function marksListsContract({ store }: MarkRecordsSubject): void {
     expect(await likersOf(store(), subject)).toEqual(['3', '2', '1'])
   })
 
-  it('entries of one moment stand in the order of their packed ids', async () => {
+  it('entries of the same time have the order of their packed ids', async () => {
     const business = freshBusiness()
     const now = later()
     await apply(store(), [
@@ -59,7 +59,7 @@ export function marksListsContract({ store }: MarkRecordsSubject): void {
     expect(await likersOf(store(), { business, oid: 'liked' })).toEqual(IDS.toSorted(compareIds))
   })
 
-  it('a page begins strictly after its place, whether a row stands there or not', async () => {
+  it('a page begins strictly after its place, with or without a row there', async () => {
     const business = freshBusiness()
     const now = later()
     await apply(store(), [
@@ -79,7 +79,7 @@ export function marksListsContract({ store }: MarkRecordsSubject): void {
     expect(await after({ markedAt: Number.MAX_SAFE_INTEGER, id: '0' })).toEqual(twice('1', '2', '4', 'a'))
   })
 
-  it('pages of any size join without a seam, equal times and archived marks among them', async () => {
+  it('pages of any size join without gaps or duplicates, with equal times and archived marks', async () => {
     const item = fc.record({ id: fc.constantFrom(...IDS), age: fc.nat({ max: 4 }), mark: fc.constantFrom(...MARKS) })
     const items = fc.uniqueArray(item, { selector: ({ id }) => id, maxLength: IDS.length })
     const archivedFrom = fc.option(fc.nat({ max: 5 }), { nil: undefined })
@@ -96,7 +96,7 @@ export function marksListsContract({ store }: MarkRecordsSubject): void {
         const listed = await allPages<{ oid: string; markedAt: number }>(limit, (last) =>
           store().listMarks('7', business, marks, last === undefined ? undefined : { id: last.oid, markedAt: last.markedAt }, limit),
         )
-        // "liked" itself is a subject of viewer "7" only if "7" is among the ids, which it is not.
+        // "liked" would be a subject of viewer "7" only if "7" were among the ids.
         expect(listed.map(({ oid }) => oid)).toEqual(sorted.filter(({ mark }) => marks.includes(mark)).map(({ id }) => id))
         const likers = await allPages<MarkPlace>(limit, (last) => store().listLikers({ business, oid: 'liked' }, last, limit))
         expect(likers).toEqual(sorted.filter(({ mark }) => mark === 'LIKE').map(({ id, age: old }) => ({ id, markedAt: now - old })))

@@ -1,4 +1,4 @@
-/** Contract of the record store of marks: what was changed and not yet told, and how far streams have been persisted. */
+/** Contract of the record store of marks: unpublished changes in the outbox, and persisted offsets of streams. */
 import { expect, it } from 'vitest'
 import type { MarkChanges, MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 import { apply, freshBusiness, markRow } from './mark-rows.ts'
@@ -6,7 +6,7 @@ import { later, numbered } from '../reports.ts'
 import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
-  it('changes stay in the outbox until they are dropped, oldest first, as they were answered', async () => {
+  it('changes stay in the outbox until they are dropped, oldest first, as they were returned', async () => {
     await dropAll(store())
     const business = freshBusiness()
     await store().registerSubjects([{ business, oid: 'a', owner: 'ö' }])
@@ -27,7 +27,7 @@ export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
     await store().dropOutbox(made.map(({ number }) => number))
   })
 
-  it('what changed nothing is not in the outbox', async () => {
+  it('a call without changes adds nothing to the outbox', async () => {
     await dropAll(store())
     const business = freshBusiness()
     const row = markRow(business, '1', 'a', 'LIKE', later())
@@ -38,7 +38,7 @@ export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await store().listOutbox(10)).toEqual([])
   })
 
-  it('numbers grow, also when everything was dropped and the store opened again', async () => {
+  it('numbers grow, even after everything was dropped and the store reopened', async () => {
     const business = freshBusiness()
     const numbers: number[] = []
     for (const viewer of numbered(4)) {
@@ -49,7 +49,7 @@ export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
     expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b))
   })
 
-  it('the outbox is there after the store was closed and opened again, and large changes are whole', async () => {
+  it('the outbox is there after the store was closed and reopened, and large changes are complete', async () => {
     await dropAll(store())
     const business = freshBusiness()
     const rows = numbered(8_000).map((viewer) =>
@@ -64,7 +64,7 @@ export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
     await dropAll(store())
   })
 
-  it('offsets move with the transaction that they came with, and never back', async () => {
+  it('offsets move with their transaction, and never back', async () => {
     const stream = `marks-${freshBusiness()}`
     expect(await offsetsOf(store(), stream)).toEqual([])
     await store().applyMarks(
@@ -98,7 +98,7 @@ export function outboxContract({ store, reopen }: MarkRecordsSubject): void {
     expect(await offsetsOf(store(), `${stream}-other`)).toEqual([[0, 1]])
   })
 
-  it('offsets that move at once end at the highest', async () => {
+  it('concurrent offsets end at the highest', async () => {
     const stream = `marks-${freshBusiness()}`
     await Promise.all(numbered(20).map((offset) => store().applyMarks([], [{ stream, partition: 3, offset: Number(offset) }])))
     expect(await offsetsOf(store(), stream)).toEqual([[3, 20]])

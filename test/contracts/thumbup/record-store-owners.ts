@@ -1,4 +1,4 @@
-/** Contract of the record store of marks: whose subjects are, and what owners have received. */
+/** Contract of the record store of marks: the owners of subjects, and the likes that owners have received. */
 import { expect, it } from 'vitest'
 import type { OwnerSum } from '../../../core/domain.ts'
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
@@ -7,13 +7,13 @@ import { later, numbered } from '../reports.ts'
 import type { MarkRecordsSubject } from './record-store-subject.ts'
 
 export function ownersContract({ store }: MarkRecordsSubject): void {
-  it('who owns nothing that was liked has received 0, with version 0', async () => {
+  it('an owner without likes has received 0, with version 0', async () => {
     const business = freshBusiness()
     expect(await store().getOwnerSums([{ business, owner: 'o' }])).toEqual([{ business, owner: 'o', likes: 0, version: 0 }])
     expect(await store().getOwners([{ business, oid: 'a' }])).toEqual([undefined])
   })
 
-  it('likes of registered subjects add up, dislikes do not', async () => {
+  it('likes of registered subjects add up, and dislikes do not', async () => {
     const business = freshBusiness()
     expect(await store().registerSubjects(['a', 'b'].map((oid) => ({ business, oid, owner: 'o' })))).toEqual([])
     const { changes } = await apply(store(), [
@@ -33,7 +33,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(await store().getOwners(['b', 'nobody’s', 'a'].map((oid) => ({ business, oid })))).toEqual(['o', undefined, 'o'])
   })
 
-  it('a late registration brings what was received before', async () => {
+  it('a late registration adds the likes received before', async () => {
     const business = freshBusiness()
     await apply(
       store(),
@@ -45,7 +45,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(sums[0]?.version).toBeGreaterThan(0)
   })
 
-  it('sums that a registration moves are in the outbox, until they are told', async () => {
+  it('owner sums changed by a registration are in the outbox until they are published', async () => {
     const business = freshBusiness()
     await apply(store(), [markRow(business, '1', 'a', 'LIKE', later())])
     const moved = (await store().registerSubjects([{ business, oid: 'a', owner: 'o' }])).concat(
@@ -61,7 +61,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect((await store().listOutbox(100_000)).filter(({ owners }) => owners.some((sum) => sum.business === business))).toEqual([])
   })
 
-  it('a change of owner moves what was received, and what comes later goes to the new one', async () => {
+  it('a change of owner moves the received likes, and later likes go to the new owner', async () => {
     const business = freshBusiness()
     await store().registerSubjects([
       { business, oid: 'a', owner: 'old' },
@@ -84,7 +84,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(await store().recountOwners(['old', 'new'].map((owner) => ({ business, owner })))).toEqual([])
   })
 
-  it('the same registration again changes nothing', async () => {
+  it('a repeated registration changes nothing', async () => {
     const business = freshBusiness()
     await apply(store(), [markRow(business, '1', 'a', 'LIKE', later())])
     await store().registerSubjects([{ business, oid: 'a', owner: 'o' }])
@@ -93,7 +93,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(await sumOf(store(), business, 'o')).toEqual(before)
   })
 
-  it('one call may register many subjects to several owners, some of them moving', async () => {
+  it('one call may register many subjects to several owners, and move some of them', async () => {
     const business = freshBusiness()
     const oids = numbered(600)
     await store().registerSubjects(oids.map((oid) => ({ business, oid, owner: 'first' })))
@@ -107,7 +107,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(await store().recountOwners(owners)).toEqual([])
   })
 
-  it('owners with equal ids in two businesses are two, and so is a subject of the same name', async () => {
+  it('owners with equal ids in two businesses are different, and different from a subject with that id', async () => {
     const [one, two] = [freshBusiness(), freshBusiness()]
     await store().registerSubjects([
       { business: one, oid: 'a', owner: 'a' },
@@ -118,7 +118,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect((await sumOf(store(), two, 'a')).likes).toBe(0)
   })
 
-  it('registrations and likes at once lose no like', async () => {
+  it('concurrent registrations and likes lose no like', async () => {
     const business = freshBusiness()
     const oids = numbered(10)
     const owners = ['a', 'b', 'c']
@@ -137,7 +137,7 @@ export function ownersContract({ store }: MarkRecordsSubject): void {
     expect(await store().recountOwners(owners.map((owner) => ({ business, owner })))).toEqual([])
   })
 
-  it('sums come in the order of the owners that were asked for', async () => {
+  it('sums have the order of the given owners', async () => {
     const business = freshBusiness()
     await store().registerSubjects(['1', '2', 'ü'].map((owner) => ({ business, oid: `of-${owner}`, owner })))
     await apply(

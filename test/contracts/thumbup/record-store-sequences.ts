@@ -1,6 +1,7 @@
 /**
  * Contract of the record store of marks: any sequence of calls answers and ends as in the model
- * (`harness/models/thumbup/record-store-model.ts`), and counts equal rows after each. A failure prints the shortest sequence and its seed.
+ * (`harness/models/thumbup/record-store-model.ts`), and counts equal rows after each call. A failure prints the shortest sequence and its
+ * seed.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -45,7 +46,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 export function marksModelContract({ store }: MarkRecordsSubject): void {
-  it('any order, repetition and batching of rows ends at the winners, and counts equal rows', async () => {
+  it('any order, repetition and batching of rows ends with the winners, and counts equal rows', async () => {
     const batches = fc.array(rowSpecs, { maxLength: 8 })
     await fc.assert(
       fc.asyncProperty(batches, async (calls) => {
@@ -71,7 +72,7 @@ export function marksModelContract({ store }: MarkRecordsSubject): void {
     )
   })
 
-  it('any sequence of calls agrees with the model, and versions of counts grow with each transition, and each like that moves', async () => {
+  it('any sequence of calls agrees with the model, and versions of counts grow with each transition and each moved like', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 14 }), async (steps) => {
         const business = freshBusiness()
@@ -107,14 +108,14 @@ function rowsOf(specs: readonly RowSpec[], business: number, base: number): Mark
   }))
 }
 
-/** Of a subject that was only liked again: "- oid". */
+/** A subject that was only liked again is "- oid". */
 function transitionsAndMoves(applied: AppliedMarks): string[] {
   const changed = new Set(applied.changes?.transitions.map(({ key }) => key.oid))
   const moved = applied.changes?.counts.filter(({ oid }) => !changed.has(oid)) ?? []
   return [...transitionsOf(applied), ...moved.map(({ oid }) => `- ${oid}`).toSorted()]
 }
 
-/** The transitions, where the call makes some. */
+/** Returns the transitions of calls that have some. */
 async function perform(target: MarkRecords, next: Step, rows: readonly MarkRow[], business: number, base: number): Promise<string[]> {
   switch (next.kind) {
     case 'apply':

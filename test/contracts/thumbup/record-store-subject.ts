@@ -1,12 +1,12 @@
-/** What an adapter opens for the contract suite, and what the parts of the suite work with. */
+/** Types of the contract suite: the store that an adapter opens, and the subject that the parts of the suite use. */
 import type { Subject, SubjectCounts, ViewerId } from '../../../core/domain.ts'
 import type { MarkRecords } from '../../../subgraphs/thumbup/stores/record-store.ts'
 
-/** Writes past the port, as a bug or an operator would. */
+/** Writes that bypass the port, like those of a bug or an operator. */
 export type PlantedDrift = {
-  /** The subject has counts already. */
+  /** The subject must have counts. */
   counts(subject: Subject, wrong: Pick<SubjectCounts, 'likes' | 'dislikes'>): Promise<void>
-  /** The owner has a sum already. */
+  /** The owner must have a sum. */
   ownerSum(owner: { business: number; owner: ViewerId }, likes: number): Promise<void>
 }
 
@@ -15,11 +15,11 @@ export type OpenedMarkRecords = {
   /** Closes `store` and opens the same data again. */
   reopen(): Promise<MarkRecords>
   plant: PlantedDrift
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
-/** What the parts of the suite work with; the store changes when it is opened again. */
+/** The subject of the parts of the suite. The store changes when it is reopened. */
 export type MarkRecordsSubject = {
   store: () => MarkRecords
   reopen: () => Promise<MarkRecords>

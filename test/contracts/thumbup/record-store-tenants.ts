@@ -1,4 +1,4 @@
-/** Contract of the record store of marks: drift, what the reconciler walks, export and deletion of a business. */
+/** Contract of the record store of marks: drift, the lists of the reconciler, export and deletion of a business. */
 import { expect, it } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
@@ -12,7 +12,7 @@ const VIEWERS = ['2', '10', 'b', 'aa', 'ü']
 const OIDS = ['3', '20', 'c', 'zz']
 
 export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
-  it('a recount finds planted drift, of the subjects it was asked for, in both tiers', async () => {
+  it('a recount finds planted drift of the given subjects, in both tiers', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     const subjects = OIDS.map((oid) => ({ business, oid }))
@@ -30,7 +30,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(await store().recount([{ business, oid: '20' }])).toEqual([])
   })
 
-  it('a recount of owners finds planted drift, of the owners it was asked for', async () => {
+  it('a recount of owners finds planted drift of the given owners', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     const owners = ['o', 'p'].map((owner) => ({ business, owner }))
@@ -41,7 +41,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(await store().recountOwners([{ business, owner: 'p' }])).toEqual([])
   })
 
-  it('subjects that were counted are listed by id, with their counts; those only registered are not', async () => {
+  it('counted subjects are listed by id with their counts, and only registered ones are not', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     await store().registerSubjects([{ business, oid: 'only-registered', owner: 'nobody’s-darling' }])
@@ -57,7 +57,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect((await store().listSubjects(business, '4', 2)).map(({ oid }) => oid)).toEqual(['20', 'c'])
   })
 
-  it('subjects that have marks are listed by id, whatever is counted, in both tiers and in pages of any size', async () => {
+  it('marked subjects are listed by id, regardless of counts, in both tiers and in pages of any size', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     await populate(store(), freshBusiness())
@@ -76,7 +76,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(await store().listMarkedSubjects(business, 'zz', 9)).toEqual(['recent'])
   })
 
-  it('owners that received something are listed by id, with their sums', async () => {
+  it('owners with received likes are listed by id, with their sums', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     await store().registerSubjects([{ business, oid: 'only-registered', owner: 'nobody’s-darling' }])
@@ -101,7 +101,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(plain(await store().exportMarks(business, absent, 100))).toEqual(plain(after))
   })
 
-  it('deleting a business removes all of it, in bounded steps, and leaves others alone', async () => {
+  it('deleting a business removes all of it, in bounded steps, and no other', async () => {
     const [gone, next, before] = [freshBusiness(), freshBusiness(), 1 + (freshBusiness() % 900)]
     await repeat(1_000, () => store().deleteBusiness(before, 1_000))
     for (const business of [gone, next, before]) {
@@ -126,7 +126,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     await repeat(1_000, () => store().deleteBusiness(before, 1_000))
   })
 
-  it('registrations are listed by oid, of subjects that nobody likes too, in pages of any size', async () => {
+  it('registrations are listed by oid, even of subjects without likes, in pages of any size', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     await store().registerSubjects([
@@ -144,7 +144,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
       expect(await allPages<{ oid: string }>(limit, (last) => store().listRegistrations(business, last?.oid, limit))).toEqual(expected)
   })
 
-  it('what is left of a business is measured in both tiers, until its deletion has left nothing', async () => {
+  it('the leftovers of a business are measured in both tiers until its deletion is complete', async () => {
     const [business, other] = [freshBusiness(), freshBusiness()]
     await populate(store(), other)
     const nothing = { rows: 0, blocks: 0, subjects: 0, owners: 0 }
@@ -166,7 +166,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
     expect(await store().measureBusiness(other)).toEqual(kept)
   })
 
-  it('a business that was deleted may begin again', async () => {
+  it('a deleted business may begin again', async () => {
     const business = freshBusiness()
     await populate(store(), business)
     await repeat(100, () => store().deleteBusiness(business, 100))
@@ -179,7 +179,7 @@ export function tenantsContract({ store, plant }: MarkRecordsSubject): void {
   })
 }
 
-/** Marks of all kinds of VIEWERS and OIDS, a part of them of owners "o" and "p"; returns the rows. */
+/** Marks of all kinds by VIEWERS of OIDS, some of them owned by "o" and "p". Returns the rows. */
 async function populate(store: MarkRecords, business: number): Promise<MarkRow[]> {
   await store.registerSubjects([
     { business, oid: '3', owner: 'o' },

@@ -3,8 +3,8 @@
  *
  *     markRecordsContract('mariadb', async () => ({ store, reopen, plant, dispose }))
  *
- * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; every test has
- * businesses of its own. Archiving and purging go over all businesses, so that their totals are compared with nothing.
+ * `open` runs once per suite. The store may hold data of earlier runs, but no other process writes to it during the suite. Every test has
+ * its own businesses. Archiving and purging affect all businesses, so their totals are not compared.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { archiveContract } from './record-store-archive.ts'
@@ -45,7 +45,7 @@ export function markRecordsContract(name: string, open: () => Promise<OpenedMark
     describe('recounting, export, deletion', () => tenantsContract(subject))
     describe('against a model', () => marksModelContract(subject))
 
-    it('an answering store passes its check', async () => {
+    it('an available store passes its check', async () => {
       await current().store.check()
       expect(await current().store.getMarkMany([])).toEqual([])
     })
