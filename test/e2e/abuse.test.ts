@@ -1,4 +1,4 @@
-/** The short form of `npm run bench -- abuse`: its most telling attacks, some seconds each, on the embedded shape. No latencies. */
+/** The short form of `npm run bench -- abuse`: its most significant attacks, for some seconds each, on the embedded shape. No latencies. */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -17,10 +17,10 @@ test.each([
   ['16 variants of large operations without a token', 0],
   ['5,000 sockets', 0],
   ['5,000 streams', 0],
-  // Bodies of 400 KB leave more in the allocator. No collection returns its memory.
+  // Bodies of 400 KB leave more memory in the allocator, and no collection returns it.
   ['subgraph: as many representations as the limits allow', 64 * MEGABYTE],
   ['an error flood without a token', 0],
-  // As above, and the bodies of 64 connections that arrive or wait: 1 MB each, as bytes and as text.
+  // As above, plus the bodies of 64 connections that arrive or wait: 1 MB each, as bytes and as text.
   ['large bodies, half of them aborted', (64 + 2 * 64) * MEGABYTE],
 ])('%s: no other client fails, and memory and log stay bounded', async (title, bodyBytes) => {
   const placed = attacks.find(({ attack }) => attack.title === title)
@@ -33,7 +33,7 @@ test.each([
     expect(seen.attacked.failed, story).toBe(0)
     const bytesMax = endBytesMax(seen.startBytes) + bodyBytes
     expect(seen.endBytes, story).toBeLessThanOrEqual(bytesMax)
-    // Work is bounded while it runs: an attack needs no more at a time than it may leave behind.
+    // Work is bounded while it runs: an attack needs no more at once than it may leave behind.
     expect(seen.peakBytes, story).toBeLessThanOrEqual(bytesMax)
     expect(seen.logBytes, story).toBeLessThan(LOG_BYTES_MAX)
     const sent = (seen.counts['sent'] ?? 0) + (seen.counts['tried'] ?? 0)
@@ -43,8 +43,8 @@ test.each([
   }
 })
 
-// The healthy client's address is one that the limits of addresses do not count.
-test('an attacker has an address of its own', async () => {
+// The limits per address do not count the address of the healthy client.
+test('an attacker has a separate address', async () => {
   const server = createServer((request, response) => response.end(request.socket.remoteAddress)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const pool = makeAttackerPool({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }, 1)

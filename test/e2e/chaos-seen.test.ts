@@ -5,9 +5,9 @@ import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
-describe.skipIf(servers.includes(undefined))('two gateways and two workers that fold, on servers that are killed and cut off', () => {
+describe.skipIf(servers.includes(undefined))('two gateways and two folding workers, on servers that are killed and cut off', () => {
   test(
-    'lose no play, nor one of those that are moved from a legacy Redis, and show nobody again what was acknowledged',
+    'lose no play, not even during a migration from a legacy Redis, and show no acknowledged play again',
     { timeout: 600_000 },
     async ({ signal }) => {
       const said: string[] = []
@@ -28,7 +28,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two workers that 
       expect(verification.losses, story).toEqual([])
       expect(wrong, story).toEqual([])
       expect(migration, story).toMatchObject({ mistakes: [], kills: 2, plays: 1_000 })
-      // Undefined where somebody found the legacy store away, on a machine that is slow.
+      // Undefined if a process found the legacy store unavailable, on a slow machine.
       expect(migration.notBack ?? 0, story).toBe(0)
       expect(tally.errors(), story).toEqual({})
       expect(deaths, story).toEqual([])

@@ -6,7 +6,7 @@ import { service } from '../../harness/deployment/services.ts'
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
 describe.skipIf(servers.includes(undefined))('two gateways and two jobs on servers that are killed and cut off', () => {
-  test('lose nothing acknowledged, give no wrong answer, no error for one store, and have everything in place soon after', async ({
+  test('lose nothing acknowledged, give no wrong answer, return no error for one failed store, and converge soon after', async ({
     signal,
   }) => {
     const said: string[] = []

@@ -1,4 +1,4 @@
-/** Ids beyond 2^53: exact as strings and as integers in the text, refused as JSON numbers, through every way in. */
+/** Ids beyond 2^53: exact as strings and as integers in the text, refused as JSON numbers, through every entry point. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ afterAll(async () => {
 
 type Answer = { data?: Record<string, unknown> | null; errors?: { message: string; extensions?: Record<string, unknown> }[] }
 
-/** `body` is JSON as it goes over the wire: JSON.stringify could not write these numbers. */
+/** `body` is the JSON on the wire, because JSON.stringify cannot write these numbers. */
 async function post(role: Role, body: string, viewer = '7'): Promise<Answer & { status: number }> {
   const url = role === gateway ? gateway.url : new URL('/', subgraph.url).href
   const headers = { 'content-type': 'application/json', accept: 'application/graphql-response+json', 'x-viewer-id': viewer }
@@ -66,12 +66,12 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
     if (role() === gateway) expect(answer.status).toBe(400)
   })
 
-  test('and nothing of a refused batch is written', async () => {
+  test('a refused batch writes nothing', async () => {
     await post(role(), body(BATCH, `{"i":[${input('"first"')},${input(LARGE)}]}`))
     expect(await post(role(), body(LOOK, '{"ids":["first","9007199254740992"]}'))).toMatchObject({ data: { progress: [null, null] } })
   })
 
-  test('while numbers below it, strings and integers in the text are exact', async () => {
+  test('smaller numbers, strings and integers in the text are exact', async () => {
     expect(await post(role(), body(REPORT, `{"i":${input('9007199254740991')}}`))).toMatchObject({
       data: { reportProgress: { progress: { oid: '9007199254740991' } } },
     })
@@ -86,7 +86,7 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
     }
   })
 
-  test('and so are floats and exponents in the text', async () => {
+  test('floats and exponents in the text are refused too', async () => {
     for (const oid of ['1e20', '1.5']) {
       const answer = await post(role(), body(`{ progress(business: "video", ids: [${oid}]) { oid } }`, '{}'))
       expect(answer.errors?.[0]?.extensions).toMatchObject({ code: 'GRAPHQL_VALIDATION_FAILED' })
@@ -94,7 +94,7 @@ describe.each(['the gateway', 'the subgraph alone'])('a JSON number beyond 2^53 
   })
 })
 
-describe('other ways into the gateway', () => {
+describe('other entry points of the gateway refuse it too', () => {
   test('GET', async () => {
     const search = new URLSearchParams({ query: LOOK, variables: `{"ids":[${LARGE}]}` })
     const response = await fetch(`${gateway.url}?${search.toString()}`, { headers: { 'x-viewer-id': '7' } })
@@ -134,7 +134,7 @@ describe('other ways into the gateway', () => {
     socket.close()
   })
 
-  test('the connection parameter that names the viewer', async () => {
+  test('in the connection parameter with the viewer id', async () => {
     const client = createClient({
       url: gateway.url.replace('http', 'ws'),
       webSocketImpl: WebSocket,
@@ -148,7 +148,7 @@ describe('other ways into the gateway', () => {
   })
 })
 
-describe('a representation that another subgraph sent', () => {
+describe('a representation from another subgraph', () => {
   const query = (fields: string) => `query ($r: [_Any!]!) { _entities(representations: $r) { ... on Video { ${fields} } } }`
   const of = (key: string, fields = 'viewerProgress { oid }') =>
     body(query(fields), `{"r":[{"__typename":"Video"${key}},{"__typename":"Video","id":"9007199254740991"}]}`)

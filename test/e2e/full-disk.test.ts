@@ -1,4 +1,4 @@
-/** A data folder on a small disk that fills up. Needs the right to mount one. */
+/** A data folder on a small disk that fills up. The test needs the right to mount one. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ describe.skipIf(!mayMount)('a full disk', { timeout: 180_000 }, () => {
     }
   })
 
-  test('of a tenant refuses the marks of the tenant alone, and is said of the tenant', async () => {
+  test('of a tenant refuses only the marks of the tenant, and is reported for the tenant', async () => {
     const { folder, remove } = makeServiceFolder()
     const own = join(folder, 'own')
     mkdirSync(own)

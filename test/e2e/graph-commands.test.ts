@@ -1,4 +1,4 @@
-/** `compose`, `check` and `persist --schema` against what `start` serves: every one of them speaks of the same graph. */
+/** `compose`, `check` and `persist --schema` compared with the graph that `start` serves: all of them use the same graph. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
-  // Commands read it by themselves.
+  // The commands read this file by default.
   rmSync(join(folder, 'tidemark.yaml'), { force: true })
 })
 afterAll(async () => {
@@ -62,7 +62,7 @@ describe('the graph that compose writes', () => {
   test.each([
     ['default businesses', {}, 'video', 'Video'],
     ['businesses with entity types of their own', { businesses: [VIDEO, SONG, NEWS] }, 'song', 'Song'],
-  ])('is the one that start serves, and answers for every subgraph and the partner: %s', async (_, settings, business, entity) => {
+  ])('is the graph that start serves, and answers for every subgraph and the partner: %s', async (_, settings, business, entity) => {
     writeGraph()
     write('tidemark.yaml', { ...settings, server: { supergraph: 'supergraph.yaml' } })
     const composed = await run('compose', '--out', 'composed.graphql')
@@ -79,7 +79,7 @@ describe('the graph that compose writes', () => {
     expect(served.log()).not.toContain('compose it again')
   })
 
-  test('goes to a subgraph of ours where supergraph.yaml says that it runs elsewhere', async () => {
+  test('sends requests to a built-in subgraph at the address in supergraph.yaml', async () => {
     const auth = { identity: { secret: 's'.repeat(32) } }
     const thumbup = await serve('', { auth }, ['subgraph', 'thumbup'])
     writeGraph(VIDEOS, { thumbup: { routing_url: thumbup.url } })
@@ -97,7 +97,7 @@ describe('the graph that compose writes', () => {
     ])
   })
 
-  test('has no subgraph that the settings switch off', async () => {
+  test('has no subgraph that the settings disable', async () => {
     write('tidemark.yaml', { businesses: [NEWS] })
     const { error, out } = await run('compose')
     expect(error).toMatch(/^composed history \(in the process\), feed-existence \(in the process\): /)
@@ -106,7 +106,7 @@ describe('the graph that compose writes', () => {
     expect(error).toContain(`: ${await hashOf(served.url)}`)
   })
 
-  test('is reported by start, check and compose where it lacks a subgraph or fields that are configured', async () => {
+  test('is reported by start, check and compose if it lacks a configured subgraph or configured fields', async () => {
     write('old.yaml', { businesses: [{ ...VIDEO, thumbup: { enabled: false } }] })
     await run('compose', '--config', 'old.yaml', '--out', 'old.graphql')
     const served = await serve('old.graphql', { businesses: [VIDEO, SONG] })
@@ -173,7 +173,7 @@ describe('check against a running service', () => {
     }
   })
 
-  test('a graph on which the composer throws is refused while the service runs, and the old graph goes on', async () => {
+  test('a graph on which the composer throws is refused while the service runs, and the old graph still serves', async () => {
     const people = `${LINK} interface User @key(fields: "id") { id: ID! } type Admin implements User @key(fields: "id") { id: ID! } type Query { admin: User }`
     const ages = `${LINK.replace('"@key"', '"@key", "@interfaceObject"')} type User @key(fields: "id") @interfaceObject { id: ID! age: Int }`
     const other = (sdl: string) => ({ routing_url: partner.url, schema: { sdl } })
@@ -184,7 +184,7 @@ describe('check against a running service', () => {
     writeGraph()
   })
 
-  test('a business that is taken away is a break, also against the supergraph of before', async () => {
+  test('a removed business is a breaking change, also against an earlier supergraph', async () => {
     write('before.yaml', { businesses: [VIDEO, SONG] })
     await run('compose', '--config', 'before.yaml', '--out', 'before.graphql')
     write('tidemark.yaml', { businesses: [VIDEO] })
@@ -200,7 +200,7 @@ describe('persist --schema', () => {
     'query Everything { viewerHistory { edges { node { oid } } } thumbups(business: "video", ids: ["1"]) { viewerMark } ' +
     'unseen(business: "video", candidates: ["1"]) { ids } video(id: 1) { title likeCount viewerSeen } }'
 
-  test('sees all subgraphs and the partner in each form of a graph, and start takes the manifest', async () => {
+  test('reads all subgraphs and the partner from each form of a graph, and start accepts the manifest', async () => {
     writeGraph()
     const settings = { server: { supergraph: 'supergraph.yaml' } }
     write('tidemark.yaml', settings)

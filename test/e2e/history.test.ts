@@ -1,4 +1,4 @@
-/** Watch history as a client sees it: the real command, over HTTP. */
+/** Watch history from the view of a client: the real command, over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, makeServiceFolder, startService, type Service } from '../../harness/deployment/service.ts'
 
@@ -47,7 +47,7 @@ const codesOf = async (
 ) => (await ask(service.url, viewer, query, variables, headers)).errors?.map((error) => error.extensions.code)
 
 describe('reporting', () => {
-  test('what was acknowledged is what every read says at once', async () => {
+  test('an acknowledged report is in every read at once', async () => {
     const viewer = newViewer()
     const answer = await report(viewer, video('42', 600_000, NOW, { duration: 1_800_000, device: 'tv' }))
     const stored = { business: 'video', oid: '42', position: 600_000, duration: 1_800_000, viewedAt: NOW, device: 'tv', finished: false }
@@ -68,7 +68,7 @@ describe('reporting', () => {
     expect(pageInfo).toEqual({ hasNextPage: false, hasPreviousPage: false, startCursor: edges[0].cursor, endCursor: edges[0].cursor })
   })
 
-  test('an older report is stale and is told what is stored', async () => {
+  test('an older report is stale and returns the stored record', async () => {
     const viewer = newViewer()
     await report(viewer, video('1', 50_000, NOW))
     expect(await report(viewer, video('1', 90_000, NOW - 1))).toMatchObject({
@@ -94,7 +94,7 @@ describe('reporting', () => {
     expect(await oids(viewer)).toEqual(['1', '2'])
   })
 
-  test('from 95% of the duration on a subject is finished, and an older partial does not undo it', async () => {
+  test('from 95% of the duration on a subject is finished, and an older partial report does not undo it', async () => {
     const viewer = newViewer()
     expect(await report(viewer, video('1', 950, NOW, { duration: 1_000 }))).toMatchObject({ progress: { finished: true } })
     expect(await report(viewer, video('1', 500, NOW - 1, { duration: 1_000 }))).toMatchObject({
@@ -103,7 +103,7 @@ describe('reporting', () => {
     })
   })
 
-  test('the day token spares the check for the first view of the day, for its viewer and business only', async () => {
+  test('the day token skips the check for the first view of the day, for its viewer and business only', async () => {
     const viewer = newViewer()
     const first = await report(viewer, video('1', 10_000, NOW))
     expect(first.firstOfDay).toBe(true)
@@ -116,7 +116,7 @@ describe('reporting', () => {
     expect((await report(third, video('1', 10_000, NOW, { dayToken: token }))).firstOfDay).toBe(true)
   })
 
-  test('a stale report earns no day token: the day was not claimed by it', async () => {
+  test('a stale report gets no day token, because it claims no day', async () => {
     const viewer = newViewer()
     await ask(service.url, viewer, 'mutation { clearHistory(business: "video") { clearedAt } }')
     const stale = await report(viewer, video('1', 10_000, NOW - 1_000))
@@ -124,7 +124,7 @@ describe('reporting', () => {
     expect(await report(viewer, video('1', 10_000, Date.now() + 1_000))).toMatchObject({ outcome: 'ACCEPTED', firstOfDay: true })
   })
 
-  test('position 0 wipes no resume point, also where nothing else is a glance', async () => {
+  test('position 0 keeps the resume point, even if no other position is a glance', async () => {
     const viewer = newViewer()
     await report(viewer, { business: 'comic', oid: '1', position: 80, viewedAt: NOW - 1_000 })
     expect(await report(viewer, { business: 'comic', oid: '1', position: 0, viewedAt: NOW })).toMatchObject({
@@ -133,7 +133,7 @@ describe('reporting', () => {
     })
   })
 
-  test('in a batch every input is answered on its own, and the good ones count', async () => {
+  test('every input of a batch is answered separately, and the valid ones count', async () => {
     const viewer = newViewer()
     const inputs = [
       video('1', 10_000, NOW),
@@ -172,14 +172,14 @@ describe('reporting', () => {
     expect((await oids(viewer)).sort()).toEqual(['1', '3', '4'])
   })
 
-  test('501 inputs are refused whole', async () => {
+  test('501 inputs are refused as a whole', async () => {
     const viewer = newViewer()
     const inputs = Array.from({ length: 501 }, (_, index) => video(String(index), 10_000, NOW))
     expect(await codesOf(viewer, BATCH, { inputs })).toEqual(['INPUTS_TOO_MANY'])
     expect(await oids(viewer)).toEqual([])
   })
 
-  test("another viewer's progress needs the scope for it", async () => {
+  test('reporting progress of another viewer needs the scope', async () => {
     const viewer = newViewer()
     const other = newViewer()
     expect(await report(viewer, video('1', 10_000, NOW, { viewer: other }))).toMatchObject({ outcome: 'REJECTED', code: 'FORBIDDEN' })
@@ -205,11 +205,11 @@ describe('reporting', () => {
 })
 
 describe('reading', () => {
-  test('pages follow each other without a seam, past what the hot timeline keeps', async () => {
+  test('pages join without gaps or duplicates, beyond the hot timeline', async () => {
     const viewer = newViewer()
     const inputs = Array.from({ length: 60 }, (_, index) => video(String(index), 10_000, NOW - 100_000 + index))
     await ask(service.url, viewer, BATCH, { inputs })
-    // The cap is 10: once the rest is persisted, later reports trim it from the hot store.
+    // The cap is 10. Once the rest is persisted, later reports trim it from the hot store.
     await new Promise((resolve) => setTimeout(resolve, 1_500))
     await report(viewer, video('60', 10_000, NOW))
     const seen: string[] = []
@@ -226,7 +226,7 @@ describe('reading', () => {
     expect(data.progress).toEqual([{ oid: '3' }, null, { oid: '60' }])
   })
 
-  test('businesses narrow the history, and equal ids of two of them are two subjects', async () => {
+  test('a filter by businesses narrows the history, and equal ids of two businesses are two subjects', async () => {
     const viewer = newViewer()
     await report(viewer, video('1', 10_000, NOW - 1))
     await report(viewer, { business: 'comic', oid: '1', position: 3, viewedAt: NOW })
@@ -259,7 +259,7 @@ describe('reading', () => {
     expect(await codesOf(viewer, HISTORY, { businesses: ['video'], after: pageInfo.endCursor })).toEqual(['CURSOR_INVALID'])
   })
 
-  test('without a viewer nothing is read or written', async () => {
+  test('an anonymous caller can neither read nor write', async () => {
     expect(await codesOf(undefined, HISTORY)).toEqual(['UNAUTHENTICATED'])
     expect(await codesOf(undefined, REPORT, { input: video('1', 1, NOW) })).toEqual(['UNAUTHENTICATED'])
   })
@@ -289,7 +289,7 @@ describe('deleting, clearing and pausing', () => {
     expect(await report(viewer, video('7', 10_000, NOW - 500))).toMatchObject({ outcome: 'STALE' })
   })
 
-  test('while history is paused reports are dropped; deleting still works', async () => {
+  test('while history is paused reports are dropped, and deleting still works', async () => {
     const viewer = newViewer()
     await report(viewer, video('1', 10_000, NOW))
     expect((await ask(service.url, viewer, 'mutation { pauseHistory { paused } }')).data.pauseHistory).toEqual({ paused: true })

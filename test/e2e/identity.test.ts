@@ -1,4 +1,4 @@
-/** Who may do what, on running processes: tokens, services that act for viewers, the subgraph alone behind a gateway. */
+/** Permissions on running processes: tokens, services that act for viewers, and a subgraph alone behind a gateway. */
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -46,7 +46,7 @@ async function ask(url: string, query: string, headers: Record<string, string>) 
 const page = (...oids: string[]) => ({ viewerHistory: { edges: oids.map((oid) => ({ node: { oid } })) } })
 
 describe('the gateway in production', () => {
-  it('lets services write and read for viewers, and nobody else', async () => {
+  it('lets services write and read for viewers, and no other callers', async () => {
     const { url } = await begin({ server: { mode: 'production' }, auth: { secret: SECRET } })
     const service = { authorization: `Bearer ${await token({ sub: 'importer', scope: 'viewer:any' })}` }
     const other = { authorization: `Bearer ${await token({ sub: 'importer' })}` }
@@ -61,12 +61,12 @@ describe('the gateway in production', () => {
     expect(await ask(url, HISTORY, { ...other, 'x-on-behalf-of': '7' })).toMatchObject({ status: 403, codes: ['FORBIDDEN'] })
     expect(await ask(url, HISTORY, { 'x-on-behalf-of': '7' })).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
     expect(await ask(url, HISTORY, { 'x-viewer-id': '7' })).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
-    // Nobody is let in, and not into viewers' data: nothing was run for that.
+    // An anonymous caller gets no data of viewers: no resolver ran for it.
     expect(await ask(url, HISTORY, {})).toMatchObject({ status: 200, data: null, codes: ['UNAUTHENTICATED'] })
     expect(await ask(url, REPORT, {})).toMatchObject({ status: 200, data: null, codes: ['UNAUTHENTICATED'] })
   })
 
-  it('takes tokens by a published key set, and limits what a viewer may spend', async () => {
+  it('accepts tokens of a published key set, and limits the cost per viewer', async () => {
     const { privateKey, publicKey } = generateKeyPairSync('ed25519')
     const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'EdDSA' }] }
     const issuer = createServer((_request, response) => response.end(JSON.stringify(keys)))
@@ -87,7 +87,7 @@ describe('the gateway in production', () => {
     const viewer = await bearer(claims)
     for (const wrong of [{ aud: 'other' }, { iss: 'https://other.example' }])
       expect(await ask(url, HISTORY, await bearer({ ...claims, ...wrong }))).toMatchObject({ status: 401, codes: ['UNAUTHENTICATED'] })
-    // The first request is charged for planning as well: another viewer pays for that.
+    // The first request also pays for planning: another viewer makes it.
     expect(await ask(url, HISTORY, await bearer({ ...claims, sub: '8' }))).toMatchObject({ status: 200 })
     let asked = 0
     let last = await ask(url, HISTORY, viewer)
@@ -103,7 +103,7 @@ describe('the gateway in production', () => {
 })
 
 describe('the subgraph alone in production', () => {
-  it('believes a token of its own, or the word of its gateway, and nothing else', async () => {
+  it('accepts its own tokens and the identity header of its gateway, and nothing else', async () => {
     const settings = { server: { mode: 'production' }, auth: { secret: SECRET, identity: { secret: IDENTITY } } }
     const { url } = await begin(settings, ['subgraph', 'history'])
     const from = (subgraph: string, secret = IDENTITY) => makeIdentityHeader({ secret }, subgraph)({ viewer: { id: '7', scopes: [] } })

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { KILL_SETTINGS, killRounds } from '../../harness/faults/kill-rounds.ts'
 import { makeServiceFolder } from '../../harness/deployment/service.ts'
 
-test('whatever was acknowledged before a kill is in the timeline after it, and in the record store after quiet', async () => {
+test('every report acknowledged before a kill is in the timeline after it, and in the record store once quiet', async () => {
   const { folder, remove } = makeServiceFolder()
   try {
     const report = await killRounds({

@@ -1,4 +1,4 @@
-/** The moment before a shutdown: not ready, but every request is answered, and its connection given up. */
+/** The moment before a shutdown: the process is not ready, but it answers every request and closes its connection. */
 import { Agent, get } from 'node:http'
 import { expect, test } from 'vitest'
 import { makeServiceFolder, startService } from '../../harness/deployment/service.ts'
@@ -19,7 +19,7 @@ function ask(url: string): Promise<{ status: number; connection: string | undefi
 }
 
 test(
-  'a process that leaves is not ready and answers with connection: close until server.drainDelayMs is over',
+  'a process that shuts down is not ready and answers with connection: close until server.drainDelayMs is over',
   { timeout: 120_000 },
   async () => {
     const { folder, remove } = makeServiceFolder()

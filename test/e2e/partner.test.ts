@@ -1,4 +1,4 @@
-/** The example of a partner's subgraph, from a copy in a clean folder, next to the real service. */
+/** The example of a partner subgraph, from a copy in a clean folder, next to the real service. */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ beforeEach(() => {
     recursive: true,
     filter: (path) => !path.endsWith('node_modules'),
   })
-  // Its packages are those of the repository, in the same versions: installing them again would test the registry.
+  // It uses the packages of the repository in the same versions, because an installation would test the registry.
   symlinkSync(join(ROOT, 'node_modules'), join(example, 'node_modules'))
 })
 afterEach(async () => {
@@ -59,7 +59,7 @@ async function startWith(supergraph: string, workers = 1): Promise<Service> {
   return service
 }
 
-test('its package asks for the versions of the repository', () => {
+test('its package depends on the versions of the repository', () => {
   const versionsOf = (folder: string) =>
     (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { dependencies: object }).dependencies
   expect(versionsOf(ROOT)).toMatchObject(versionsOf(example))
@@ -69,7 +69,7 @@ test('its own tests pass', () => {
   execFileSync(process.execPath, ['--test'], { cwd: example, stdio: 'pipe' })
 })
 
-test('one query over both; when the partner is gone, what is ours is still answered', async () => {
+test('one query reads both; without the partner, our fields are still answered', async () => {
   const partner = await startExample()
   const service = await startWith(editSupergraph(partner.port))
   const { url } = service
@@ -85,7 +85,7 @@ test('one query over both; when the partner is gone, what is ours is still answe
   expect(service.log()).toMatch(/"subgraph":"catalog".*a subgraph did not answer/)
 })
 
-test('an edited schema is served without a restart, by every worker, and SIGHUP to the service looks again', async () => {
+test('every worker serves an edited schema without a restart, and SIGHUP to the service checks again', async () => {
   const partner = await startExample()
   const supergraph = editSupergraph(partner.port)
   const service = await startWith(supergraph, 2)
@@ -111,7 +111,7 @@ test('an edited schema is served without a restart, by every worker, and SIGHUP 
   expect(await service.stop()).toBe(0)
 })
 
-test('a partner is told who asks, in a signed header', async () => {
+test('a partner gets the viewer in a signed header', async () => {
   const partner = await startPartner()
   ends.push(() => partner.stop())
   const { folder, remove } = makeServiceFolder()
@@ -126,7 +126,7 @@ test('a partner is told who asks, in a signed header', async () => {
   expect(claims).toMatchObject({ sub: '7', aud: 'videos', iss: 'tidemark' })
 })
 
-test('a new graph that a persisted operation does not fit is refused; another one is taken, and the operation goes on', async () => {
+test('a new graph that breaks a persisted operation is refused; a compatible one is accepted, and the operation still works', async () => {
   const partner = await startPartner()
   ends.push(() => partner.stop())
   const { folder, remove } = makeServiceFolder()
@@ -152,7 +152,7 @@ test('a new graph that a persisted operation does not fit is refused; another on
   expect(await call()).toEqual(expected)
 })
 
-test('a mistake in supergraph.yaml ends the start with its sentence', async () => {
+test('a mistake in supergraph.yaml ends the start with its message', async () => {
   const path = join(example, 'supergraph.yaml')
   writeFileSync(path, 'subgraphs:\n  catalog:\n    routing_url: http://127.0.0.1:1/\n    schema: { file: gone.graphql }\n')
   await expect(startWith(path)).rejects.toThrow(/status 1: CONFIG_INVALID: .*gone\.graphql, cannot be read/)

@@ -1,4 +1,4 @@
-/** A play that one process acknowledged is hidden in every other one at once, long before anything is persisted. */
+/** A play that one process acknowledged is hidden in every other one at once, long before it is persisted. */
 import { afterEach, describe, expect, test } from 'vitest'
 import { startDeployment, type Deployment } from '../../harness/deployment/deployment.ts'
 import { ask, makeServiceFolder, startService } from '../../harness/deployment/service.ts'
@@ -6,15 +6,15 @@ import { service } from '../../harness/deployment/services.ts'
 
 const REPORT = `mutation ($oid: ID!) { reportProgress(input: { business: "video", oid: $oid, position: 60000 }) { outcome } }`
 const UNSEEN = 'query ($ids: [ID!]!) { unseen(business: "video", candidates: $ids) { ids } }'
-/** Nothing is persisted meanwhile. */
+/** Nothing is persisted during a test. */
 const history = { flushAgeMaxMs: 300_000, sweepAfterMs: 900_000 }
 const PLAYS = 50
-/** Each request comes over a connection of its own, so that any worker may get it. */
+/** Each request uses a separate connection, so that any worker may get it. */
 const anew = { connection: 'close' }
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
-/** How many of the plays are shown again by the process at `reads`. */
+/** The number of plays that the process at `reads` shows again. */
 async function countShownAgain(writes: string, reads: string): Promise<number> {
   let shownAgain = 0
   for (let play = 0; play < PLAYS; play++) {

@@ -1,6 +1,6 @@
 /**
- * One table of bad requests, sent to a gateway and to each subgraph that runs alone, as processes: each refuses with the same
- * status and code as the gateway does.
+ * One table of bad requests, sent to a gateway and to each subgraph that runs alone, as processes. Each subgraph refuses with the same
+ * status and code as the gateway.
  */
 import { gzipSync } from 'node:zlib'
 import { request } from 'undici'
@@ -128,14 +128,14 @@ describe('bad requests', () => {
     for (const { remove } of folders) remove()
   })
 
-  it.each(TABLE)('$name: refused alike by the gateway and by each subgraph alone', async (bad) => {
+  it.each(TABLE)('$name: the gateway and each subgraph alone refuse it alike', async (bad) => {
     const expected = await send(gateway, bad)
     expect(expected.status).toBeLessThan(500)
     expect(expected.code).toBeDefined()
     for (const subgraph of subgraphs) expect(await send(subgraph, bad)).toEqual(expected)
   })
 
-  it('none of them leaves more than a line in the log of a subgraph', () => {
+  it('they leave at most one line each in the log of a subgraph', () => {
     for (const subgraph of subgraphs) {
       expect(subgraph.log()).not.toContain('at ')
       expect(subgraph.log().length).toBeLessThan(1_000)

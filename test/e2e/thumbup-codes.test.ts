@@ -1,6 +1,4 @@
-/**
- * The texts of schema/thumbup.graphql name the codes of each field: the running gateway answers with these, and with no others.
- */
+/** The descriptions of schema/thumbup.graphql name the codes of each field. The running gateway answers with these and with no others. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse, visit } from 'graphql'
@@ -12,7 +10,7 @@ const CODE = /[A-Z]{2,}(?:_[A-Z]+)+|FORBIDDEN|UNAUTHENTICATED/g
 /** Only with a store down: test/subgraphs/thumbup/outages.test.ts. */
 const OF_OUTAGES = new Set(['RECORD_STORE_UNAVAILABLE', 'HOT_STORE_UNAVAILABLE', 'STORE_FULL'])
 
-/** What stands behind "Errors:" of a field, or in all of a text about codes. */
+/** The codes behind "Errors:" of a field, or in the whole of a description about codes. */
 function named(place: string): string[] {
   let text = ''
   let type = ''

@@ -30,7 +30,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       file = join(folder, 'all.tsv')
       part = join(folder, 'part.tsv')
       writeSample(file, ROWS)
-      // The same rows from the first on: what is sent again must change nothing.
+      // The same rows as at the beginning: sending them again must change nothing.
       writeFileSync(
         part,
         readFileSync(file, 'utf8')
@@ -59,7 +59,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
     const RIGHT = { ok: true, wrong: [] }
     const measured = () => shape.withStores(({ marks }) => marks.records.measureMarks())
 
-    test('every state, count, list and sum equals a recount, after a kill -9 in the middle and everything sent again', async () => {
+    test('every state, count, list and sum equals a recount, after kill -9 in the middle and sending everything again', async () => {
       await replay(part, { wait: false, verify: false })
       await shape.kill()
       await shape.start(BEFORE)
@@ -67,7 +67,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       expect(await measured()).toMatchObject({ recent: expect.any(Number), archived: 0 })
     })
 
-    test('archiving everything changes nothing of it, and an archived mark takes less', async () => {
+    test('archiving everything changes no answer, and an archived mark takes less', async () => {
       const before = await measured()
       await shape.kill()
       await shape.start(ARCHIVING)
@@ -78,7 +78,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       expect(after.archivedBytes / after.archived).toBeLessThan(before.recentBytes / before.recent)
     })
 
-    test('all of it is read from the archive when the hot store has forgotten it', async () => {
+    test('everything is read from the archive when the hot store has forgotten it', async () => {
       await sleep(500)
       await shape.kill()
       await shape.withStores((stores) => forgetHot(stores, 1))
@@ -86,7 +86,7 @@ for (const [name, start] of Object.entries(SHAPES)) {
       expect(await replay(file, { verifyOnly: true })).toEqual(RIGHT)
     })
 
-    test('a comparison finds what was marked since', async () => {
+    test('a comparison finds marks made since', async () => {
       const response = await fetch(shape.url(), {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'x-viewer-id': 'stranger' },

@@ -1,7 +1,7 @@
 /**
- * Businesses whose own stores do not take us: a database that refuses the account, one with the schema of a newer program, a
- * Redis that wants another password, topics that nobody made. To all others nothing has happened; they themselves are served
- * as with a store that is down; and all of it mends itself once somebody has put the servers right.
+ * Businesses whose own stores refuse the connection: a database that refuses the account, one with a newer schema, a Redis that needs
+ * another password, and missing topics. All others are unaffected. These businesses are served as if their store were down, and recover
+ * once the servers are fixed.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -25,7 +25,7 @@ const MARK = `mutation ($business: String!, $id: ID!) {
 }`
 const READ = '{ thumbups(business: "article", ids: ["1"]) { likeCount viewerMark } }'
 
-describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose stores do not take us', { timeout: 240_000 }, () => {
+describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose stores refuse the connection', { timeout: 240_000 }, () => {
   const { folder, remove } = makeServiceFolder()
   const account = `tenant_${process.pid}`
   let [common, locked]: TestServers[] = []
@@ -94,7 +94,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     return { status: answer.status, ...((await answer.json()) as { tenants: Record<string, Record<string, string>> }) }
   }
 
-  test('migrate prepares all others, says of each in a sentence what is wrong, and ends with status 1', async () => {
+  test('migrate prepares all others, reports each problem in a sentence, and ends with status 1', async () => {
     const { status, out, error } = await run('migrate')
     expect(status).toBe(1)
     expect(out).toMatch(/^applied 0001/m)
@@ -106,7 +106,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     ])
   })
 
-  test('doctor calls them wrong, by name', async () => {
+  test('doctor reports them as wrong, by name', async () => {
     const { status, out } = await run('doctor')
     expect(status).toBe(1)
     const wrong = out.split('\n').filter((line) => line.startsWith('wrong') && /: (article|comic|audio)?:? ?/.test(line))
@@ -116,14 +116,14 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     expect(out).not.toMatch(/wrong +\w+ +audio/)
   })
 
-  test('reconcile counts all others, says which it could not, and ends with a status of its own', async () => {
+  test('reconcile counts all others, names the skipped ones, and ends with a separate status', async () => {
     const { status, out } = await run('reconcile')
     expect(status).toBe(2)
     expect(out).toContain('video: 0 subjects and 0 owners recounted, 0 differ')
     expect(out).toMatch(/^article: not recounted, or not to its end: .* refuses "tenant_/m)
     expect(out).toMatch(/^comic: not recounted, .*version 999/m)
     expect(out).toContain('audio: 0 subjects and 0 owners recounted, 0 differ')
-    // A count that differs is the graver news.
+    // A count that differs takes precedence.
     const drifting = databases[3]?.database as TestDatabase['database']
     await drifting.send(`INSERT INTO counts (business, oid, likes, dislikes, version) VALUES (4, ${idLiteral('planted')}, 3, 0, 1)`)
     try {
@@ -154,7 +154,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     }
   }
 
-  test('a start serves all others, tells of each once and by name, and goes on with it when it is mended', async () => {
+  test('start serves all others, reports each once by name, and recovers when its server is fixed', async () => {
     running = await startService({ folder, settings })
     const started = running
     for (const business of ['video', 'audio']) {
@@ -167,7 +167,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
       data: { thumbups: [{ likeCount: null, viewerMark: null }] },
       extensions: { degraded: expect.arrayContaining(['hotStore', 'recordStore']) },
     })
-    // Its hot store is the common one, which has it.
+    // Its hot store is the common one, which has the mark.
     expect((await mark('1', 'comic')).data.mark).toMatchObject({ outcome: 'ACCEPTED' })
 
     const told = (business: string, store: string) =>
@@ -195,19 +195,19 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('businesses whose 
     const isWell = async () =>
       Object.values((await readiness()).tenants).every((words) => Object.values(words).every((word) => word === 'ok'))
     await until('all are back', isWell, PATIENCE_MS)
-    // What was journaled meanwhile is there, and is counted.
+    // The marks journaled meanwhile are there, and are counted.
     const count = async () => (await ask(started.url, undefined, '{ thumbups(business: "article", ids: ["1"]) { likeCount } }')).data
     await until('the mark is counted', async () => (await count()).thumbups[0].likeCount === 1, PATIENCE_MS)
     const back = () => lines(started).filter(({ msg }) => msg.startsWith('a store of business "article" is back'))
     await until('both stores of article are back', () => new Set(back().map(({ store }) => store)).size === 2, PATIENCE_MS)
     expect((await run('reconcile')).status).toBe(0)
-    // Its account may not follow the binary log, which nobody is configured to do.
+    // Its account may not follow the binary log, but no feed is configured to do so.
     const { out } = await run('doctor')
     expect(out).toMatch(/recordStore +article: /)
     expect(out).not.toMatch(/REPLICATION/)
   })
 
-  test('topics of a business that nobody made keep no other from starting', async () => {
+  test('missing topics of a business do not stop others from starting', async () => {
     await running?.stop()
     const businesses = [...(settings['businesses'] as object[])]
     businesses.push({

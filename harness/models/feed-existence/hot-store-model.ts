@@ -1,9 +1,9 @@
 /**
- * The seen store in plain maps: what every adapter is compared with, and what tests and the simulator use where the store
- * itself is not the question. It implements the whole port as the port's text says, nothing more clever, and passes the
- * contract itself. Everything happens at once, inside the call: no call fails, and none sees half of another.
+ * The seen store in plain maps. Every adapter is compared with it, and tests and the simulator use it if they do not test the store itself.
+ * It implements the whole port as documented, without optimizations, and passes the contract. Everything happens at once, inside the call:
+ * no call fails, and none sees half of another.
  *
- * Models that share a state are processes that share a store; each has the ring's shape it was started with.
+ * Models that share a state are processes that share a store. Each has the shape of the ring it was started with.
  */
 import type { RewardEvent, ViewerId } from '../../../core/domain.ts'
 import { regionOf } from '../../../core/regions.ts'
@@ -20,13 +20,13 @@ type Staged = StagedPlay & { slot: number }
 type Viewer = { staged: Map<string, Staged>; folds: number }
 
 export type SeenState = {
-  /** By viewer and business: oid → moment. */
+  /** By viewer and business: oid → time. */
   issued: Map<string, Map<string, number>>
   viewers: Map<ViewerId, Viewer>
   /** By slot and shard. */
   ring: Map<string, Set<ViewerId>>
   layouts: RingLayout[]
-  /** Days that were claimed, by kind, business and viewer. */
+  /** Claimed days, by kind, business and viewer. */
   days: Set<string>
   /** By id. */
   rewards: Map<string, { event: RewardEvent; claimedAt: number }>

@@ -1,7 +1,7 @@
 /**
- * The record store of filters as the port describes it, in a plain map. Several processes may share a state. Every method
- * happens at one instant, which `run` chooses: at once, unless a simulation has its own idea. What `run` rejects before it
- * has called the action has not happened.
+ * The record store of filters as documented in the port, in a plain map. Several processes may share a state. Every method happens at one
+ * instant, which `run` chooses: at once, or when a simulation decides. If `run` rejects before it has called the action, the action has not
+ * happened.
  */
 import type { ViewerId } from '../../../core/domain.ts'
 import { compareIds } from '../../../core/keys.ts'
@@ -14,7 +14,7 @@ import type {
   StoredFilter,
 } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 
-/** `filter` is undefined where it was set aside and not rebuilt. */
+/** `filter` is undefined after a quarantine without a rebuild. */
 type HeldFilter = FilterKey & { filter: Buffer | undefined; version: number; expiresAt: number }
 
 export type SeenRecordsState = {
@@ -26,7 +26,7 @@ export function makeSeenRecordsState(): SeenRecordsState {
   return { filters: new Map(), quarantined: [] }
 }
 
-/** As by a disk: nobody has written it, and the version does not change. */
+/** Damage as by a disk: without a write, so the version does not change. */
 export function damageModel(state: SeenRecordsState, key: FilterKey, bytes: Buffer): void {
   const before = state.filters.get(textOf(key))
   if (before?.filter !== undefined) state.filters.set(textOf(key), { ...before, filter: Buffer.from(bytes) })
@@ -39,7 +39,7 @@ const immediately: RunSeenAtOnce = async (_name, _args, act) => act()
 
 const DAY_MS = 86_400_000
 
-/** One process's port. */
+/** The port of one process. */
 export function openModelSeenRecords(state: SeenRecordsState, run: RunSeenAtOnce = immediately): SeenRecords {
   const held = (key: FilterKey): HeldFilter | undefined => state.filters.get(textOf(key))
   const visible = (): (HeldFilter & { filter: Buffer })[] =>

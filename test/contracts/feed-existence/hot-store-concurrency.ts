@@ -1,4 +1,4 @@
-/** Seen store contract: services that stage and jobs that fold at once lose nothing, and leave the ring exact. */
+/** Seen store contract: concurrent staging services and folding jobs lose nothing, and keep the ring exact. */
 import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
@@ -6,7 +6,7 @@ import { AT, isInRing, play, stage, stagedIn } from './seen.ts'
 import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function concurrencyContract({ store, regions, shape, another }: SeenStoreSubject): void {
-  it('each play is folded at least once while two jobs fold what two services stage, and nobody is forgotten in the ring', async () => {
+  it('each play is folded at least once while two jobs fold and two services stage, and the ring is empty at the end', async () => {
     const stores = [store(), await another()]
     const viewers = [...Array.from({ length: 6 }, freshViewer), freshNamedViewer()]
     const folded = new Map(viewers.map((viewer) => [viewer, new Set<string>()]))
@@ -40,7 +40,7 @@ export function concurrencyContract({ store, regions, shape, another }: SeenStor
     await stores[1]?.close()
   })
 
-  it('whoever has something staged is in the ring, and nobody else, however staging and folding fall', async () => {
+  it('exactly the viewers with staged plays are in the ring, for any interleaving of staging and folding', async () => {
     const stores = [store(), await another()]
     for (let round = 0; round < 40; round++) {
       const viewer = freshViewer()
@@ -56,7 +56,7 @@ export function concurrencyContract({ store, regions, shape, another }: SeenStor
     await stores[1]?.close()
   })
 
-  it('what a call stages for a viewer is seen whole or not at all', async () => {
+  it('the plays that a call stages for a viewer are visible all at once', async () => {
     const viewer = freshViewer()
     const reader = await another()
     let done = false

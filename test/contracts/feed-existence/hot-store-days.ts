@@ -1,4 +1,4 @@
-/** Seen store contract: the first play and the first issue of a day, each told once, and the rewards that wait for the log. */
+/** Seen store contract: the first play and the first issue of a day, each reported once, and the rewards that wait for the log. */
 import { expect, it } from 'vitest'
 import { dayOf } from '../../../core/day-token.ts'
 import type { RewardEvent } from '../../../core/domain.ts'
@@ -22,7 +22,7 @@ export function daysContract({ store, another, reopen, regions }: SeenStoreSubje
     return all.filter((reward) => reward.viewer === viewer).toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  it('the first issue of a day is told once per viewer and business, and notes what every issue does', async () => {
+  it('the first issue of a day is reported once per viewer and business, and records its oids like every issue', async () => {
     for (const viewer of [freshViewer(), freshNamedViewer(), `9000${freshViewer()}`]) {
       const other = freshViewer()
       expect(await issue(viewer, '1', TODAY)).toBe(true)
@@ -35,14 +35,14 @@ export function daysContract({ store, another, reopen, regions }: SeenStoreSubje
     }
   })
 
-  it('without anything served no day is claimed', async () => {
+  it('an issue without oids claims no day', async () => {
     const viewer = freshViewer()
     expect(await store().putIssued(viewer, 1, [], { ...CAPS, now: AT, day: TODAY })).toBe(false)
     expect(await pending(viewer)).toEqual([])
     expect(await issue(viewer, '1', TODAY)).toBe(true)
   })
 
-  it('the first play of a day is told once per viewer and business, whatever else is in the call', async () => {
+  it('the first play of a day is reported once per viewer and business, regardless of other plays in the call', async () => {
     const [viewer, named, other] = [freshViewer(), freshNamedViewer(), freshViewer()]
     const claiming = (who: string, oid: string, day: number | undefined, business = 1): PlayWrite => ({
       ...play(who, oid, AT, business),
@@ -76,13 +76,13 @@ export function daysContract({ store, another, reopen, regions }: SeenStoreSubje
     ])
   })
 
-  it('plays and issues claim days of their own', async () => {
+  it('plays and issues claim their days separately', async () => {
     const viewer = freshViewer()
     expect(await issue(viewer, '1', TODAY)).toBe(true)
     expect(await stage([{ ...play(viewer, '1'), day: TODAY }])).toEqual([{ viewer, staged: 1, firsts: [{ business: 1, day: TODAY }] }])
   })
 
-  it('neighbours do not take a day from each other', async () => {
+  it('viewers with neighbouring ids claim their days separately', async () => {
     const first = 7_000_000_000 + Number(freshViewer().slice(-5)) * 100_000
     const neighbours = Array.from({ length: 3 * regions() + 1 }, (_, at) => String(first + at))
     const told = await stage(neighbours.map((viewer) => ({ ...play(viewer, '1'), day: TODAY })))
@@ -109,11 +109,11 @@ export function daysContract({ store, another, reopen, regions }: SeenStoreSubje
     await store().confirmRewards([issued, played])
     await store().confirmRewards([])
     expect(await pending(viewer, AT + 5)).toEqual([])
-    // That it was told does not make it anybody's again.
+    // A confirmed first cannot be claimed again.
     expect(await issue(viewer, '2', TODAY)).toBe(false)
   })
 
-  it('of one day claimed in two processes at once, one is the first', async () => {
+  it('concurrent claims of one day in two processes have exactly one first', async () => {
     const viewer = freshViewer()
     const other = await another()
     const sides = Array.from({ length: 10 }, (_, at) => (at % 2 === 0 ? store() : other))

@@ -1,4 +1,4 @@
-/** Seen store contract: exactly what was folded leaves, the ring says who has more, and readers can tell that something left. */
+/** Seen store contract: exactly the folded plays are removed, the ring shows viewers with more plays, and readers notice a removal. */
 import { setImmediate as breath } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import { freshViewer, numbered } from '../reports.ts'
@@ -8,7 +8,7 @@ import type { SeenStoreSubject } from './hot-store-subject.ts'
 export function foldingContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
   const inRing = (viewer: string, slot: number) => isInRing(store(), slot, viewer, regions(), shape())
 
-  it('what was folded leaves, what came in meanwhile stays, and the viewer with it', async () => {
+  it('folded plays are removed, plays staged meanwhile stay, and so does the viewer in the ring', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1'), play(viewer, '2'))
     const [read] = await store().readStaged(2, [viewer])
@@ -21,7 +21,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await inRing(viewer, 2)).toBe(false)
   })
 
-  it('a play that was staged again with a later time stays, and its viewer in the ring', async () => {
+  it('a play staged again with a later time stays, and its viewer stays in the ring', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1', AT))
     const folds = await foldsOf(store(), viewer)
@@ -31,7 +31,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect([await inRing(viewer, 2), await foldsOf(store(), viewer)]).toEqual([true, folds])
   })
 
-  it('a play that was folded and came again with an earlier time stays: it may be of another month', async () => {
+  it('a folded play that comes again with an earlier time stays, because it may be of another month', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1', AT))
     await fold(store(), 2, viewer, play(viewer, '1', AT))
@@ -41,7 +41,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await inRing(viewer, 2)).toBe(true)
   })
 
-  it('a play that comes after all were folded brings its viewer back into the ring', async () => {
+  it('a play staged after a fold brings its viewer back into the ring', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1'))
     await fold(store(), 2, viewer, play(viewer, '1'))
@@ -50,7 +50,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await stagedSeen(store(), viewer)).toEqual([{ oid: '1', playedAt: AT }])
   })
 
-  it('only the slot that was folded is touched', async () => {
+  it('a fold changes only its own slot', async () => {
     const viewer = freshViewer()
     await stage(store(), 1, play(viewer, '1'))
     await stage(store(), 2, play(viewer, '1'))
@@ -59,7 +59,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await stagedSeen(store(), viewer)).toEqual([{ oid: '1', playedAt: AT }])
   })
 
-  it('what was never staged, of viewers who are unknown too, changes nothing', async () => {
+  it('removing plays that were never staged changes nothing, even for unknown viewers', async () => {
     const [viewer, nobody] = [freshViewer(), freshViewer()]
     await stage(store(), 2, play(viewer, '1'))
     const folds = await foldsOf(store(), viewer)
@@ -74,7 +74,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await Promise.all([viewer, nobody].map((name) => inRing(name, 2)))).toEqual([true, false])
   })
 
-  it('folds begin with the first play staged, and grow with all that leaves, whatever the slot and business, and with nothing else', async () => {
+  it('the fold count starts with the first staged play, and grows exactly with removals, in any slot and business', async () => {
     const viewer = freshViewer()
     const seen: number[] = [await foldsOf(store(), viewer)]
     const note = async () => seen.push(await foldsOf(store(), viewer))
@@ -103,7 +103,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect((await store().getSeen(viewer, 7)).folds).toBe(seen.at(-1))
   })
 
-  it('a removal that is repeated changes nothing more', async () => {
+  it('a repeated removal changes nothing more', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '1'), play(viewer, '2'))
     await fold(store(), 2, viewer, play(viewer, '1'), play(viewer, '1'))
@@ -113,7 +113,7 @@ export function foldingContract({ store, regions, shape, another, reopen }: Seen
     expect(await inRing(viewer, 2)).toBe(true)
   })
 
-  it('no reader misses a play without seeing that something was folded', async () => {
+  it('a reader that misses a play always sees a higher fold count', async () => {
     const viewer = freshViewer()
     const reader = await another()
     const plays = numbered(60).map((oid) => play(viewer, oid))

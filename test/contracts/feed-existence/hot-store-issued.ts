@@ -1,4 +1,4 @@
-/** Seen store contract: what was served, how long it stays, and what two devices do to each other. */
+/** Seen store contract: issued oids, their lifetime, and the effect of two devices on each other. */
 import { expect, it } from 'vitest'
 import { freshNamedViewer, freshViewer, numbered } from '../reports.ts'
 import { AT, CAPS, issuedOids, play, stage } from './seen.ts'
@@ -8,12 +8,12 @@ import type { SeenStoreSubject } from './hot-store-subject.ts'
 export function issuedContract({ store, another, reopen }: SeenStoreSubject): void {
   const put = (viewer: string, oids: string[], now: number, business = 1) => store().putIssued(viewer, business, oids, { ...CAPS, now })
 
-  it('of a viewer who was served nothing and played nothing nothing is known', async () => {
+  it('nothing is known of a viewer without issues and plays', async () => {
     expect(await store().getSeen(freshViewer(), 1)).toEqual({ issued: [], staged: [], folds: 0 })
     expect(await store().getSeenMany([])).toEqual([])
   })
 
-  it('what was served is told newest first with its time, of one call the last in its list first', async () => {
+  it('issued oids are returned newest first with their times, those of one call in reverse order', async () => {
     const viewer = freshViewer()
     await put(viewer, ['9', 'ü', '10'], AT)
     await put(viewer, ['1'], AT + 1)
@@ -25,18 +25,18 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     ])
   })
 
-  it('of calls in one millisecond, by the place in the list and then by bytes, the last first', async () => {
+  it('calls in the same millisecond are ordered by the position in the list and then by bytes, the last first', async () => {
     const viewer = freshViewer()
     await put(viewer, ['9', 'z'], AT)
     await put(viewer, ['ü', 'y'], AT)
     await put(viewer, ['10'], AT)
     expect(await issuedOids(store(), viewer)).toEqual(['z', 'y', 'ü', '9', '10'])
-    // One that comes again keeps the best place it had.
+    // A repeated oid keeps its best position.
     await put(viewer, ['y', '10', 'ü'], AT)
     expect(await issuedOids(store(), viewer)).toEqual(['ü', 'z', 'y', '10', '9'])
   })
 
-  it('of one call that is beyond the caps the last in its list stay, whatever their bytes, and exactly while they are young', async () => {
+  it('beyond the caps the last oids of a call stay, regardless of their bytes, exactly as long as they are young', async () => {
     const viewer = freshViewer()
     const ids = ['z', '1', 'ü', '0', 'y', '5', 'x', '4', 'w', '9']
     await put(viewer, ids, AT)
@@ -47,14 +47,14 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await issuedOids(store(), viewer)).toEqual(['a', ...ids.slice(1 - CAPS.cap).reverse()])
   })
 
-  it('hundreds of one call, as many as a client may send, are each newer than those before', async () => {
+  it('each of hundreds of oids of one call, up to the client limit, is newer than the one before', async () => {
     const viewer = freshViewer()
     const ids = numbered(512).toSorted((a, b) => Number(a.split('').reverse().join('')) - Number(b.split('').reverse().join('')))
     await store().putIssued(viewer, 1, ids, { ...CAPS, now: AT, cap: 300, minAgeMs: 0, hardCap: 1_000 })
     expect(await issuedOids(store(), viewer)).toEqual(ids.slice(-300).reverse())
   })
 
-  it('what is served again moves to the front, and stands there once', async () => {
+  it('an oid that is issued again moves to the front, and is listed once', async () => {
     const viewer = freshViewer()
     await put(viewer, ['1', '2', '2'], AT)
     await put(viewer, ['3'], AT + 1)
@@ -62,7 +62,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await issuedOids(store(), viewer)).toEqual(['1', '3', '2'])
   })
 
-  it('a call that comes late moves nothing back', async () => {
+  it('a late call moves nothing back', async () => {
     const viewer = freshViewer()
     await put(viewer, ['1'], AT + 10)
     await put(viewer, ['1', '2'], AT)
@@ -72,24 +72,24 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     ])
   })
 
-  it('beyond the cap the oldest go, once they have their minimum age', async () => {
+  it('beyond the cap the oldest are removed once they have their minimum age', async () => {
     const viewer = freshViewer()
     for (const [index, oid] of numbered(5).entries()) await put(viewer, [oid], AT + index)
     await put(viewer, ['6', '7'], AT + CAPS.minAgeMs)
-    // 1 is exactly old enough; 2 is a millisecond too young, though beyond the cap.
+    // 1 is exactly old enough. 2 is a millisecond too young, though beyond the cap.
     expect(await issuedOids(store(), viewer)).toEqual(['7', '6', '5', '4', '3', '2'])
     await put(viewer, ['8'], AT + CAPS.minAgeMs + 2)
     expect(await issuedOids(store(), viewer)).toEqual(['8', '7', '6', '5', '4'])
   })
 
-  it('an entry that is old and among the newest stays', async () => {
+  it('an old entry among the newest stays', async () => {
     const viewer = freshViewer()
     await put(viewer, numbered(3), AT)
     await put(viewer, ['4'], AT + 1_000_000)
     expect((await issuedOids(store(), viewer)).toSorted()).toEqual(['1', '2', '3', '4'])
   })
 
-  it('the hard cap holds whatever the age, in one call too', async () => {
+  it('the hard cap holds at any age, even within one call', async () => {
     const viewer = freshViewer()
     for (let index = 0; index < 12; index++) await put(viewer, [`a${String(index).padStart(2, '0')}`], AT + index)
     expect(await issuedOids(store(), viewer)).toEqual(['a11', 'a10', 'a09', 'a08', 'a07', 'a06', 'a05', 'a04'])
@@ -97,7 +97,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await issuedOids(store(), viewer)).toEqual(['9', '8', '7', '6', '5', '4', '3', '2'])
   })
 
-  it('two devices at once do not push each other out before their time', async () => {
+  it('two devices at once do not remove issues of each other early', async () => {
     const viewer = freshViewer()
     const other = await another()
     const pages = [numbered(4, 100), numbered(4, 200)] as const
@@ -107,21 +107,21 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     await other.close()
   })
 
-  it('many calls at once lose nothing', async () => {
+  it('many concurrent calls lose nothing', async () => {
     const viewer = freshViewer()
     const options = { ...CAPS, now: AT, cap: 200, minAgeMs: 0, hardCap: 1_000 }
     await Promise.all(numbered(100).map((oid) => store().putIssued(viewer, 1, [oid, `b${oid}`], options)))
     expect(await issuedOids(store(), viewer)).toHaveLength(200)
   })
 
-  it('thousands in one call are noted', async () => {
+  it('thousands of oids in one call are recorded', async () => {
     const viewer = freshViewer()
     await store().putIssued(viewer, 1, numbered(5_000, 100_000), { ...CAPS, now: AT, cap: 4_500, minAgeMs: 0, hardCap: 10_000 })
     const oids = await issuedOids(store(), viewer)
     expect([oids.length, oids[0], oids.at(-1)]).toEqual([4_500, '104999', '100500'])
   })
 
-  it('equal ids of two businesses, and of viewers whose ids look alike, are apart', async () => {
+  it('equal oids of two businesses, and of viewers with similar ids, are separate', async () => {
     const viewers = [freshViewer(), freshNamedViewer()].flatMap((viewer) => [viewer, `${viewer}:1`, `0${viewer}`])
     for (const [index, viewer] of viewers.entries()) {
       await put(viewer, [String(index)], AT, 1)
@@ -133,7 +133,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     )
   })
 
-  it('a call without ids changes nothing, and one that is repeated nothing more', async () => {
+  it('a call without oids changes nothing, and a repeated call nothing more', async () => {
     const viewer = freshViewer()
     await put(viewer, ['1', '2'], AT)
     await put(viewer, [], AT + 9_999)
@@ -142,7 +142,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await store().getSeen(viewer, 1)).toEqual(before)
   })
 
-  it('what a viewer was served goes as a whole once he was served nothing for its time, and nobody else loses anything', async () => {
+  it('the issued oids of a viewer expire together after the last issue, and no other viewer loses anything', async () => {
     const [gone, kept] = [freshViewer(), freshViewer()]
     const purge = async (): Promise<void> => {
       while ((await store().purgeIssued(AT + 5, 2)) > 0);
@@ -159,13 +159,13 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     })
     expect(await issuedOids(store(), gone, 2)).toEqual(['3', '2', '1'])
     expect(await issuedOids(store(), kept)).toEqual(['3', '2', '1'])
-    // He begins anew.
+    // The viewer starts again.
     await put(gone, ['4'], AT + 5)
     await purge()
     expect(await issuedOids(store(), gone)).toEqual(['4'])
   })
 
-  it('with or without a purge, who is served after that time begins anew', async () => {
+  it('with or without a purge, a viewer with a new issue after the expiry starts again', async () => {
     const viewer = freshViewer()
     await store().putIssued(viewer, 1, ['old'], { ...CAPS, now: AT, ttlMs: 1 })
     await until('a beginning', async () => {
@@ -175,7 +175,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     })
   })
 
-  it('a purge of nothing, or of the time before all times, does nothing', async () => {
+  it('a purge with limit 0, or before the epoch, does nothing', async () => {
     const viewer = freshViewer()
     await put(viewer, ['1'], AT)
     expect(await store().purgeIssued(AT + 1, 0)).toBe(0)
@@ -183,7 +183,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
     expect(await issuedOids(store(), viewer)).toEqual(['1'])
   })
 
-  it('what was served is there when the store is opened again, beside what is staged', async () => {
+  it('issued oids are there after the store was reopened, beside the staged plays', async () => {
     const viewer = freshViewer()
     await put(viewer, ['1'], AT)
     await stage(store(), 0, play(viewer, '1'))

@@ -1,4 +1,4 @@
-/** Seen store contract: the ring's shape changes while the store is used. */
+/** Seen store contract: changes of the shape of the ring while the store is used. */
 import { expect, it } from 'vitest'
 import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { RingShape, SeenStore } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
@@ -7,7 +7,7 @@ import { AT, fold, isInRing, play, stage, stagedSeen, wholeRing } from './seen.t
 import type { SeenStoreSubject } from './hot-store-subject.ts'
 
 export function layoutsContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
-  it('layouts are listed in the order of their use; one that is written twice, or again unchanged, is one', async () => {
+  it('layouts are listed in the order of their use, and a repeated layout is listed once', async () => {
     const before = await store().getRingLayouts()
     const since = (before.at(-1)?.since ?? AT) + 1_000
     const [first, second] = [
@@ -24,7 +24,7 @@ export function layoutsContract({ store, regions, shape, another, reopen }: Seen
     expect(await (await reopen()).getRingLayouts()).toEqual([...before, first, second, { ...first, since: since + 30 }])
   })
 
-  it('what is staged is read, folded and leaves the ring whatever shape the process has that does it', async () => {
+  it('staged plays are read, folded and removed from the ring by a process of any shape', async () => {
     const larger = { slots: shape().slots + 2, shards: shape().shards * 3 }
     const since = ((await store().getRingLayouts()).at(-1)?.since ?? AT) + 1_000
     await store().putRingLayout({ ...shape(), since })
@@ -41,7 +41,7 @@ export function layoutsContract({ store, regions, shape, another, reopen }: Seen
       expect(await isInRing(wide, slot, viewer, regions(), shape())).toBe(true)
       expect((await stagedSeen(narrow, viewer)).map(({ oid }) => oid)).toEqual(['1', '2'])
     }
-    // Half of them are staged by both, and stand in the ring by both shapes or by one.
+    // Half of them are staged by both processes, and are in the ring by both shapes or by one.
     await stage(wide, slot, ...viewers.slice(0, 20).map((viewer) => play(viewer, '3')))
     for (const [index, viewer] of viewers.entries()) await fold(index % 2 === 0 ? wide : narrow, slot, viewer, play(viewer, '1'))
     const waiting = new Set(await wholeRing(wide, slot, larger.shards))
@@ -54,7 +54,7 @@ export function layoutsContract({ store, regions, shape, another, reopen }: Seen
     await Promise.all([wide.close(), narrow.close()])
   })
 
-  it('a place in the ring by a shape that somebody did not know is found by its shard, and left by whoever knows it', async () => {
+  it('an entry of the ring by an unknown shape is found by its shard, and removed by a process that knows the shape', async () => {
     const wider = { slots: shape().slots, shards: shape().shards * 5 }
     const old = await another(wider)
     const shardBy = (viewer: string, { shards }: RingShape) => shardOf(viewer, regions(), shards)

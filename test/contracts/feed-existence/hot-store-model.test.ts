@@ -1,4 +1,4 @@
-/** The model of the seen store keeps the contract itself, so that what is compared with it is compared with the port. */
+/** The model of the seen store fulfils the contract itself, so that a comparison with it is a comparison with the port. */
 import { makeSeenState, makeSeenStoreModel } from '../../../harness/models/feed-existence/hot-store-model.ts'
 import { seenStoreContract } from './hot-store.ts'
 

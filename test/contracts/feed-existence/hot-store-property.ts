@@ -1,6 +1,6 @@
 /**
- * Seen store contract: any sequence of calls, folds that come late among them, ends as the model says: what is issued and
- * staged, who is in the ring, and when `folds` grows. A failure prints the shortest sequence and its seed.
+ * Seen store contract: any sequence of calls, with late folds, ends as in the model: issued oids, staged plays, viewers in the ring, and
+ * the growth of `folds`. A failure prints the shortest sequence and its seed.
  */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'

@@ -1,17 +1,17 @@
-/** Seen store contract: what is staged, in which slot, and who is in the ring for it. */
+/** Seen store contract: staged plays, their slots, and the viewers in the ring. */
 import { expect, it } from 'vitest'
 import { PLAYED_AT_MAX, SLOTS_MAX } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import { freshNamedViewer, freshViewer, freshViewerIn, numbered } from '../reports.ts'
 import { AT, CAPS, byText, fold, isInRing, play, stage, stagedIn, stagedOf, stagedSeen, wholeRing } from './seen.ts'
 import type { SeenStoreSubject } from './hot-store-subject.ts'
 
-/** Ids that are none, are nearly, or mean something to a store; with a part of their own behind. */
+/** Ids that are not integers, are nearly integers, or have a meaning for a store. Tests append a unique part. */
 const ODD = ['0', '007', '-1', '9223372036854775807', '9223372036854775808', '{a}', 'a:b', '*', '[?]', ' ', '\n', '\0', 'ü', '🙂', "'"]
 
 export function stagingContract({ store, regions, shape, another, reopen }: SeenStoreSubject): void {
   const inRing = (viewer: string, slot: number) => isInRing(store(), slot, viewer, regions(), shape())
 
-  it('a play is staged in its slot, and told from any process', async () => {
+  it('a play is staged in its slot, and visible in every process', async () => {
     const viewer = freshViewer()
     expect(await stage(store(), 2, play(viewer, '7'))).toEqual([{ viewer, staged: 1 }])
     const other = await another()
@@ -21,7 +21,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     await other.close()
   })
 
-  it('of two plays of a subject in a slot the later stays, in whatever order and call they come', async () => {
+  it('the later of two plays of a subject in a slot stays, in any order, in one call or two', async () => {
     const viewer = freshViewer()
     await stage(store(), 2, play(viewer, '7', AT + 5), play(viewer, '7', AT + 9), play(viewer, '7', AT))
     expect(await stagedIn(store(), 2, viewer)).toEqual([{ business: 1, oid: '7', playedAt: AT + 9 }])
@@ -31,7 +31,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await stagedSeen(store(), viewer)).toEqual([{ oid: '7', playedAt: AT + 10 }])
   })
 
-  it('slots are apart: each has its own, and a reader is told the latest of all', async () => {
+  it('slots are separate: each has its own plays, and a reader gets the latest of all', async () => {
     const viewer = freshViewer()
     await stage(store(), 1, play(viewer, '7', AT + 5), play(viewer, '8', AT))
     expect(await stage(store(), 2, play(viewer, '7', AT))).toEqual([{ viewer, staged: 1 }])
@@ -48,7 +48,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     ])
   })
 
-  it('each viewer is told with what he has in this slot, in order of first appearance', async () => {
+  it('each viewer is returned with the number of plays in this slot, in order of first appearance', async () => {
     const [one, two, three] = [freshViewer(), freshNamedViewer(), freshViewer()]
     await stage(store(), 3, play(two, '1'), play(two, '2'))
     await stage(store(), 4, play(two, '9'))
@@ -60,7 +60,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await stage(store(), 3)).toEqual([])
   })
 
-  it('a viewer is in the ring of his shard and slot, once, and in no other', async () => {
+  it('a viewer is in the ring of one shard and slot, once, and in no other', async () => {
     const viewer = freshViewer()
     expect(await inRing(viewer, 2)).toBe(false)
     await stage(store(), 2, play(viewer, '1'), play(viewer, '2'))
@@ -81,7 +81,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(before.length).toBeGreaterThanOrEqual(shape().slots)
   })
 
-  it('no more of a shard are listed than asked for, each once, and all if there is room', async () => {
+  it('a shard lists at most the given number of viewers, each once, and all within the limit', async () => {
     const region = 1
     const perRegion = shape().shards / regions()
     const viewers = Array.from({ length: perRegion * 20 }, () => freshViewerIn(region, regions()))
@@ -111,7 +111,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     ])
   })
 
-  it('viewers and subjects of odd ids are kept apart, listed and folded', async () => {
+  it('viewers and subjects with unusual ids are separate, listed and folded', async () => {
     const own = freshNamedViewer()
     const viewers = [
       ...ODD.map((odd) => `${own}${odd}`),
@@ -130,7 +130,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     )
   })
 
-  it('the first and the last moment, slot and business are kept as they are', async () => {
+  it('the first and the last time, slot and business are stored unchanged', async () => {
     const viewer = freshViewer()
     const plays = [play(viewer, '1', 0, 1), play(viewer, '1', PLAYED_AT_MAX, 65_535)]
     for (const slot of [0, SLOTS_MAX - 1]) {
@@ -154,7 +154,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await inRing(viewer, 2)).toBe(true)
   })
 
-  it('whoever has as much in a slot as he may is refused whole, with the days he would claim; other slots and viewers go on', async () => {
+  it('a viewer at the limit of a slot is refused as a whole, with the claims of days; other slots and viewers continue', async () => {
     const [viewer, other] = [freshViewer(), freshViewer()]
     const stageMax = (slot: number, who: string, oid: string, day?: number) =>
       store().stagePlays([{ ...play(who, oid), day }], { now: AT, slot, max: 2 })
@@ -172,7 +172,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await stageMax(3, viewer, '5')).toEqual([{ viewer, staged: 1 }])
   })
 
-  it('many viewers and businesses are asked for at once, in order, some twice', async () => {
+  it('many viewers and businesses are read at once, in order, some of them twice', async () => {
     const [one, two, nobody] = [freshViewer(), freshNamedViewer(), freshViewer()]
     await stage(store(), 0, play(one, 'a'), play(one, 'b', AT, 2), play(two, 'c'))
     await fold(store(), 0, one, play(one, 'b', AT, 2))
@@ -192,7 +192,7 @@ export function stagingContract({ store, regions, shape, another, reopen }: Seen
     expect(await store().readStaged(0, [])).toEqual([])
   })
 
-  it('what is staged, and its place in the ring, is there when the store is opened again', async () => {
+  it('staged plays and their places in the ring are there after the store was reopened', async () => {
     const viewer = freshViewer()
     await stage(store(), 3, play(viewer, '7'))
     await fold(store(), 3, viewer)

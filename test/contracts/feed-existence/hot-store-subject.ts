@@ -1,4 +1,4 @@
-/** What an adapter opens for the contract suite, and what the parts of the suite work with. */
+/** Types of the contract suite: the store that an adapter opens, and the subject that the parts of the suite use. */
 import type { RingShape, SeenStore } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
 import type { OpenedStore, StoreSubject } from '../opened-store.ts'
 

@@ -3,8 +3,8 @@
  *
  *     seenStoreContract('lmdb', shape, async () => ({ store, regions: 100, another, reopen, dispose }))
  *
- * `open` runs once per suite. The store may hold data of earlier runs, but nobody else writes to it meanwhile; the suite
- * uses viewers of its own, and compares what counts the whole store as differences. It writes layouts of rings.
+ * `open` runs once per suite. The store may hold data of earlier runs, but no other process writes to it during the suite. The suite uses
+ * its own viewers, and compares counts of the whole store as differences. It writes layouts of rings.
  */
 import { describe } from 'vitest'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
@@ -18,7 +18,7 @@ import { seenPropertyContract } from './hot-store-property.ts'
 import { stagingContract } from './hot-store-staging.ts'
 import type { OpenedSeenStore, SeenStoreSubject } from './hot-store-subject.ts'
 
-/** `shape`: as the store is configured, of 6 slots or more; `another` may have another one. */
+/** `shape`: the configured shape of the store, with 6 slots or more; `another` may have a different one. */
 export function seenStoreContract(name: string, shape: RingShape, open: () => Promise<OpenedSeenStore>): void {
   describeStore(`seen store contract: ${name}`, open, (opened) => {
     const subject: SeenStoreSubject = { ...opened, shape: () => shape }
@@ -26,9 +26,9 @@ export function seenStoreContract(name: string, shape: RingShape, open: () => Pr
     describe('staging and the ring', () => stagingContract(subject))
     describe('folding', () => foldingContract(subject))
     describe('days', () => daysContract(subject))
-    describe('several at once', () => concurrencyContract(subject))
+    describe('concurrency', () => concurrencyContract(subject))
     describe('against a model', () => seenPropertyContract(subject))
-    // Last: layouts stay for the rest of the store's life.
+    // Last: layouts stay for the lifetime of the store.
     describe('layouts of the ring', () => layoutsContract(subject))
   })
 }

@@ -16,7 +16,7 @@ export type OpenedPlayLog = {
   regions: number
   /** Appends these bytes as a message. */
   appendRaw(bytes: Uint8Array): Promise<void>
-  /** What was set aside, as it was written there; the oldest first. */
+  /** The quarantined messages as they were written, oldest first. */
   listDead(): Promise<Uint8Array[]>
   reopen(): Promise<PlayLog>
   dispose(): Promise<void>
@@ -54,7 +54,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       return { consumer, of, parked }
     }
 
-    it('plays come as they were appended, whoever the viewers are', async () => {
+    it('plays arrive unchanged, for any viewer ids', async () => {
       const [one, other] = [freshViewer(), freshNamedViewer()]
       const plays = [playOf(one, '1'), playOf(other, 'ä/7', 1), playOf(one, '2', 2 ** 52)]
       await log.appendPlays(plays)
@@ -64,14 +64,14 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(of(other)).toEqual([plays[1]])
     })
 
-    it('what could not be staged comes again, and nothing is skipped', async () => {
+    it('plays that could not be staged are delivered again, and nothing is skipped', async () => {
       const viewer = freshViewer()
       const { of } = await consume(2)
       for (const oid of ['1', '2', '3']) await log.appendPlays([playOf(viewer, oid)])
       await until('all came', () => new Set(of(viewer).map(({ oid }) => oid)).size === 3)
     })
 
-    it('what was staged does not come again, also after the log was opened again', async () => {
+    it('staged plays are not delivered again, even after the log was reopened', async () => {
       const [before, after] = [freshViewer(), freshViewer()]
       const first = await consume()
       await log.appendPlays([playOf(before, '1')])
@@ -86,7 +86,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(second.of(before)).toEqual([])
     })
 
-    it('an end is staged once all before it is, whatever is appended behind it', async () => {
+    it('an end is staged once all plays before it are, regardless of later ones', async () => {
       const viewer = freshViewer()
       await log.appendPlays([playOf(viewer, '1')])
       const end = await log.end()
@@ -100,7 +100,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(of(viewer)).toContainEqual(playOf(viewer, '2'))
     })
 
-    it('a message that cannot be read is set aside with its reason, and the rest goes on', async () => {
+    it('an unreadable message is quarantined with its reason, and later messages are delivered', async () => {
       const viewer = freshViewer()
       await opened.appendRaw(Buffer.from('no plays'))
       await log.appendPlays([playOf(viewer, '1')])
@@ -108,7 +108,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       await until('both are dealt with', () => of(viewer).length === 1 && parked.length === 1)
     })
 
-    it('plays that nobody can hold are set aside by themselves, and the others of their message are staged', async () => {
+    it('invalid plays are quarantined separately, and the others of their message are staged', async () => {
       const viewer = freshViewer()
       const good = [playOf(viewer, '1'), playOf(viewer, '2')]
       const bad = [playOf(viewer, 'x'.repeat(65)), playOf(viewer, ''), playOf('', '3'), { ...playOf(viewer, '4'), business: 0 }]
@@ -128,10 +128,10 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       ])
     })
 
-    it('a play with an id that is no UTF-8, or that is cut short, costs the others of its message nothing', async () => {
+    it('a play with an invalid or truncated id does not affect the others of its message', async () => {
       const viewer = freshViewer()
       const good = [playOf(viewer, '1'), playOf(viewer, 'three')] as const
-      // A play of a viewer "A", with an oid of the bytes ff fe; one of nobody, whose oid ends before its length says.
+      // A play of viewer "A" with an oid of the bytes ff fe, and one without a viewer whose oid is shorter than its length.
       const [noText, cut] = [Buffer.from('0a070a01411a02fffe', 'hex'), Buffer.from('0a031a0541', 'hex')]
       await opened.appendRaw(Buffer.concat([encodePlays([good[0]]), noText, cut, encodePlays([good[1]])]))
       await opened.appendRaw(noText)
@@ -147,7 +147,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(dead.slice(-2).map((bytes) => Buffer.from(bytes))).toEqual([Buffer.concat([noText, cut]), noText])
     })
 
-    it('thousands of plays of a call come whole', async () => {
+    it('thousands of plays of a call are delivered completely', async () => {
       const viewer = freshViewer()
       const plays = Array.from({ length: 5_000 }, (_, at) => playOf(viewer, String(at)))
       await log.appendPlays(plays)
@@ -156,7 +156,7 @@ export function playLogContract(name: string, open: () => Promise<OpenedPlayLog>
       expect(of(viewer)).toEqual(plays)
     })
 
-    it('a consumer that is alone comes to own every region, and none once it has stopped', async () => {
+    it('a lone consumer gets every region, and none once it has stopped', async () => {
       const { consumer } = await consume()
       await until('it owns all', () => consumer.ownedRegions().length === opened.regions)
       await consumer.stop()

@@ -1,13 +1,13 @@
 /**
- * Contract of the record store of filters: whatever a disk has made of a row, it is read as bytes with a version, so that it can be
- * set aside or written over as any other; and nothing else suffers from it.
+ * Contract of the record store of filters: any damaged row is read as bytes with a version, so that it can be quarantined or overwritten
+ * like any other. Other rows are not affected.
  */
 import { expect, it } from 'vitest'
 import { DAY_MS, EXPIRES_AT, MONTH, filterKey, filterWrite, freshViewers, purgeAll, someBytes } from './seen-filters.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import type { SeenRecordsSubject } from './record-store-subject.ts'
 
-/** What damaged rows were seen to hold, and what is worse. */
+/** The contents of damaged rows from practice, and worse ones. */
 export const RUBBISH: Record<string, Buffer> = {
   nothing: Buffer.alloc(0),
   'two bytes': Buffer.from('zz'),
@@ -24,7 +24,7 @@ export const RUBBISH: Record<string, Buffer> = {
 const KINDS = Object.entries(RUBBISH)
 
 export function seenDamageContract({ store, second, reopen, damage }: SeenRecordsSubject): void {
-  /** A viewer whose filter is rubbish, and what is read of it. */
+  /** Damages the filter of a viewer, and returns what a read of it gives. */
   async function damaged(bytes: Buffer, { month = MONTH, expiresAt = EXPIRES_AT, viewer = freshViewer() } = {}) {
     const [before] = await store().getFilters([filterKey(viewer, month)])
     const expected = before?.version ?? 0
@@ -36,7 +36,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     return { viewer, version: stored.version, filter: stored.filter, before: whole.version }
   }
 
-  it.each(KINDS)('a row of %s is read as no filter, with a version, and others beside it as they are', async (_, bytes) => {
+  it.each(KINDS)('a row of %s is read as invalid bytes with a version, and the rows beside it are unchanged', async (_, bytes) => {
     const [other] = freshViewers(1) as [string]
     await store().putFilters([filterWrite(other, someBytes(50))])
     const { viewer, version, filter } = await damaged(bytes)
@@ -59,7 +59,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     await store().measureFilters()
   })
 
-  it.each(KINDS)('a row of %s is set aside once, and what is known of it comes in its place', async (_, bytes) => {
+  it.each(KINDS)('a row of %s is quarantined once, and replaced by the rebuilt filter', async (_, bytes) => {
     const { viewer, version, filter, before } = await damaged(bytes)
     expect(await store().quarantineFilter(filterKey(viewer), version + 1, 'another')).toBe(false)
     const done = await Promise.all(
@@ -69,7 +69,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     const [rebuilt] = await store().getFilters([filterKey(viewer)])
     expect(rebuilt?.filter).toEqual(someBytes(70))
     expect(rebuilt?.version).toBeGreaterThan(Math.max(version, before))
-    // Who had read it before, damaged or whole, is refused.
+    // A writer with an older version, damaged or intact, is refused.
     for (const expected of [0, before, version])
       expect(await store().putFilters([filterWrite(viewer, someBytes(1), { expected })])).toEqual([false])
     expect(await store().putFilters([filterWrite(viewer, someBytes(80), { expected: rebuilt?.version ?? 0 })])).toEqual([true])
@@ -77,7 +77,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     expect(aside).toEqual([{ viewer, month: MONTH, version, filter, reason: 'rubbish' }])
   })
 
-  it.each(KINDS)('a row of %s that is set aside with nothing known leaves none, which is written with expected 0', async (_, bytes) => {
+  it.each(KINDS)('a row of %s that is quarantined without a replacement is gone, and can be written with expected 0', async (_, bytes) => {
     const { viewer, version, before } = await damaged(bytes, { viewer: freshNamedViewer() })
     expect(await store().quarantineFilter(filterKey(viewer), version, 'rubbish')).toBe(true)
     expect(await store().getFilters([filterKey(viewer)])).toEqual([undefined])
@@ -87,22 +87,19 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     expect(rebuilt?.version).toBeGreaterThan(Math.max(version, before))
   })
 
-  it.each(KINDS)(
-    'a row of %s is written over by who has read its version, and by nobody else; what stands beside filters too',
-    async (_, bytes) => {
-      for (const month of [MONTH, 0]) {
-        const { viewer, version } = await damaged(bytes, { month })
-        const write = (expected: number) => store().putFilters([filterWrite(viewer, someBytes(90), { month, expected })])
-        expect(await write(0)).toEqual([false])
-        expect(await write(version + 1)).toEqual([false])
-        expect(await write(version)).toEqual([true])
-        const [stored] = await store().getFilters([filterKey(viewer, month)])
-        expect(stored).toEqual({ filter: someBytes(90), version: version + 1 })
-      }
-    },
-  )
+  it.each(KINDS)('a row of %s is overwritten only with its current version, and so are records beside filters', async (_, bytes) => {
+    for (const month of [MONTH, 0]) {
+      const { viewer, version } = await damaged(bytes, { month })
+      const write = (expected: number) => store().putFilters([filterWrite(viewer, someBytes(90), { month, expected })])
+      expect(await write(0)).toEqual([false])
+      expect(await write(version + 1)).toEqual([false])
+      expect(await write(version)).toEqual([true])
+      const [stored] = await store().getFilters([filterKey(viewer, month)])
+      expect(stored).toEqual({ filter: someBytes(90), version: version + 1 })
+    }
+  })
 
-  it('a filter that is damaged again and again never has a version that it had before', async () => {
+  it('a filter that is damaged repeatedly never gets an earlier version again', async () => {
     const viewer = freshViewer()
     let last = 0
     for (const bytes of [...Object.values(RUBBISH), ...Object.values(RUBBISH)]) {
@@ -116,7 +113,7 @@ export function seenDamageContract({ store, second, reopen, damage }: SeenRecord
     expect(aside).toHaveLength(2 * KINDS.length)
   })
 
-  it('damaged rows expire when their first write said, whatever became of them', async () => {
+  it('damaged rows expire at the time of their first write, even if quarantined or overwritten', async () => {
     const at = 900 * DAY_MS
     await purgeAll(store(), at, 1_000)
     const viewers: string[] = []

@@ -1,11 +1,11 @@
-/** Contract of the record store of filters: what is set aside, what expires, what is counted. */
+/** Contract of the record store of filters: quarantine, expiry and counts. */
 import { expect, it } from 'vitest'
 import type { SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { freshNamedViewer, freshViewer } from '../reports.ts'
 import { DAY_MS, EXPIRES_AT, MONTH, filterKey, filterWrite, freshViewers, purgeAll, someBytes } from './seen-filters.ts'
 import type { SeenRecordsSubject } from './record-store-subject.ts'
 
-/** Each test that purges has days of its own, later than those before; none reaches EXPIRES_AT. */
+/** Each test that purges has its own days, later than those before; none reaches EXPIRES_AT. */
 let day = 1_000
 
 function freshDay(): number {
@@ -23,7 +23,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     return viewers.filter((_, at) => found[at] !== undefined)
   }
 
-  it('a filter that is set aside is gone for readers, and kept with the reason', async () => {
+  it('a quarantined filter is gone for readers, and kept with the reason', async () => {
     const viewer = freshNamedViewer()
     await store().putFilters([filterWrite(viewer, someBytes(3_000)), filterWrite(viewer, someBytes(5), { month: MONTH + 1 })])
     await store().quarantineFilter(filterKey(viewer), 1, 'a checksum that is "wrong" – ü 🙂')
@@ -38,7 +38,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     ])
   })
 
-  it('one that was set aside is rebuilt by a write that expects 0, with a version it never had', async () => {
+  it('a quarantined filter is rebuilt by a write that expects 0, with a new version', async () => {
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(10))])
     await store().putFilters([filterWrite(viewer, someBytes(11), { expected: 1 })])
@@ -48,12 +48,12 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     const [rebuilt] = await store().getFilters([filterKey(viewer)])
     expect(rebuilt?.filter).toEqual(someBytes(12))
     expect(rebuilt?.version).toBeGreaterThan(2)
-    // Who had read the broken one, or none before it, is refused.
+    // A writer that read the broken filter, or none before it, is refused.
     for (const expected of [0, 1, 2]) expect(await store().putFilters([filterWrite(viewer, someBytes(1), { expected })])).toEqual([false])
     expect(await store().putFilters([filterWrite(viewer, someBytes(13), { expected: rebuilt?.version ?? 0 })])).toEqual([true])
   })
 
-  it('one that is set aside with what is known of it has that in its place, at once, and keeps its expiry', async () => {
+  it('a filter quarantined with a replacement has it at once, and keeps its expiry', async () => {
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(10))])
     const { expiring: before } = await store().measureFilters()
@@ -66,7 +66,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await store().putFilters([filterWrite(viewer, someBytes(12), { expected: 2 })])).toEqual([true])
   })
 
-  it('of two who rebuild one wins', async () => {
+  it('one of two concurrent rebuilds wins', async () => {
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(10))])
     await store().quarantineFilter(filterKey(viewer), 1, 'broken')
@@ -74,7 +74,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect([one, other]).toEqual(one?.[0] === true ? [[true], [false]] : [[false], [true]])
   })
 
-  it('setting aside again, another version, or one that is not there changes nothing', async () => {
+  it('a second quarantine, or one of another version or a missing filter, changes nothing', async () => {
     const [viewer, none] = [freshViewer(), freshViewer()]
     await store().quarantineFilter(filterKey(none), 0, 'nothing there')
     await store().quarantineFilter(filterKey(none), 1, 'nothing there')
@@ -92,7 +92,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await asideOf(none)).toEqual([])
   })
 
-  it('a filter may be set aside more than once, and each is kept', async () => {
+  it('a filter may be quarantined more than once, and each is kept', async () => {
     const viewer = freshViewer()
     const versions: number[] = []
     for (const seed of [1, 2, 3]) {
@@ -109,8 +109,8 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await store().listQuarantined(0)).toEqual([])
   })
 
-  it('what was set aside is listed of one viewer, and counted', async () => {
-    // Ids whose bytes begin alike are others' all the same.
+  it('quarantined filters are listed for one viewer, and counted', async () => {
+    // Ids with a common prefix are still different viewers.
     const named = freshNamedViewer()
     const [viewer, ...others] = [named, `${named}x`, `${named}xx`, freshViewer()] as [string, ...string[]]
     const before = await store().countQuarantined()
@@ -126,7 +126,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await second().countQuarantined()).toBe(before + 6)
   })
 
-  it('a reason of any length is kept as far as it fits', async () => {
+  it('a long reason is truncated to fit', async () => {
     const [long, empty] = [freshViewer(), freshViewer()]
     await store().putFilters([long, empty].map((viewer) => filterWrite(viewer, someBytes(10))))
     await store().quarantineFilter(filterKey(long), 1, `a${'🙂'.repeat(3_000)}`)
@@ -135,14 +135,14 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect((await asideOf(empty))[0]?.reason).toBe('')
   })
 
-  it('a filter of megabytes may be set aside', async () => {
+  it('a filter of megabytes may be quarantined', async () => {
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(3 * 2 ** 20))])
     await store().quarantineFilter(filterKey(viewer), 1, 'large')
     expect((await asideOf(viewer))[0]?.filter.equals(someBytes(3 * 2 ** 20))).toBe(true)
   })
 
-  it('a purge takes what expired at the moment or before, and leaves others as they are', async () => {
+  it('a purge removes filters that expired at the given time or before, and no others', async () => {
     const at = freshDay() * DAY_MS
     await purgeAll(store(), at, 1_000)
     const [before, exactly, after, late] = freshViewers(4) as [string, string, string, string]
@@ -160,7 +160,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await purgeAll(store(), at + 5_000, 1_000)).toEqual([1])
   })
 
-  it('a purge goes in chunks no larger than its limit, until nothing is left', async () => {
+  it('a purge removes at most its limit at a time, until nothing is left', async () => {
     const at = freshDay() * DAY_MS
     await purgeAll(store(), at, 1_000)
     const viewers = freshViewers(95)
@@ -171,7 +171,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await there(viewers)).toEqual([])
   })
 
-  it('two who purge at once take each filter once', async () => {
+  it('two concurrent purges remove each filter once', async () => {
     const at = freshDay() * DAY_MS
     await purgeAll(store(), at, 1_000)
     const viewers = freshViewers(200)
@@ -180,7 +180,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(went.flat().reduce((sum, some) => sum + some, 0)).toBe(200)
   })
 
-  it('a filter expires when its first write said, whatever later ones say', async () => {
+  it('a filter expires at the time of its first write, regardless of later ones', async () => {
     const at = freshDay() * DAY_MS
     await purgeAll(store(), at, 1_000)
     const [early, late] = [freshViewer(), freshViewer()]
@@ -189,13 +189,13 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
       filterWrite(early, someBytes(11), { expected: 1 }),
       filterWrite(late, someBytes(11), { expected: 1, expiresAt: at + 1 }),
     ])
-    // Refused ones say nothing either.
+    // Refused writes do not change it either.
     await store().putFilters([filterWrite(late, someBytes(12), { expected: 1, expiresAt: at + 1 })])
     expect(await purgeAll(store(), at + 1, 1_000)).toEqual([1])
     expect(await there([early, late])).toEqual([late])
   })
 
-  it('one that was set aside and rebuilt expires when its first write said, and what was set aside with it', async () => {
+  it('a quarantined and rebuilt filter expires at the time of its first write, together with its quarantined versions', async () => {
     const at = freshDay() * DAY_MS
     await purgeAll(store(), at, 1_000)
     const [rebuilt, left, late] = freshViewers(3) as [string, string, string]
@@ -214,7 +214,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await asideOf(late)).toHaveLength(1)
   })
 
-  it('what was purged may be written again as if it had never been', async () => {
+  it('a purged filter may be written again as if it were new', async () => {
     const at = freshDay() * DAY_MS
     const viewer = freshViewer()
     await store().putFilters([filterWrite(viewer, someBytes(10), { expiresAt: at + 1 })])
@@ -226,7 +226,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
     expect(await store().getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(9), version: 1 }])
   })
 
-  it('measuring counts filters that can be read: how many, their bytes, and when they expire', async () => {
+  it('measuring counts readable filters: their number, their bytes, and their expiry', async () => {
     const first = freshDay()
     await purgeAll(store(), first * DAY_MS, 1_000)
     const before = await store().measureFilters()
@@ -237,7 +237,7 @@ export function seenExpiryContract({ store, second, reopen }: SeenRecordsSubject
       filterWrite(other, someBytes(20), { expiresAt: first * DAY_MS + 5 }),
       filterWrite(next, someBytes(3), { expiresAt: lastOfDay + 1 }),
       filterWrite(aside, someBytes(50_000), { expiresAt: lastOfDay }),
-      // What is noted of a viewer is no filter.
+      // Notes about a viewer are not filters.
       filterWrite(one, someBytes(7_000), { month: 0, expiresAt: lastOfDay }),
     ])
     await store().putFilters([filterWrite(other, someBytes(200), { expected: 1 })])

@@ -1,11 +1,11 @@
-/** Contract of the record store of filters: read, fold, and write under the version check loses nothing, whoever folds. */
+/** Contract of the record store of filters: reading, folding, and writing under the version check lose nothing with concurrent folds. */
 import { expect, it } from 'vitest'
 import { randomBelow, seededRandom } from '../../../core/random.ts'
 import type { SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { filterKey, filterWrite, freshViewers, numbersOf, setBytes } from './seen-filters.ts'
 import type { SeenRecordsSubject } from './record-store-subject.ts'
 
-/** Folds each viewer's numbers into his filter; what is refused, again. Returns how often that was. */
+/** Folds the numbers of each viewer into their filter, and repeats refused writes. Returns the number of repetitions. */
 async function fold(store: SeenRecords, numbers: ReadonlyMap<string, readonly number[]>): Promise<number> {
   let refused = -1
   for (let left = [...numbers.keys()]; left.length > 0; refused += 1) {
@@ -21,7 +21,7 @@ async function fold(store: SeenRecords, numbers: ReadonlyMap<string, readonly nu
 }
 
 export function seenFoldingContract({ store, second }: SeenRecordsSubject): void {
-  it('six workers who fold into the same filters at once lose nothing of each other', async () => {
+  it('six workers that fold into the same filters at once lose nothing of each other', async () => {
     const viewers = freshViewers(12)
     const folded = new Map(viewers.map((viewer) => [viewer, new Set<number>()]))
     let writes = 0
@@ -46,7 +46,7 @@ export function seenFoldingContract({ store, second }: SeenRecordsSubject): void
     expect(stored.reduce((sum, each) => sum + (each?.version ?? 0), 0)).toBe(writes)
   })
 
-  it('hundreds of viewers who are new to two workers at once are written by one, then by the other', async () => {
+  it('hundreds of viewers new to two concurrent workers are written by one, then by the other', async () => {
     const viewers = freshViewers(400)
     const numbers = (first: number): Map<string, number[]> => new Map(viewers.map((viewer, at) => [viewer, [first + at]]))
     const reversed = new Map([...numbers(5_000)].toReversed())

@@ -9,7 +9,7 @@ import type { SeenRecordsSubject } from './record-store-subject.ts'
 
 const VIEWERS = 3
 const MONTHS = [5, 6]
-/** Later than the days of other tests, and before those filters that never expire in tests. */
+/** Later than the days of other tests, and before filters that never expire in tests. */
 let base = 10_000 * DAY_MS
 
 const place = fc.record({ viewer: fc.nat({ max: VIEWERS - 1 }), month: fc.constantFrom(...MONTHS) })
@@ -19,7 +19,7 @@ const step = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       kind: fc.constant('put' as const),
-      /** Expects what is stored: otherwise most writes are refused. */
+      /** Expects the stored version. Without this, most writes are refused. */
       fitting: fc.boolean(),
       writes: fc.uniqueArray(writeSpec, { selector: ({ place: at }) => `${at.viewer} ${at.month}`, minLength: 1, maxLength: 5 }),
     }),

@@ -1,19 +1,19 @@
-/** What an adapter opens for the contract suite, and what the parts of the suite work with. */
+/** Types of the contract suite: the store that an adapter opens, and the subject that the parts of the suite use. */
 import type { FilterKey, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 
 export type OpenedSeenRecords = {
   store: SeenRecords
-  /** The same data, over connections of its own. */
+  /** The same data over separate connections. */
   second: SeenRecords
   /** Closes `store` and opens the same data again. */
   reopen(): Promise<SeenRecords>
-  /** As by a disk, past the store: these come in the place of all bytes that are stored of a filter, which is there. */
+  /** Replaces the stored bytes of an existing filter, bypassing the store, as a damaged disk does. */
   damage(key: FilterKey, bytes: Buffer): Promise<void>
-  /** Closes what is open and removes what was made for the suite. */
+  /** Closes all open handles and removes the data of the suite. */
   dispose(): Promise<void>
 }
 
-/** What the parts of the suite work with; the store changes when it is opened again. */
+/** The subject of the parts of the suite. The store changes when it is reopened. */
 export type SeenRecordsSubject = {
   store: () => SeenRecords
   second: () => SeenRecords

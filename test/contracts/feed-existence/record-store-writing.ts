@@ -20,7 +20,7 @@ const ODD_VIEWERS = [
 ]
 
 export function seenWritingContract({ store, second, reopen }: SeenRecordsSubject): void {
-  it('a filter that was never written is not there, and its first write expects 0', async () => {
+  it('a filter that was never written is missing, and its first write expects 0', async () => {
     const viewer = freshViewer()
     expect(await store().getFilters([filterKey(viewer)])).toEqual([undefined])
     expect(await store().putFilters([filterWrite(viewer, someBytes(10), { expected: 1 })])).toEqual([false])
@@ -40,7 +40,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(await store().getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(3, 4), version: 3 }])
   })
 
-  it('of two writers who have read the same version one wins, and the other is told so', async () => {
+  it('one of two writers with the same version wins, and the other is refused', async () => {
     for (let round = 0; round < 20; round++) {
       const viewer = freshViewer()
       const writes = [1, 2].map((seed) => filterWrite(viewer, someBytes(100, seed)))
@@ -56,7 +56,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     }
   })
 
-  it('a write that is repeated is refused, and changes nothing', async () => {
+  it('a repeated write is refused, and changes nothing', async () => {
     const viewer = freshViewer()
     const write = filterWrite(viewer, someBytes(10))
     expect(await store().putFilters([write])).toEqual([true])
@@ -64,7 +64,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(await store().getFilters([filterKey(viewer)])).toEqual([{ filter: someBytes(10), version: 1 }])
   })
 
-  it('each write of a call is accepted or refused by itself, in the order of the call', async () => {
+  it('each write of a call is accepted or refused separately, in the order of the call', async () => {
     const viewers = [...freshViewers(8), freshNamedViewer(), 'z'.repeat(20) + freshViewer()]
     await store().putFilters(viewers.filter((_, at) => at % 3 === 0).map((viewer) => filterWrite(viewer, someBytes(4))))
     const expected = viewers.map((_, at) => (at % 2 === 0 ? 1 : 0))
@@ -80,7 +80,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     )
   })
 
-  it('months of a viewer, and viewers of a month, are apart', async () => {
+  it('months of a viewer, and viewers of a month, are separate', async () => {
     const [one, other] = [freshViewer(), freshViewer()]
     await store().putFilters([
       filterWrite(one, someBytes(1, 1)),
@@ -96,7 +96,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     ])
   })
 
-  it('a lookup answers in the order of its keys, a key that is asked twice twice', async () => {
+  it('a lookup answers in the order of its keys, with duplicates', async () => {
     const viewers = freshViewers(300)
     await store().putFilters(viewers.map((viewer, at) => filterWrite(viewer, someBytes(1 + (at % 40), at))))
     const asked = [...viewers.toReversed(), viewers[5] as string, freshViewer(), viewers[5] as string]
@@ -118,7 +118,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(found.every((each, at) => each?.version === 2 && each.filter.equals(writes[at]?.filter as Buffer))).toBe(true)
   })
 
-  it("a viewer's filters are listed by month, viewers in the order asked", async () => {
+  it('the filters of a viewer are listed by month, viewers in the given order', async () => {
     const [one, other, none] = [freshNamedViewer(), freshViewer(), freshViewer()]
     const months = [700, 3, 256, 255, 60_000]
     await store().putFilters(months.map((month) => filterWrite(one, someBytes(7, month), { month })))
@@ -131,14 +131,14 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(await store().listFilters([none, one, other, one])).toEqual([[], ofOne, ofOther, ofOne])
   })
 
-  it('a list does not show what is of a viewer whose id begins alike', async () => {
+  it('a list shows no filters of a viewer with a longer id', async () => {
     const name = freshNamedViewer()
     await store().putFilters([name, `${name}0`, `${name}\u0000`].map((viewer, at) => filterWrite(viewer, someBytes(3, at))))
     const lists = await store().listFilters([name, `${name}0`, `${name}\u0000`, name.slice(0, -1)])
     expect(lists.map((list) => list.length)).toEqual([1, 1, 1, 0])
   })
 
-  it('any id is a viewer of its own', async () => {
+  it('any id is a separate viewer', async () => {
     const month = 1 + Math.floor(Math.random() * 60_000)
     await store().putFilters(ODD_VIEWERS.map((viewer, at) => filterWrite(viewer, someBytes(11, at), { month })))
     const found = await store().getFilters(ODD_VIEWERS.map((viewer) => filterKey(viewer, month)))
@@ -149,7 +149,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     )
   })
 
-  it('a filter of a byte, and of three megabytes, comes back as it was', async () => {
+  it('filters from one byte to three megabytes are read back unchanged', async () => {
     const sizes = [1, 2, 255, 256, 4_095, 8_192, 65_535, 65_536, 200_000, 2 ** 20, 3 * 2 ** 20]
     const viewers = freshViewers(sizes.length)
     const writes = viewers.map((viewer, at) => filterWrite(viewer, someBytes(sizes[at] as number, at)))
@@ -157,7 +157,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     const found = await store().getFilters(viewers.map((viewer) => filterKey(viewer)))
     expect(found.map((each) => each?.filter.length)).toEqual(sizes)
     expect(found.every((each, at) => each?.filter.equals(writes[at]?.filter as Buffer))).toBe(true)
-    // Shrunk and grown again in place.
+    // Shrunk and grown in place.
     expect(
       await store().putFilters(writes.map((write, at) => ({ ...write, filter: writes.at(-1 - at)?.filter as Buffer, expected: 1 }))),
     ).toEqual(sizes.map(() => true))
@@ -166,7 +166,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(turned.every(([each], at) => each?.filter.equals(writes.at(-1 - at)?.filter as Buffer))).toBe(true)
   })
 
-  it('what was read does not change when it is written anew, nor what was stored with the bytes of the writer', async () => {
+  it('a later write changes no filter already read, and changed input bytes change no stored filter', async () => {
     const viewer = freshViewer()
     const bytes = someBytes(5_000, 1)
     await store().putFilters([filterWrite(viewer, bytes)])
@@ -178,7 +178,7 @@ export function seenWritingContract({ store, second, reopen }: SeenRecordsSubjec
     expect(first?.filter).toEqual(someBytes(5_000, 1))
   })
 
-  it('filters and their versions are there after the store was opened again', async () => {
+  it('filters and their versions are there after the store was reopened', async () => {
     const viewer = freshNamedViewer()
     await store().putFilters([filterWrite(viewer, someBytes(70_000))])
     await store().putFilters([filterWrite(viewer, someBytes(70_001), { expected: 1 })])

@@ -3,8 +3,8 @@
  *
  *     seenRecordsContract('mariadb', async () => ({ store, second, reopen, dispose }))
  *
- * `open` runs once per suite. Nobody else writes to the store meanwhile; every test has viewers of its own. Purging goes over
- * all viewers, so that its totals are compared only by tests that purged what was before them.
+ * `open` runs once per suite. No other process writes to the store during the suite, and every test has its own viewers. Purging affects
+ * all viewers, so only tests that purged before compare its totals.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seenDamageContract } from './record-store-damage.ts'
@@ -42,7 +42,7 @@ export function seenRecordsContract(name: string, open: () => Promise<OpenedSeen
     describe('damage', () => seenDamageContract(subject))
     describe('against a model', () => seenModelContract(subject))
 
-    it('an answering store passes its check, and calls about nothing answer nothing', async () => {
+    it('an available store passes its check, and empty calls return nothing', async () => {
       const store = current().store
       await store.check()
       expect(await store.getFilters([])).toEqual([])

@@ -1,10 +1,10 @@
-/** Filters of tests: to a store they are bytes, so these are plain ones. */
+/** Filters for tests. To a store they are bytes, so any bytes will do. */
 import type { FilterKey, FilterWrite, SeenRecords } from '../../../subgraphs/feed-existence/stores/record-store.ts'
 import { freshViewer } from '../reports.ts'
 
 export const MONTH = 680
 export const DAY_MS = 86_400_000
-/** A moment at which filters of tests expire, unless a test says another. */
+/** The default expiry of filters in tests. */
 export const EXPIRES_AT = 20_000 * DAY_MS
 
 export function filterWrite(viewer: string, filter: Buffer, fields: Partial<FilterWrite> = {}): FilterWrite {
@@ -19,7 +19,7 @@ export function freshViewers(count: number): string[] {
   return Array.from({ length: count }, freshViewer)
 }
 
-/** Bytes that differ from place to place, and from seed to seed. */
+/** Bytes that depend on the position and the seed. */
 export function someBytes(length: number, seed = 1): Buffer {
   const bytes = Buffer.allocUnsafe(length)
   for (let i = 0, state = (seed * 2_654_435_761) >>> 0; i < length; i++) {
@@ -29,7 +29,7 @@ export function someBytes(length: number, seed = 1): Buffer {
   return bytes
 }
 
-/** Purges until nothing goes any more; returns how many went per call. */
+/** Purges until nothing is removed. Returns the number of removed filters per call. */
 export async function purgeAll(store: SeenRecords, expiredBefore: number, limit: number): Promise<number[]> {
   const went: number[] = []
   for (;;) {
@@ -39,7 +39,7 @@ export async function purgeAll(store: SeenRecords, expiredBefore: number, limit:
   }
 }
 
-/** A set of numbers below 2^32 as bytes, and back. */
+/** Encodes a set of numbers below 2^32 as bytes. `numbersOf` decodes it. */
 export function setBytes(numbers: Iterable<number>): Buffer {
   const sorted = [...new Set(numbers)].sort((a, b) => a - b)
   const bytes = Buffer.allocUnsafe(sorted.length * 4)

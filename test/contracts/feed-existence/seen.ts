@@ -1,4 +1,4 @@
-/** Plays of viewers nobody else uses (`reports.ts`), and the questions that most tests of the seen store ask. */
+/** Plays of unused viewers (`reports.ts`), and the reads of most tests of the seen store. */
 import type { Play } from '../../../core/domain.ts'
 import { shardOf } from '../../../subgraphs/feed-existence/model/time-ring.ts'
 import type { HotSeen, IssuedOptions, RingShape, SeenStore, StagedPlay } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
@@ -18,12 +18,12 @@ export function stage(store: SeenStore, slot: number, ...plays: Play[]): Promise
   return store.stagePlays(plays, { now: AT, slot })
 }
 
-/** As the job does when it is done with these of one viewer. */
+/** Removes the plays of one viewer, as the job does after a fold. */
 export function fold(store: SeenStore, slot: number, viewer: string, ...plays: Play[]): Promise<void> {
   return store.removeStaged(slot, [{ viewer, plays: plays.map(stagedOf) }])
 }
 
-/** Without what changes from store to store, in an order of our own. */
+/** Sorted, because the order differs between stores. */
 export async function stagedSeen(store: SeenStore, viewer: string, business = 1): Promise<HotSeen['staged']> {
   return (await store.getSeen(viewer, business)).staged.toSorted(byText)
 }
@@ -47,7 +47,7 @@ export function byText(a: { business?: number; oid: string }, b: { business?: nu
   return left < right ? -1 : left > right ? 1 : 0
 }
 
-/** Is he in the ring, at his place by this shape? */
+/** Is the viewer in the ring, at the place of this shape? */
 export async function isInRing(store: SeenStore, slot: number, viewer: string, regions: number, { shards }: RingShape): Promise<boolean> {
   return (await store.listRing(slot, shardOf(viewer, regions, shards), 1_000_000)).includes(viewer)
 }
