@@ -13,7 +13,7 @@ const asText = (text: string): unknown => text
 const asList = (text: string): unknown => text.split(',').map((each) => each.trim())
 const asSwitch = (text: string): unknown => (text === 'true' ? true : text === 'false' ? false : text)
 
-const VARIABLES: Readonly<Record<string, Variable>> = {
+export const VARIABLES: Readonly<Record<string, Variable>> = {
   PORT: { key: 'server.port', read: numberOrText },
   HOST: { key: 'server.host', read: asText },
   TIDEMARK_MODE: { key: 'server.mode', read: asText },

@@ -134,7 +134,7 @@ function isFileReference(value: unknown): value is { file: string } {
   return typeof value === 'object' && value !== null && 'file' in value && typeof value.file === 'string' && Object.keys(value).length === 1
 }
 
-const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
+export const FLAGS: readonly { name: string; flag: keyof Flags; key: string }[] = [
   { name: '--port', flag: 'port', key: 'server.port' },
   { name: '--host', flag: 'host', key: 'server.host' },
   { name: '--workers', flag: 'workers', key: 'server.workers' },
