@@ -45,7 +45,7 @@ const businessSchema = z
   })
   .strict()
 
-const configSchema = z
+export const configSchema = z
   .object({
     server: z
       .object({

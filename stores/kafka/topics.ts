@@ -67,9 +67,9 @@ const DAY_MS = 86_400_000
 /** A request to create topics is slower than others: it waits for leaders. */
 const MIGRATE_MAX_MS = 30_000
 
-type Wanted = { topic: string; partitions: number; config: Readonly<Record<string, string>> }
+export type WantedTopic = { topic: string; partitions: number; config: Readonly<Record<string, string>> }
 
-function wantedTopics(settings: TopicSettings): Wanted[] {
+export function wantedTopics(settings: TopicSettings): WantedTopic[] {
   const prefix = settings.topicPrefix ?? 'tidemark'
   const names = topicNames(prefix)
   const events = eventTopicNames(prefix)
@@ -138,7 +138,7 @@ export async function inspectTopics(connection: KafkaConnection, settings: Topic
   }
 }
 
-async function createTopics(admin: Admin, missing: readonly Wanted[], replicationFactor: number): Promise<void> {
+async function createTopics(admin: Admin, missing: readonly WantedTopic[], replicationFactor: number): Promise<void> {
   if (missing.length === 0) return
   await admin.createTopics({
     // kafkajs' own waiting fails where a broker does not know them yet.
@@ -152,7 +152,7 @@ async function createTopics(admin: Admin, missing: readonly Wanted[], replicatio
   })
 }
 
-async function compare(admin: Admin, wanted: readonly Wanted[]): Promise<string[]> {
+async function compare(admin: Admin, wanted: readonly WantedTopic[]): Promise<string[]> {
   if (wanted.length === 0) return []
   const { topics } = await admin.fetchTopicMetadata({ topics: wanted.map(({ topic }) => topic) })
   const partitionsOf = new Map(topics.map((topic) => [topic.name, topic.partitions.length]))
@@ -168,7 +168,7 @@ async function compare(admin: Admin, wanted: readonly Wanted[]): Promise<string[
   })
 }
 
-function comparePartitions({ topic, partitions }: Wanted, found: number): string[] {
+function comparePartitions({ topic, partitions }: WantedTopic, found: number): string[] {
   if (found === partitions) return []
   if (found < partitions) {
     return [
@@ -180,7 +180,7 @@ function comparePartitions({ topic, partitions }: Wanted, found: number): string
   ]
 }
 
-function compareConfig({ topic, config }: Wanted, found: ReadonlyMap<string, string>): string[] {
+function compareConfig({ topic, config }: WantedTopic, found: ReadonlyMap<string, string>): string[] {
   const findings: string[] = []
   const policy = found.get('cleanup.policy')
   if (policy !== undefined && policy !== config['cleanup.policy']) {

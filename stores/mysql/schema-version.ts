@@ -21,19 +21,19 @@ import {
   insertSchemaVersion,
 } from './statements.ts'
 
-type Migration = { version: number; name: string; text: string }
+export type Migration = { version: number; name: string; text: string }
 
 const FOLDER = join(import.meta.dirname, 'migrations')
 /** Adding an index to a large table takes its time. */
 const MIGRATION_TIMEOUT_MS = 24 * 3_600_000
 
-function readMigrations(): Migration[] {
+export function readMigrations(): Migration[] {
   const names = readdirSync(FOLDER).filter((name) => /^\d{4}-[a-z0-9-]+\.sql$/.test(name))
   return names.toSorted().map((name) => ({ version: Number(name.slice(0, 4)), name, text: readFileSync(join(FOLDER, name), 'utf8') }))
 }
 
 /** Its statements, without comments on lines of their own. */
-function statementsOf(text: string): string[] {
+export function statementsOf(text: string): string[] {
   const code = text.replaceAll(/^--.*$/gm, '')
   return code.split(/;\s*$/m).flatMap((statement) => (statement.trim() === '' ? [] : [statement.trim()]))
 }
