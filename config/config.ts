@@ -41,7 +41,7 @@ const businessSchema = z
       .describe(
         'From this position on a subject counts as played, for feed existence; one that is finished always does. In the unit of position. Absent: from glanceMax on, and never at 0.',
       ),
-    thumbup: businessThumbupSchema.default({}),
+    thumbup: businessThumbupSchema.default({}).describe('Likes and dislikes of this business.'),
   })
   .strict()
 

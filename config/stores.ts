@@ -52,7 +52,8 @@ const kafkaSchema = z
         password: z.string().min(1).describe('TIDEMARK_KAFKA_PASSWORD; or {file: path}.'),
       })
       .strict()
-      .optional(),
+      .optional()
+      .describe('The credentials of Tidemark. Absent: no authentication.'),
     topicPrefix: z
       .string()
       .regex(/^[A-Za-z0-9._-]{1,100}$/, 'use letters, digits, dots, _ and -')

@@ -84,7 +84,7 @@ export const thumbupSchema = z
       .default(1_000)
       .describe('Milliseconds for which a process serves the counts of a hot subject by itself; 0: never.'),
     hotBytesMax: count(65_536, 4_294_967_296).default(16_777_216).describe('Bytes of memory for counts a process keeps by itself.'),
-    changes: feedSchema.default({}),
+    changes: feedSchema.default({}).describe('The source that caches of counts follow.'),
     countsWindowMs: count(10, 600_000)
       .default(1_000)
       .describe('Milliseconds between two events of a subscription to counts: so much later, at most, it tells a change.'),

@@ -1,0 +1,159 @@
+/** docs/reference/configuration.md: every setting of the configuration schema, with its variable and its flag. */
+import type { ZodTypeAny } from 'zod'
+import { stringify } from 'yaml'
+import { anchorOf } from '../document-links.ts'
+import { code, codes, page, prose, sentence, table, type Page } from './page.ts'
+import { readSettings, type Section, type Setting } from './settings.ts'
+
+/** How else a setting can be given: the path of the setting → variables and flags. */
+export type OtherWays = ReadonlyMap<string, readonly string[]>
+
+type Introduction = { title: string; text: string }
+
+/** The top-level sections in the order of the page. */
+const SECTIONS: Readonly<Record<string, Introduction>> = {
+  server: {
+    title: 'Server',
+    text: 'The process: its address, the limits of one request, its memory and its shutdown. See [Deploy](../operating/deploy.md) and [Limits](../gateway/limits.md).',
+  },
+  auth: {
+    title: 'Authentication',
+    text: 'The keys that verify tokens of clients, and the keys between a gateway and remote subgraphs. See [Identity](../gateway/identity.md).',
+  },
+  stores: {
+    title: 'Stores',
+    text: 'The embedded shape needs `data` alone. The distributed shape needs `redis`, `kafka` and `mysql` together. See [Servers](../operating/servers.md) and [Deploy](../operating/deploy.md).',
+  },
+  businesses: {
+    title: 'Businesses',
+    text: 'A list with one entry per tenant. See [Tenants](../operating/tenants.md).',
+  },
+  history: {
+    title: 'History',
+    text: 'How progress is kept and persisted. See [the API of history](../api/history.md) and [Concepts](../concepts.md).',
+  },
+  thumbup: {
+    title: 'Likes',
+    text: 'How marks and counts are persisted, for all businesses. See [the API of likes](../api/likes.md).',
+  },
+  existence: {
+    title: 'Feed existence',
+    text: 'What hides a subject from a feed, and for how long. See [the API of feed existence](../api/feed-existence.md).',
+  },
+  limits: { title: 'Rate limits', text: 'See [Limits](../gateway/limits.md).' },
+  persisted: {
+    title: 'Persisted operations',
+    text: 'Which operations clients may run. See [Persisted operations](../gateway/persisted-operations.md).',
+  },
+  remote: { title: 'Remote subgraphs', text: 'See [Remote subgraphs](../gateway/remote-subgraphs.md).' },
+  supergraph: { title: 'Supergraph', text: 'How a changed supergraph is found. See [Partners](../gateway/partners.md).' },
+}
+
+const INTRODUCTION = [
+  'This page lists every setting of `tidemark.yaml`. [Configuration](../operating/configuration.md) explains where settings come from and which source wins.',
+  'Numbers are whole unless the page says *decimal*. A setting with the default – is off, or its meaning names the default. A text that holds a key or a password may be `{file: path}`. Unknown keys stop the start.',
+]
+
+/** Defaults beyond this length stand below their table. */
+const DEFAULT_MAX = 60
+
+export function configurationPage(schema: ZodTypeAny, otherWays: OtherWays): Page {
+  const sections = readSettings(schema)
+  const unknown = sections.find(({ path }) => SECTIONS[path] === undefined)
+  if (unknown !== undefined) {
+    throw new Error(`the section "${unknown.path}" has no introduction: add one in scripts/reference/configuration.ts`)
+  }
+  const order = Object.keys(SECTIONS)
+  const sorted = sections.toSorted((one, other) => order.indexOf(one.path) - order.indexOf(other.path))
+  const first = firstPlaces(sorted)
+  return page('docs/reference/configuration.md', 2, 'Configuration reference', [
+    ...INTRODUCTION,
+    ...sorted.flatMap((section) => {
+      const { title, text } = SECTIONS[section.path] as Introduction
+      return [
+        `## ${title}`,
+        text,
+        section.text === undefined ? '' : prose(sentence(section.text)),
+        ...sectionBlocks(section, first, otherWays),
+      ]
+    }),
+  ])
+}
+
+/** Sections share parts, such as tls. A part is listed at its first place, and the others refer to it. */
+function firstPlaces(sections: readonly Section[]): ReadonlyMap<ZodTypeAny, Section> {
+  const first = new Map<ZodTypeAny, Section>()
+  const visit = (section: Section): void => {
+    for (const { schema, part } of section.settings) {
+      if (!first.has(schema)) first.set(schema, section)
+      if (part !== undefined) visit(part)
+    }
+  }
+  sections.forEach(visit)
+  return first
+}
+
+function sectionBlocks(section: Section, first: ReadonlyMap<ZodTypeAny, Section>, otherWays: OtherWays): string[] {
+  const long = section.settings.filter((setting) => shownDefault(setting).length > DEFAULT_MAX)
+  const parts = section.settings.flatMap(({ part }) => (part === undefined || sharedWith(part, first) !== undefined ? [] : [part]))
+  return [
+    table(
+      ['setting', 'value', 'default', 'variable, flag', 'meaning'],
+      section.settings.map((setting) => settingRow(setting, first, otherWays)),
+    ),
+    section.listDefault === undefined ? '' : `Default:\n\n\`\`\`yaml\n${stringify({ [section.path]: section.listDefault }).trim()}\n\`\`\``,
+    ...long.map((setting) => `Default of ${code(setting.path)}: ${shownDefault(setting)}.`),
+    ...parts.flatMap((part) => [`### ${code(part.path)}`, ...sectionBlocks(part, first, otherWays)]),
+  ]
+}
+
+function settingRow(setting: Setting, first: ReadonlyMap<ZodTypeAny, Section>, otherWays: OtherWays): string[] {
+  const shown = shownDefault(setting)
+  return [
+    code(setting.path),
+    [...(setting.part === undefined ? [] : [partLink(setting.part, first)]), ...(setting.value === '' ? [] : [setting.value])].join(' or '),
+    shown.length > DEFAULT_MAX ? 'below' : shown,
+    codes(otherWays.get(setting.path) ?? []) || '–',
+    prose(sentence(setting.meaning)),
+  ]
+}
+
+function partLink(part: Section, first: ReadonlyMap<ZodTypeAny, Section>): string {
+  const shared = sharedWith(part, first)
+  const listed = shared ?? part
+  const without = listed.settings.filter(({ schema }) => !part.settings.some((setting) => setting.schema === schema))
+  const link = `[${shared === undefined ? 'section' : `as ${code(shared.path)}`}](#${anchorOf(code(listed.path))})`
+  return without.length === 0 ? link : `${link} without ${codes(without.map(({ path }) => path.split('.').at(-1) as string))}`
+}
+
+/** The section that lists all settings of this part; undefined if that is the part itself. */
+function sharedWith(part: Section, first: ReadonlyMap<ZodTypeAny, Section>): Section | undefined {
+  const places = new Set(part.settings.map(({ schema }) => first.get(schema)))
+  const [place] = places
+  return places.size === 1 && place !== part ? place : undefined
+}
+
+function shownDefault({ key, fallback, isRequired }: Setting): string {
+  if (isRequired) return 'required'
+  if (fallback === undefined) return '–'
+  if (Array.isArray(fallback)) return fallback.length === 0 ? 'none' : codes(fallback.map(String))
+  if (typeof fallback === 'object' && fallback !== null && Object.keys(fallback).length === 0) return 'none'
+  const readable = typeof fallback === 'number' ? readableAmount(key, fallback) : undefined
+  return `${code(typeof fallback === 'string' ? fallback : JSON.stringify(fallback))}${readable === undefined ? '' : ` (${readable})`}`
+}
+
+const DURATIONS = [
+  [86_400_000, 'day'],
+  [3_600_000, 'hour'],
+  [60_000, 'minute'],
+] as const
+
+/** A large number of milliseconds or bytes in a larger unit. */
+function readableAmount(key: string, amount: number): string | undefined {
+  if (/Ms(Max|Min)?$/.test(key)) {
+    const [size, name] = DURATIONS.find(([unit]) => amount >= unit && amount % unit === 0) ?? []
+    if (size !== undefined) return `${amount / size} ${name}${amount === size ? '' : 's'}`
+  }
+  if (/Bytes(Max|Min)?$/.test(key) && amount >= 1_048_576 && amount % 1_048_576 === 0) return `${amount / 1_048_576} MiB`
+  return undefined
+}

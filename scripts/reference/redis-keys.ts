@@ -1,0 +1,154 @@
+/** The forms of Redis keys, made by the layouts that the hot stores use. */
+import { regionTags } from '../../stores/redis/region-tags.ts'
+import { makeSeenLayout } from '../../subgraphs/feed-existence/stores/redis/keys.ts'
+import { makeLayout } from '../../subgraphs/history/stores/redis/keys.ts'
+import { makeMarkLayout } from '../../subgraphs/thumbup/stores/redis/keys.ts'
+import { code, table } from './page.ts'
+
+const PREFIX = 'tm'
+const REGIONS = 100
+const [TAG = ''] = regionTags(REGIONS)
+
+const VIEWER = '42'
+const BUSINESS = 1
+const SUBJECT = { business: BUSINESS, oid: '7' }
+const DAY = 20_000
+
+type Form<Layout> = { key: (layout: Layout) => string; type: string; holds: string }
+
+/** `keys`: one per member of the layout that makes a key. `others`: members that make none. */
+type Words<Layout> = { title: string; layout: Layout; keys: Partial<Record<keyof Layout, Form<Layout>>>; others: readonly (keyof Layout)[] }
+
+const HISTORY: Words<ReturnType<typeof makeLayout>> = {
+  title: 'History',
+  layout: makeLayout(PREFIX, REGIONS),
+  keys: {
+    contents: {
+      key: (layout) => layout.contents(0, VIEWER, BUSINESS),
+      type: 'hash',
+      holds: 'Records of viewer 42 in business 1, by subject. The empty field holds the state of the timeline.',
+    },
+    timeline: {
+      key: (layout) => layout.timeline(0, VIEWER, BUSINESS),
+      type: 'sorted set',
+      holds: 'The timeline of the viewer, newest first.',
+    },
+    settings: { key: (layout) => layout.settings(0, VIEWER), type: 'hash', holds: 'The settings of the viewer. The key never expires.' },
+    dirty: { key: (layout) => layout.dirty(0), type: 'sorted set', holds: 'Dirty marks of the region, by the time of the first change.' },
+    tombstones: { key: (layout) => layout.tombstones(0), type: 'sorted set', holds: 'Tombstones of the region, by the time of deletion.' },
+    rewards: { key: (layout) => layout.rewards(0), type: 'sorted set', holds: 'Rewards that are not in the log yet.' },
+    version: { key: (layout) => layout.version(0), type: 'string', holds: 'The last version of the region.' },
+    channel: {
+      key: (layout) => layout.channel(0, VIEWER),
+      type: 'shard channel',
+      holds: 'Changes of the viewer, for subscriptions. The name contains the database number unless it is 0.',
+    },
+    answer: {
+      key: (layout) => layout.answer(0, 'CALL'),
+      type: 'string',
+      holds: 'The answer to a deletion, a clearing or a pause, kept for a minute.',
+    },
+    never: { key: (layout) => layout.never(0), type: '–', holds: 'Never exists. A probe of the region reads it.' },
+    meta: { key: (layout) => layout.meta, type: 'hash', holds: 'The format of the keys and the number of regions.' },
+  },
+  others: ['prefix', 'regions', 'regionOf', 'slot', 'regionOfKey', 'contentsPattern', 'contentsOf'],
+}
+
+const LIKES: Words<ReturnType<typeof makeMarkLayout>> = {
+  title: 'Likes',
+  layout: makeMarkLayout(PREFIX, REGIONS),
+  keys: {
+    likes: {
+      key: (layout) => layout.likes(0, VIEWER, BUSINESS),
+      type: 'sorted set',
+      holds: 'Likes of viewer 42 in business 1, by time. Members are subjects.',
+    },
+    dislikes: {
+      key: (layout) => layout.dislikes(0, VIEWER, BUSINESS),
+      type: 'sorted set',
+      holds: 'Dislikes of the viewer, in the same form.',
+    },
+    marks: {
+      key: (layout) => layout.marks(0, VIEWER, BUSINESS),
+      type: 'hash',
+      holds: 'Pending marks and tombstones, by subject. The empty field holds the state of the viewer.',
+    },
+    dirty: { key: (layout) => layout.dirty(0), type: 'sorted set', holds: 'Dirty marks of the region, by the time of the first change.' },
+    undone: { key: (layout) => layout.undone(0), type: 'sorted set', holds: 'Persisted tombstones, by the time of undoing.' },
+    version: { key: (layout) => layout.version(0), type: 'string', holds: 'The last version of the region.' },
+    count: { key: (layout) => layout.count(0, SUBJECT), type: 'string', holds: 'Counts of subject 7 of business 1, as `likes,dislikes`.' },
+    countVersion: { key: (layout) => layout.countVersion(0, SUBJECT), type: 'string', holds: 'The version of these counts.' },
+    countsChanged: {
+      key: (layout) => layout.countsChanged(0),
+      type: 'shard channel',
+      holds: 'Changed counts of the region, for subscriptions. The name ends with the database number unless it is 0.',
+    },
+    likers: { key: (layout) => layout.likers(0, SUBJECT), type: 'sorted set', holds: 'The newest likers of the subject, by time.' },
+    likersVersion: {
+      key: (layout) => layout.likersVersion(0, SUBJECT),
+      type: 'string',
+      holds: 'The version of that list, followed by `,1` if it is complete and by `,0` if not.',
+    },
+    owner: {
+      key: (layout) => layout.owner(0, BUSINESS, VIEWER),
+      type: 'string',
+      holds: 'Likes received by owner 42 in business 1, as `likes,version`.',
+    },
+    never: { key: (layout) => layout.never(0), type: '–', holds: 'Never exists. A probe of the region reads it.' },
+    meta: { key: (layout) => layout.meta, type: 'hash', holds: 'The format of the keys and the number of regions.' },
+  },
+  others: [
+    'regions',
+    'regionOf',
+    'regionOfSubject',
+    'slot',
+    'regionOfKey',
+    'viewersPattern',
+    'viewerOf',
+    'cachePattern',
+    'cachedBusinessOf',
+  ],
+}
+
+const FEED_EXISTENCE: Words<ReturnType<typeof makeSeenLayout>> = {
+  title: 'Feed existence',
+  layout: makeSeenLayout(PREFIX, REGIONS),
+  keys: {
+    issued: {
+      key: (layout) => layout.issued(0, VIEWER, BUSINESS),
+      type: 'sorted set',
+      holds: 'Subjects served to viewer 42 in business 1, by time.',
+    },
+    staged: {
+      key: (layout) => layout.staged(0, VIEWER),
+      type: 'sorted set',
+      holds: 'Staged plays of the viewer. The empty member holds a number that grows with each fold.',
+    },
+    ring: { key: (layout) => layout.ring(3, 0), type: 'set', holds: 'The ring: viewers with a staged play in slot 3 and shard 0.' },
+    layouts: { key: (layout) => layout.layouts, type: 'hash', holds: 'The layouts of the ring, by the time of their start.' },
+    flags: {
+      key: (layout) => layout.flags(0, 'p', BUSINESS, DAY, '17'),
+      type: 'bitmap or set',
+      holds:
+        'Viewers with a play on day 20000 in business 1. `i` in place of `p`: viewers who were served. A page that begins with `n` is a set of ids that are not integers.',
+    },
+    rewards: { key: (layout) => layout.rewards(0), type: 'sorted set', holds: 'Rewards that are not in the log yet.' },
+    never: { key: (layout) => layout.never(0), type: '–', holds: 'Never exists. A probe of the region reads it.' },
+    meta: { key: (layout) => layout.meta, type: 'hash', holds: 'The format of the keys and the number of regions.' },
+  },
+  others: ['regions', 'regionOf', 'slot', 'regionOfKey', 'ringOf', 'version'],
+}
+
+export function redisBlocks(): string[] {
+  return [...blocksOf(HISTORY), ...blocksOf(LIKES), ...blocksOf(FEED_EXISTENCE)]
+}
+
+function blocksOf<Layout extends object>({ title, layout, keys, others }: Words<Layout>): string[] {
+  const known = new Set([...Object.keys(keys), ...others])
+  const unknown = Object.keys(layout).find((member) => !known.has(member))
+  if (unknown !== undefined)
+    throw new Error(`the key "${unknown}" of ${title} has no description: add one in scripts/reference/redis-keys.ts`)
+  const forms = Object.values(keys) as Form<Layout>[]
+  const rows = forms.map(({ key, type, holds }) => [code(key(layout).replaceAll(`{${TAG}}`, '{TAG}')), type, holds])
+  return [`### Keys of ${title.toLowerCase()}`, table(['key', 'type', 'holds'], rows)]
+}
