@@ -21,7 +21,7 @@ import { decodeCounts, decodeLikersVersion, decodeOwnerSum } from './count-value
 import type { OwnerKey } from './count-values.ts'
 import { MARK_FORMAT, makeMarkLayout } from './keys.ts'
 import type { MarkLayout } from './keys.ts'
-import { entriesOf } from './read.ts'
+import { entriesOf } from './lists.ts'
 import { SCRIPTS } from './scripts.ts'
 import { checkKeyOptions, checkRegions, makeVerification, outageOf } from '../../../../stores/redis/verification.ts'
 import { countNames, makeWalk } from '../../../../stores/redis/walking.ts'

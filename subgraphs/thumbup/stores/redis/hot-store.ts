@@ -10,6 +10,7 @@ import type { MarkStore } from '../hot-store.ts'
 import { databaseOf, type RedisConnectionOptions } from '../../../../stores/redis/clients.ts'
 import { connect } from '../../../../stores/redis/connection.ts'
 import { MARK_FORMAT, makeMarkLayout } from './keys.ts'
+import { makeMarkLists } from './lists.ts'
 import { makeMarkPersisting } from './persist.ts'
 import { makeMarkReading } from './read.ts'
 import { makeMarkWriting } from './put.ts'
@@ -37,6 +38,7 @@ export function openRedisMarkStore(options: RedisMarkStoreOptions): MarkStore {
   const verify = makeVerification(connection, layout, MARK_FORMAT, options.mayBeUnfit)
   const port = {
     ...makeMarkReading(connection, layout),
+    ...makeMarkLists(connection, layout),
     ...makeMarkWriting(connection, layout, expireMs),
     ...makeMarkPersisting(connection, layout),
   }

@@ -1,22 +1,18 @@
 /**
- * What viewers ask about marks: states of subjects, a page of likes. No script: per viewer and business three commands, which
+ * Point lookups of marks (`lists.ts` has the pages). No script: per viewer and business three commands, which
  * leave together with those of all others, in one round trip.
  *
  * They are not of one moment, but their order makes that harmless: first the sorted sets, then the hash. What leaves a
  * sorted set because it changed stands in the hash then, which wins; what leaves it because it was trimmed has made the state
  * "truncated" then, so that nobody takes the miss for NONE. `sendInOrder` keeps the order when something is repeated.
  */
-import type { BusinessNumber, MarkEntry, MarkKey, MarkPlace, ViewerId } from '../../../../core/domain.ts'
-import type { DirtyMark, HotLikes, HotMark } from '../hot-store.ts'
-import type { Argument, Command, Connection } from '../../../../stores/redis/connection.ts'
+import type { BusinessNumber, MarkKey, ViewerId } from '../../../../core/domain.ts'
+import type { DirtyMark, HotMark } from '../hot-store.ts'
+import type { Command, Connection } from '../../../../stores/redis/connection.ts'
 import { groupByRegion } from '../../../../stores/redis/grouping.ts'
 import type { MarkLayout } from './keys.ts'
-import { STATE_FIELD, cleanMark, decodeMark, floorOf, kindOf } from './values.ts'
+import { STATE_FIELD, cleanMark, decodeMark, kindOf } from './values.ts'
 import type { HeldMark, MarksKind } from './values.ts'
-import { compareMarkPlaces } from '../../model/places.ts'
-
-/** What a page reads beyond its end, so that the ties there are mostly among it. */
-const MORE = 16
 
 type Asked = { likes: string; dislikes: string; marks: string; oids: string[]; indexes: number[] }
 type Answers = (Buffer | null)[]
@@ -69,38 +65,6 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
       return found
     },
 
-    async listLikes(viewer: ViewerId, business: BusinessNumber, before: MarkPlace | undefined, limit: number): Promise<HotLikes> {
-      const region = layout.regionOf(viewer)
-      const list = layout.likes(region, viewer, business)
-      const marks = layout.marks(region, viewer, business)
-      const entries: MarkEntry[] = []
-      let floor: HotLikes['floor'] = null
-      /** Behind `upTo` and everything of its moment lies what was not read yet. */
-      let upTo: Argument = before?.markedAt ?? '+inf'
-      for (;;) {
-        const count = limit - entries.length + MORE
-        const [values, state] = (
-          await connection.sendInOrder([
-            [
-              { name: 'zrevrangebyscore', args: [list, upTo, '-inf', 'WITHSCORES', 'LIMIT', 0, count] },
-              { name: 'hget', args: [marks, STATE_FIELD] },
-            ],
-          ])
-        ).flat() as [Buffer[], Buffer | null]
-        const read = entriesOf(values)
-        floor = floorOf(state)
-        const last = read.at(-1)
-        const isEnd = last === undefined || read.length < count
-        // Of one moment Redis may have given any: they are read as a whole.
-        const ties = isEnd ? [] : await readTies(list, last.markedAt)
-        const whole = isEnd ? read : [...read.filter(({ markedAt }) => markedAt > last.markedAt), ...ties]
-        const after = before === undefined ? whole : whole.filter((entry) => compareMarkPlaces(before, entry) < 0)
-        entries.push(...after.sort(compareMarkPlaces))
-        if (isEnd || entries.length >= limit) return { entries: entries.slice(0, limit), floor }
-        upTo = `(${last.markedAt}`
-      }
-    },
-
     async beginFill(viewer: ViewerId, _business: BusinessNumber): Promise<number> {
       const [version] = await connection.send([{ name: 'get', args: [layout.version(layout.regionOf(viewer))] }])
       return Number((version as Buffer | null)?.toString() ?? 0)
@@ -140,11 +104,6 @@ export function makeMarkReading(connection: Connection, layout: MarkLayout) {
       return read
     },
   }
-
-  async function readTies(list: string, markedAt: number): Promise<MarkEntry[]> {
-    const [ids] = (await connection.send([{ name: 'zrangebyscore', args: [list, markedAt, markedAt] }])) as [Buffer[]]
-    return ids.map((id) => ({ id: String(id), markedAt }))
-  }
 }
 
 const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
@@ -156,11 +115,4 @@ const MISSES: Record<MarksKind, HotMark> = {
 
 function hotMarkOf({ record: { mark }, counted, dirty }: HeldMark): HotMark {
   return mark === 'NONE' ? { mark, counted, pending: dirty, undone: true } : { mark, counted, pending: dirty }
-}
-
-/** Members and scores in turn. */
-export function entriesOf(values: readonly Buffer[]): MarkEntry[] {
-  const entries: MarkEntry[] = []
-  for (let at = 0; at + 1 < values.length; at += 2) entries.push({ id: String(values[at]), markedAt: Number(String(values[at + 1])) })
-  return entries
 }
