@@ -14,7 +14,8 @@ import type { StreamOffset } from '../stores/record-store.ts'
 import type { DirtyWalk, MarkStore } from '../stores/hot-store.ts'
 import { startReconciler, type ReconcilerFigures } from './reconciler.ts'
 import { startWorker } from '../../../core/worker.ts'
-import { makePublisher, makeUpkeep, type UpkeepFigures } from './upkeep.ts'
+import { makePublisher } from './outbox.ts'
+import { makeUpkeep, type UpkeepFigures, type UpkeepOptions } from './upkeep.ts'
 
 export type ThumbupJobOptions = {
   /** What the offsets are kept under in the record store, which others' may share. */
@@ -26,9 +27,6 @@ export type ThumbupJobOptions = {
   sweepEveryMs: number
   publishEveryMs: number
   purgeEveryMs: number
-  tombstoneMs: number
-  /** Milliseconds after which a mark is archived; undefined = never. */
-  archiveAfterMs: number | undefined
   reconcileEveryMs: number
   /** Whose marks these stores are for. */
   isOurs(business: BusinessNumber): boolean
@@ -36,9 +34,7 @@ export type ThumbupJobOptions = {
   isTenant?: boolean
   /** Those that are recounted. */
   businesses: readonly BusinessNumber[]
-  /** Those whose data is removed. */
-  deleted: readonly BusinessNumber[]
-}
+} & UpkeepOptions
 
 export type ThumbupJobFigures = {
   /** Keys that flushes carried, each once per message. */

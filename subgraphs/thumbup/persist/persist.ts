@@ -13,7 +13,7 @@
  *    nothing to tell, so whatever fails of 2 and 4 is made up for by `publishOutbox`, and does not fail the step.
  */
 import { DamagedMarks } from '../model/damaged-marks.ts'
-import type { BusinessNumber, MarkKey, SubjectCounts } from '../../../core/domain.ts'
+import type { BusinessNumber, MarkKey } from '../../../core/domain.ts'
 import { eventsOf } from './events.ts'
 import { distinctKeys } from '../../../core/progress-key.ts'
 import type { CountCache } from '../stores/count-cache.ts'
@@ -136,9 +136,9 @@ async function clearDirty(
   for (const [cap, some] of byCap) await hot.clearDirtyMarks(some, cap)
 }
 
-type Changed = Pick<MarkChanges, 'counts' | 'owners'>
+export type Changed = Pick<MarkChanges, 'counts' | 'owners'>
 
-async function refreshCaches(cache: CountCache, changes: readonly Changed[]): Promise<void> {
+export async function refreshCaches(cache: CountCache, changes: readonly Changed[]): Promise<void> {
   const counts = newest(
     changes.flatMap((each) => each.counts),
     ({ business, oid }) => `${business}:${oid}`,
@@ -154,7 +154,7 @@ async function refreshCaches(cache: CountCache, changes: readonly Changed[]): Pr
   for (const put of puts) if (put.status === 'rejected') throw put.reason
 }
 
-function newest<T>(items: readonly T[], textOf: (item: T) => string, versionOf: (item: T) => number): T[] {
+export function newest<T>(items: readonly T[], textOf: (item: T) => string, versionOf: (item: T) => number): T[] {
   const byText = new Map<string, T>()
   for (const item of items) {
     const before = byText.get(textOf(item))
@@ -163,7 +163,7 @@ function newest<T>(items: readonly T[], textOf: (item: T) => string, versionOf: 
   return [...byText.values()]
 }
 
-async function tell({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
+export async function tell({ events, records }: MarkPersistStores, changes: readonly MarkChanges[]): Promise<void> {
   const all = changes.map(eventsOf)
   const [marks, counts] = [all.flatMap((each) => each.marks), all.flatMap((each) => each.counts)]
   // A change of owner has none.
@@ -178,59 +178,5 @@ async function succeeds(work: Promise<unknown>, onLate: (error: unknown) => void
   } catch (error) {
     onLate(error)
     return false
-  }
-}
-
-/**
- * Makes up for what steps left: the events get what the outbox holds, the caches what the record store has by now of what
- * `isOurs`. (What the outbox holds may be old, and a cache that has lost everything since would take it for the newest.) `isDue`
- * spares what a step under way is about to tell by itself, and what is another's to tell. Returns how many changes were told, up
- * to `limit`. Rejects with the code of the store that failed.
- */
-export async function publishOutbox(
-  stores: MarkPersistStores,
-  limit: number,
-  isDue: (changes: MarkChanges) => boolean,
-  isOurs: (business: BusinessNumber) => boolean = () => true,
-): Promise<number> {
-  const due = await listDue(stores.records, limit, isDue)
-  if (due.length === 0) return 0
-  await refreshCaches(stores.cache, [await current(stores.records, due, isOurs)])
-  await tell(stores, due)
-  return due.length
-}
-
-/** What these changes concern, as it is now. */
-async function current(
-  records: MarkRecords,
-  changes: readonly MarkChanges[],
-  isOurs: (business: BusinessNumber) => boolean,
-): Promise<Changed> {
-  const subjects = newest(
-    changes.flatMap((each) => each.counts.filter(({ business }) => isOurs(business)).map(({ business, oid }) => ({ business, oid }))),
-    ({ business, oid }) => `${business}:${oid}`,
-    () => 0,
-  )
-  const owners = newest(
-    changes.flatMap((each) => each.owners.filter(({ business }) => isOurs(business)).map(({ business, owner }) => ({ business, owner }))),
-    ({ business, owner }) => `${business}:${owner}`,
-    () => 0,
-  )
-  const counts = subjects.length === 0 ? [] : await records.getCountsMany(subjects)
-  return {
-    counts: subjects.map((subject, index) => ({ ...subject, counts: counts[index] as SubjectCounts })),
-    owners: owners.length === 0 ? [] : await records.getOwnerSums(owners),
-  }
-}
-
-/** Changes that are not due, however many, must not hide those behind them; nor be in memory together with them. */
-async function listDue(records: MarkRecords, limit: number, isDue: (changes: MarkChanges) => boolean): Promise<MarkChanges[]> {
-  const due: MarkChanges[] = []
-  for (let after = 0; ;) {
-    const page = await records.listOutbox(limit, after)
-    due.push(...page.filter(isDue))
-    const last = page.at(-1)
-    if (last === undefined || page.length < limit || due.length >= limit) return due.slice(0, limit)
-    after = last.number
   }
 }

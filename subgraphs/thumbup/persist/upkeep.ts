@@ -1,12 +1,18 @@
 /**
- * What a job does besides persisting, in bounded chunks: tell what the outbox still holds, forget undone marks, archive old
+ * What a job does besides persisting, in bounded chunks: forget undone marks, archive old
  * ones, remove what deleted businesses left. Each chunk is a call of its own, and all of it may be repeated.
  */
 import type { Clock } from '../../../core/clock.ts'
-import { publishOutbox, type MarkPersistStores } from './persist.ts'
+import type { MarkPersistStores } from './persist.ts'
 import type { BusinessNumber } from '../../../core/domain.ts'
-import type { MarkChanges } from '../stores/record-store.ts'
-import type { ThumbupJobOptions } from './job.ts'
+
+export type UpkeepOptions = {
+  tombstoneMs: number
+  /** Milliseconds after which a mark is archived; undefined = never. */
+  archiveAfterMs: number | undefined
+  /** Those whose data is removed. */
+  deleted: readonly BusinessNumber[]
+}
 
 export type UpkeepFigures = {
   /** Undone marks that the record store has forgotten. */
@@ -16,10 +22,6 @@ export type UpkeepFigures = {
   removed: number
 }
 
-/** Changes told at once: each may hold as many marks as a transaction takes. */
-const OUTBOX_MAX = 10
-/** Numbers of what waits. More than these are others', or wait for a log that is down. */
-const OUTBOX_SEEN_MAX = 100_000
 const CHUNK = 1_000
 /** A store that had nothing of a deleted business is asked again after this, each time after twice as long. */
 const EMPTY_MIN_MS = 60_000
@@ -27,36 +29,6 @@ const EMPTY_MAX_MS = 86_400_000
 
 /** When a store that had nothing of a business is asked again. */
 type Empty = { waitMs: number; until: number }
-
-/**
- * A round tells what was in the outbox when the round before ended: what is newer, the step that made it is about to tell
- * by itself. Returns how many changes were told.
- *
- * A transaction of the common stores may have been of several businesses, one of which has got stores of its own since, or has
- * moved to others. Its entry is told as a whole to the log that it was made for, the common one, and only ours go to our cache.
- * Who has stores of its own (`isTenant`), and shares the record store, leaves it alone.
- */
-export function makePublisher(
-  stores: MarkPersistStores,
-  isOurs: (business: BusinessNumber) => boolean,
-  isTenant = false,
-): (mayGoOn: () => boolean) => Promise<number> {
-  let seen: ReadonlySet<number> = new Set()
-  return async (mayGoOn) => {
-    let told = 0
-    const isDue = ({ number, counts, owners }: MarkChanges): boolean => {
-      const ours = [...counts, ...owners].map(({ business }) => isOurs(business))
-      return seen.has(number) && (isTenant ? ours.every(Boolean) : ours.some(Boolean))
-    }
-    while (mayGoOn() && seen.size > 0) {
-      const some = await publishOutbox(stores, OUTBOX_MAX, isDue, isOurs)
-      told += some
-      if (some < OUTBOX_MAX) break
-    }
-    seen = new Set(await stores.records.listOutboxNumbers(OUTBOX_SEEN_MAX))
-    return told
-  }
-}
 
 function rethrow(error: unknown): never {
   throw error
@@ -67,7 +39,7 @@ export function makeUpkeep(
   { hot, cache, records, events }: MarkPersistStores,
   ownedRegions: () => readonly number[],
   ownsWhole: () => boolean,
-  options: Pick<ThumbupJobOptions, 'tombstoneMs' | 'archiveAfterMs' | 'deleted'>,
+  options: UpkeepOptions,
   /** Told of what failed while other work goes on. Without it a round ends there. */
   onError: (error: unknown) => void = rethrow,
 ) {

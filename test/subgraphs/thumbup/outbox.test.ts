@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { MarkChanges } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { makePublisher } from '../../../subgraphs/thumbup/persist/upkeep.ts'
+import { makePublisher } from '../../../subgraphs/thumbup/persist/outbox.ts'
 import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
 
 let stores: MarkedStores

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Mark } from '../../../core/domain.ts'
-import { persistMarks, publishOutbox, type MarkPersistOptions } from '../../../subgraphs/thumbup/persist/persist.ts'
+import { publishOutbox } from '../../../subgraphs/thumbup/persist/outbox.ts'
+import { persistMarks, type MarkPersistOptions } from '../../../subgraphs/thumbup/persist/persist.ts'
 import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
 
 const options: MarkPersistOptions = { capOf: () => 10, keysMax: 1_000, isOurs: () => true, deleted: new Set() }

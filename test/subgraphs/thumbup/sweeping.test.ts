@@ -1,6 +1,6 @@
 /** The leftovers of a business with its own stores in the shared stores: dirty marks, and entries of the outbox. */
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { makePublisher } from '../../../subgraphs/thumbup/persist/upkeep.ts'
+import { makePublisher } from '../../../subgraphs/thumbup/persist/outbox.ts'
 import { openMarkedStores, serveThumbup, thumbupConfig, type MarkedStores } from './marked-stores.ts'
 import { until } from '../../../harness/until.ts'
 

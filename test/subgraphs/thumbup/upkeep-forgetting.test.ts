@@ -1,7 +1,8 @@
 /** The removal of deleted businesses by the job: its order, and the intervals of its searches. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { MarkChanges } from '../../../subgraphs/thumbup/stores/record-store.ts'
-import { makePublisher, makeUpkeep } from '../../../subgraphs/thumbup/persist/upkeep.ts'
+import { makePublisher } from '../../../subgraphs/thumbup/persist/outbox.ts'
+import { makeUpkeep } from '../../../subgraphs/thumbup/persist/upkeep.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
 import { openMarkedStores, type MarkedStores } from './marked-stores.ts'
 
