@@ -3,11 +3,12 @@
  * to do. Batches catch it per input; so the good inputs of a batch still count.
  */
 import { countedTime, type TimesAhead } from '../../core/clock-differences.ts'
-import type { Mark } from '../../core/domain.ts'
+import type { Mark, MarkPlace } from '../../core/domain.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkMoment } from '../../core/input-limits.ts'
 import { ID_BYTES_MAX, checkId } from '../../core/keys.ts'
 import { SCOPE_MARKS_WRITE_ANY, type Viewer } from '../../core/viewer.ts'
+import { decodeMarkCursor, type MarkList } from './model/places.ts'
 import type { Registration } from './stores/record-store.ts'
 import type { MarkWrite } from './stores/hot-store.ts'
 import type { ThumbupBusinesses } from './businesses.ts'
@@ -24,6 +25,9 @@ export type MarkInput = {
 
 /** `SubjectInput` of the schema. */
 export type SubjectInput = { business?: string | null; id: string; owner: string }
+
+/** The arguments of a page. */
+export type PageInput = { first: number; after?: string | null }
 
 const MARKS: readonly string[] = ['NONE', 'LIKE', 'DISLIKE'] satisfies Mark[]
 
@@ -87,4 +91,9 @@ export function checkSubject(input: SubjectInput, businessOfCall: string | undef
   checkId(input.id, 'id')
   checkId(input.owner, 'owner')
   return { business: business.number, oid: input.id, owner: input.owner }
+}
+
+/** The place after which a page begins; undefined: at the top. Throws CURSOR_INVALID. */
+export function checkAfter(list: MarkList, after: string | null | undefined): MarkPlace | undefined {
+  return typeof after === 'string' ? decodeMarkCursor(list, after) : undefined
 }

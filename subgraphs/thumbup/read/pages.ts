@@ -14,6 +14,12 @@ import type { ShownMark } from '../../../loaders/marks.ts'
 /** What was loaded of one subject; absent: it was not foreseen. An error is that of the field that needs it. */
 export type Foreseen = { counts?: SubjectCounts | null | Error; mark?: ShownMark | null | Error }
 
+/** Throws the error of a value that could not be loaded. */
+export function valueOf<T>(loaded: T | Error): T {
+  if (loaded instanceof Error) throw loaded
+  return loaded
+}
+
 type Wants = { counts: boolean; marks: boolean }
 type Info = Pick<GraphQLResolveInfo, 'fieldNodes' | 'fragments'>
 
