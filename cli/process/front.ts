@@ -9,7 +9,7 @@ import { openPreparingLimit } from '../../gateway/limits/preparing-limit.ts'
 import { makeClientMemory } from '../../gateway/memory/client-memory.ts'
 import { addMemoryMetrics } from '../../gateway/memory/metrics.ts'
 import { makeRateLimits } from '../../gateway/limits/rate-limits.ts'
-import { makeIdentify } from '../../gateway/identity/viewer.ts'
+import { makeIdentify } from '../../gateway/identity/identify.ts'
 import { openCountingStore } from '../stores/history.ts'
 import { makeReadiness, type AskedStores } from './readiness.ts'
 

@@ -4,7 +4,7 @@ import type { ExecutionResult } from 'graphql'
 import { TidemarkError } from '../../core/errors.ts'
 import { subscribeHeld } from '../limits/open-cost.ts'
 import type { OpenConnection } from '../limits/open-limits.ts'
-import type { Viewer } from '../identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { graphqlErrorOf } from '../request/error-format.ts'
 import type { Front } from '../request/front.ts'
 import { EXPIRED, whenExpired } from './expiry.ts'
@@ -17,7 +17,7 @@ export type Results = ExecutionResult | AsyncGenerator<ExecutionResult, void, vo
 
 export type EventStreams = {
   /** `begin`: runs the operation. Resolves when the stream has ended. */
-  write(response: ServerResponse, viewer: Viewer, held: HeldStream, begin: () => Promise<Results>): Promise<void>
+  write(response: ServerResponse, viewer: Viewer | undefined, held: HeldStream, begin: () => Promise<Results>): Promise<void>
   /** Ends all streams, without `complete`. */
   endAll(): void
 }

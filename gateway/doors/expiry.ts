@@ -1,11 +1,11 @@
 /** When what somebody was let in by stops counting: connections that stay open must not outlive it. */
-import type { Viewer } from '../identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
 
 /** Timers take no more than this at once, and wake up early where the clock was set. */
 const SLEEP_MAX_MS = 3_600_000
 
 /** Calls `task` once when the viewer's token has expired; never if it does not. Returns what cancels it. */
-export function whenExpired(viewer: Viewer, task: () => void): () => void {
+export function whenExpired(viewer: Viewer | undefined, task: () => void): () => void {
   const expiresAt = viewer?.expiresAt
   if (expiresAt === undefined) return () => {}
   let timer: NodeJS.Timeout

@@ -3,7 +3,7 @@
  * viewer and by address. A count exists as long as one of its connections is open.
  */
 import { isService } from '../../core/viewer.ts'
-import type { Viewer } from '../identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { addressGroup, addressSite, makeAddressList, SITE_SHARE } from '../request/addresses.ts'
 
 type Bounds = { readonly address: number; readonly viewer: number; readonly process: number }
@@ -35,7 +35,7 @@ export type OpenCounts = {
   /** The counts of an unidentified connection, the widest first. */
   ofUnidentified(address: string | undefined): OpenCount[]
   /** The counts of an identified connection, the widest first. A viewer that is undefined has no token. */
-  ofViewer(address: string | undefined, viewer: Viewer): OpenCount[]
+  ofViewer(address: string | undefined, viewer: Viewer | undefined): OpenCount[]
   /** The numbers may be negative. */
   add(count: OpenCount, connections: number, cost: number): void
   forgetIfEmpty(count: OpenCount): void

@@ -15,7 +15,7 @@
 import type { Clock } from '../../core/clock.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { once } from '../../core/once.ts'
-import type { Viewer } from '../identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { makeOpenCost } from './open-cost.ts'
 import { findCostly, findFull, makeOpenCounts, oldestOf, type OpenCount, type OpenCounts, type OpenLimitOptions } from './open-counts.ts'
 
@@ -24,7 +24,7 @@ export type OpenConnection = {
   /** Called when the client has sent its credentials: until the viewer is known, silent connections are cut first. */
   verify(): void
   /** Called when the viewer is known. Returns an error if there is no room: the connection must then be closed. */
-  identify(viewer: Viewer): TidemarkError | undefined
+  identify(viewer: Viewer | undefined): TidemarkError | undefined
   /**
    * Takes room for a subscription and returns the function that releases it; calling it again has no effect. Returns an error if there is
    * no room, and then takes nothing.
@@ -38,7 +38,7 @@ export type OpenConnection = {
  * A client whose viewer is known, and the cost of the subscription that it opens at once. Or an unidentified client, whose connection `cut`
  * ends to make room.
  */
-export type OpenClient = { readonly viewer: Viewer; readonly cost?: number } | { readonly cut: () => void }
+export type OpenClient = { readonly viewer: Viewer | undefined; readonly cost?: number } | { readonly cut: () => void }
 
 export type OpenLimits = {
   /**

@@ -1,10 +1,11 @@
 /** The caller of a request: viewer, client program and address. Limits and permissions depend on it. */
 import { addressGroup } from './addresses.ts'
 import type { TraceContext } from './tracing.ts'
-import type { Credentials, Viewer } from '../identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import type { Credentials } from '../identity/identify.ts'
 
 export type Caller = {
-  readonly viewer: Viewer
+  readonly viewer: Viewer | undefined
   /** The name the client program gives itself; nobody checks it. */
   readonly client: string | undefined
   /** Where the request comes from, as far as proxies of ours vouch for it; see addresses.ts. */

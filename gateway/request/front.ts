@@ -8,6 +8,7 @@
 import { GraphQLError, type ExecutionResult } from 'graphql'
 import type { Registry } from '@prometheus-io/client'
 import { systemClock } from '../../core/clock.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError, isTidemarkError, type ErrorCode } from '../../core/errors.ts'
 import { makeFairTurns, type FairTurns } from '../../core/event-loop-yield.ts'
@@ -31,13 +32,13 @@ import { COST_PER_MS, rateLimitedError, type RateLimits } from '../limits/rate-l
 import type { Refused } from '../limits/waiting-callers.ts'
 import { isPromise } from '../execution/run.ts'
 import type { Persisted } from '../persisted/persisted.ts'
-import { namesViewer, type Credentials, type Identify, type Viewer } from '../identity/viewer.ts'
+import { namesViewer, type Credentials, type Identify } from '../identity/identify.ts'
 import type { OperationRequest } from './operation-request.ts'
 
 export type Collaborators = {
   readonly identify: Identify
   /** Called once per operation. `lasting`: a subscription's, which must not remember what it once read. */
-  makeContext(viewer: Viewer, lasting: boolean, caller: Caller): RequestContext
+  makeContext(viewer: Viewer | undefined, lasting: boolean, caller: Caller): RequestContext
   ready(): Promise<Readiness>
   readonly log: Log
   /** Where the gateway's metrics go, and what `/metrics` shows. */
@@ -170,7 +171,7 @@ export function makeFront(engine: Engine, mode: Config['server']['mode'], collab
     // Callers with a valid token must not wait for callers without a token at the same address.
     const waiting = limits?.waiting(unknown, namesViewer(credentials) || credentials[IDENTITY_HEADER] !== undefined)
     if (waiting !== undefined) return refuseLimited(waiting)
-    let viewer: Viewer
+    let viewer: Viewer | undefined
     try {
       viewer = await identify(credentials)
     } catch (error) {

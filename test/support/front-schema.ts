@@ -14,16 +14,17 @@ import {
 import { pino } from 'pino'
 import { systemClock } from '../../core/clock.ts'
 import { makeConfig } from '../../config/config.ts'
+import type { Viewer } from '../../core/viewer.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import type { Engine } from '../../gateway/operation/engine.ts'
 import { makePersisted, type Persisted, type PersistedOptions } from '../../gateway/persisted/persisted.ts'
 import type { ClientMemory } from '../../gateway/memory/client-memory.ts'
 import { makeServer, type GatewayServer, type ServerOptions } from '../../gateway/doors/server.ts'
-import { makeIdentify, type AuthOptions, type Viewer } from '../../gateway/identity/viewer.ts'
+import { makeIdentify, type AuthOptions } from '../../gateway/identity/identify.ts'
 import type { Collaborators } from '../../gateway/request/front.ts'
 import { makePlainEngine, type PlainEngine } from './plain-engine.ts'
 
-export type FrontContext = { readonly viewer: Viewer; readonly number: number }
+export type FrontContext = { readonly viewer: Viewer | undefined; readonly number: number }
 
 /** A gate that holds a resolver until a test opens it. */
 export type Gate = { readonly entered: Promise<void>; open(): void }

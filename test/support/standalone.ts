@@ -7,7 +7,8 @@ import { makeConfig } from '../../config/config.ts'
 import { makeJudge } from '../../gateway/limits/cost.ts'
 import type { RequestContext } from '../../gateway/operation/prepared-operation.ts'
 import { makeStandaloneServer, type StandaloneServerOptions } from '../../gateway/standalone/standalone-server.ts'
-import { makeIdentify, type Viewer } from '../../gateway/identity/viewer.ts'
+import type { Viewer } from '../../core/viewer.ts'
+import { makeIdentify } from '../../gateway/identity/identify.ts'
 import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
 
 export type StartedAlone = {
@@ -22,7 +23,7 @@ type Made = RequestContext & { readonly forwarded?: Readonly<Record<string, stri
 /** Default settings, in development: viewers are claimed by x-viewer-id. */
 export async function startAlone(
   schema: GraphQLSchema,
-  makeContext: (viewer: Viewer) => RequestContext = () => ({}),
+  makeContext: (viewer: Viewer | undefined) => RequestContext = () => ({}),
   options: Partial<StandaloneServerOptions> = {},
 ): Promise<StartedAlone> {
   const { server, persisted } = makeConfig([])

@@ -1,7 +1,7 @@
 /** The authentication of a WebSocket by `connection_init`: the viewer, their place in the limits of open connections, the end of the token. */
 import { CloseCode } from 'graphql-ws'
 import { isTidemarkError } from '../../../core/errors.ts'
-import { credentialsOf, type Credentials } from '../../identity/viewer.ts'
+import { credentialsOf, type Credentials } from '../../identity/identify.ts'
 import type { Front } from '../../request/front.ts'
 import { EXPIRED, whenExpired } from '../expiry.ts'
 import { reasonOf } from './refusals.ts'

@@ -10,7 +10,7 @@ import type { Caller } from '../../request/caller.ts'
 import { graphqlErrorOf } from '../../request/error-format.ts'
 import type { Front } from '../../request/front.ts'
 import type { OperationRequest } from '../../request/operation-request.ts'
-import type { Credentials } from '../../identity/viewer.ts'
+import type { Credentials } from '../../identity/identify.ts'
 import { operationOfMessage } from '../parameters.ts'
 import type { ClientSocket, Sockets } from './sockets.ts'
 

@@ -21,7 +21,7 @@
 import type { IncomingMessage, Server } from 'node:http'
 import { makeServer } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import type { Credentials } from '../../identity/viewer.ts'
+import type { Credentials } from '../../identity/identify.ts'
 import { makeCostQueue } from '../../limits/cost-queue.ts'
 import { holdSocket } from '../../limits/held-bytes.ts'
 import type { OpenConnection } from '../../limits/open-limits.ts'

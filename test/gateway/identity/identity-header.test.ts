@@ -2,7 +2,7 @@ import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { IDENTITY_HEADER, makeIdentityHeader, makeSubgraphHeaders } from '../../../gateway/identity/identity-header.ts'
-import { makeIdentify, type AuthOptions } from '../../../gateway/identity/viewer.ts'
+import { makeIdentify, type AuthOptions } from '../../../gateway/identity/identify.ts'
 
 const SECRET = 'the secret of gateway and subgraphs, 32+'
 const NOW = 1_800_000_000

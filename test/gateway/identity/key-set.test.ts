@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWK } from 'jose'
 import { afterEach, describe, expect, it } from 'vitest'
-import { makeIdentify } from '../../../gateway/identity/viewer.ts'
+import { makeIdentify } from '../../../gateway/identity/identify.ts'
 import { eventually } from '../../../harness/until.ts'
 
 const NOW = 1_800_000_000

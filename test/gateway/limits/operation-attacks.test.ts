@@ -10,7 +10,7 @@ import { makeJudge } from '../../../gateway/limits/cost.ts'
 import { makeEngine } from '../../../gateway/operation/engine.ts'
 import { makeServer, type GatewayServer } from '../../../gateway/doors/server.ts'
 import { localTransport } from '../../../gateway/transports/local-transport.ts'
-import { makeIdentify } from '../../../gateway/identity/viewer.ts'
+import { makeIdentify } from '../../../gateway/identity/identify.ts'
 import { historySdl } from '../../../subgraphs/history/schema.ts'
 import type { GraphQLAnswer } from '../../support/front-schema.ts'
 

@@ -7,7 +7,7 @@ import { makeFront } from '../../../gateway/request/front.ts'
 import { systemClock } from '../../../core/clock.ts'
 import { makePreparingLimit } from '../../../gateway/limits/preparing-limit.ts'
 import { makeRateLimits } from '../../../gateway/limits/rate-limits.ts'
-import { makeIdentify } from '../../../gateway/identity/viewer.ts'
+import { makeIdentify } from '../../../gateway/identity/identify.ts'
 import { makeContext, openGraph } from '../engine-graph.ts'
 
 const CALLER: Caller = { viewer: { id: '1', scopes: [] }, client: undefined, address: undefined }

@@ -3,7 +3,7 @@ import { buildSubgraphSchema } from '@apollo/subgraph'
 import { parse } from 'graphql'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Viewer } from '../../../gateway/identity/viewer.ts'
+import type { Viewer } from '../../../core/viewer.ts'
 import { startAlone, type StartedAlone } from '../../support/standalone.ts'
 
 const SDL = `
@@ -164,7 +164,7 @@ describe('a standalone subgraph', () => {
 describe('a standalone subgraph behind one gateway', () => {
   const opened = Promise.withResolvers<void>()
   const begun: (string | undefined)[] = []
-  const slowLikes = async ({ id }: { id: string }, _: unknown, { viewer }: { viewer: Viewer }) => {
+  const slowLikes = async ({ id }: { id: string }, _: unknown, { viewer }: { viewer: Viewer | undefined }) => {
     if (id === '0') begun.push(viewer?.id)
     await opened.promise
     return 1

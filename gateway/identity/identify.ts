@@ -16,14 +16,11 @@ import { systemClock, type Clock } from '../../core/clock.ts'
 import type { Config } from '../../config/config.ts'
 import { TidemarkError } from '../../core/errors.ts'
 import { checkId } from '../../core/keys.ts'
-import { SCOPE_VIEWER_ANY, type Viewer as KnownViewer } from '../../core/viewer.ts'
+import { SCOPE_VIEWER_ANY, type Viewer } from '../../core/viewer.ts'
 import type { KeySetLog } from './key-set.ts'
 import { readKeys, type KeyOptions } from './keys.ts'
 import { makeVerify, scopesOf, unauthenticated, type TokenOptions, type Verify } from './tokens.ts'
 import { IDENTITY_HEADER, makeIdentityVerify, type IdentityOptions } from './identity-header.ts'
-
-/** Undefined: nobody asks. */
-export type Viewer = KnownViewer | undefined
 
 /** The section `auth` of the configuration, with secrets as text. */
 export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> & { readonly identity?: IdentityOptions | undefined }
@@ -32,7 +29,7 @@ export type AuthOptions = KeyOptions & Omit<TokenOptions, 'typ' | 'readActor'> &
 export type Credentials = Readonly<Record<string, unknown>>
 
 /** Resolves to the viewer, or to undefined if the request names none. Rejects with UNAUTHENTICATED, TOKEN_EXPIRED, FORBIDDEN or ID_INVALID. */
-export type Identify = (credentials: Credentials) => Promise<Viewer>
+export type Identify = (credentials: Credentials) => Promise<Viewer | undefined>
 
 export type IdentifyOptions = {
   /** The subgraph that takes a gateway's word. Absent: nobody's; a client of the gateway must not speak in its name. */
@@ -61,7 +58,7 @@ export function makeIdentify(
     return onBehalfOf === undefined ? viewer : representedBy(viewer, onBehalfOf)
   }
 
-  async function viewerOf(credentials: Credentials, claimed: unknown, scopes: unknown): Promise<Viewer> {
+  async function viewerOf(credentials: Credentials, claimed: unknown, scopes: unknown): Promise<Viewer | undefined> {
     const vouched = verifyIdentity === undefined ? undefined : credentials[IDENTITY_HEADER]
     if (vouched !== undefined && verifyIdentity !== undefined) return verifyIdentity(tokenOf(vouched, IDENTITY_HEADER))
     const authorization = credentials['authorization'] ?? credentials['Authorization']
@@ -97,7 +94,7 @@ function claimedViewer(claimed: unknown, scopes: unknown): Viewer {
   return { id: claimed, scopes: scopesOf(scopes) }
 }
 
-function representedBy(service: Viewer, onBehalfOf: unknown): Viewer {
+function representedBy(service: Viewer | undefined, onBehalfOf: unknown): Viewer {
   if (service === undefined)
     throw unauthenticated('x-on-behalf-of needs a token of the service that acts: send "Authorization: Bearer <token>"')
   if (!service.scopes.includes(SCOPE_VIEWER_ANY))

@@ -1,7 +1,7 @@
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT, UnsecuredJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
-import { makeIdentify, type AuthOptions } from '../../../gateway/identity/viewer.ts'
+import { makeIdentify, type AuthOptions } from '../../../gateway/identity/identify.ts'
 
 const SECRET = 'a secret of at least thirty-two bytes'
 const NOW = 1_800_000_000
