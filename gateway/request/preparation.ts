@@ -1,0 +1,76 @@
+/** Prepares the operation of a request, and decides whether it may run. */
+import { GraphQLError } from 'graphql'
+import type { ErrorCode } from '../../core/errors.ts'
+import { isPromise } from '../execution/run.ts'
+import { COST_PER_MS, rateLimitedError, type RateLimits } from '../limits/rate-limits.ts'
+import type { Engine } from '../operation/engine.ts'
+import type { Prepared, PreparedOperation } from '../operation/prepared-operation.ts'
+import type { Gate } from '../operation/preparing.ts'
+import type { Persisted } from '../persisted/persisted.ts'
+import type { Caller } from './caller.ts'
+import type { CallerChecks } from './caller-checks.ts'
+import type { OperationRequest } from './operation-request.ts'
+import type { Refusal, Refuse } from './refusal.ts'
+
+export type PreparationOptions = {
+  readonly limits?: RateLimits | undefined
+  /** What an operation may cost with its variables; absent: anything. */
+  readonly operationCostMax?: number
+  /** Finds operations by id. Absent: operations come as text. */
+  readonly persisted?: Pick<Persisted, 'prepare' | 'varyOnClient'>
+}
+
+export type Preparation = {
+  /** Errors come back formatted and counted. The result is a promise if the operation is long and new. */
+  prepare(request: OperationRequest, caller: Caller): PreparedOperation | Refusal | Promise<PreparedOperation | Refusal>
+  /** May it run now? Undefined: yes. Every door asks before it runs what it prepared; without limits nobody waits for it. */
+  admit(prepared: PreparedOperation, request: OperationRequest, caller: Caller): Promise<Refusal | undefined> | undefined
+}
+
+export function makePreparation(
+  engine: Engine,
+  { limits, operationCostMax = Infinity, persisted }: PreparationOptions,
+  waiting: CallerChecks['waiting'],
+  gateOf: (caller: Caller) => Gate,
+  refuse: Refuse,
+): Preparation {
+  function checked(prepared: Prepared, request: OperationRequest, caller: Caller): PreparedOperation | Refusal {
+    if ('errors' in prepared) {
+      // Invalid requests cost too, even short ones. The answer does not wait for the counting.
+      void limits?.spend(caller, 1)
+      return refuse.with(prepared.errors)
+    }
+    if (operationCostMax === Infinity) return prepared
+    const startedAt = limits === undefined ? 0 : performance.now()
+    const cost = prepared.cost?.(request.variables) ?? 0
+    if (cost <= operationCostMax) return prepared
+    // Computing the cost of a refused operation is charged as well.
+    void limits?.spend(caller, Math.ceil((performance.now() - startedAt) * COST_PER_MS))
+    return refuse.with([tooCostly(prepared, cost, operationCostMax)])
+  }
+
+  return {
+    prepare(request, caller) {
+      const refused = waiting(caller)
+      if (refused !== undefined) return refused
+      const gate = gateOf(caller)
+      const prepared =
+        persisted === undefined
+          ? engine.prepareFor(gate, request.query ?? '', request.operationName)
+          : persisted.prepare(request, caller.client, gate)
+      return isPromise(prepared) ? prepared.then((known) => checked(known, request, caller)) : checked(prepared, request, caller)
+    },
+    admit(prepared, request, caller) {
+      const refused = limits?.spend(caller, prepared.cost?.(request.variables) ?? 1)
+      if (refused === undefined) return undefined
+      return Promise.resolve(refused).then((known) => (known === undefined ? undefined : refuse.with([rateLimitedError(known)])))
+    },
+  }
+}
+
+function tooCostly({ name }: PreparedOperation, cost: number, costMax: number): GraphQLError {
+  return new GraphQLError(
+    `${name === undefined ? 'the operation' : `operation ${name}`} costs ${cost} with these variables: at most ${costMax} are allowed; ask for shorter lists, or split it`,
+    { extensions: { code: 'OPERATION_TOO_COSTLY' satisfies ErrorCode, cost, costMax } },
+  )
+}
