@@ -1,4 +1,4 @@
-/** The commands beside `start`, run as a user runs them. */
+/** The commands beside `start`, run as by a user. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,7 +47,7 @@ function write(name: string, text: string): string {
   return path
 }
 
-/** What the viewer did with the video 5. */
+/** Reads the history entry and the mark of the viewer for video 5. */
 const READ = '{ viewerHistory(first: 1) { edges { node { oid } } } thumbups(business: "video", ids: ["5"]) { viewerMark } }'
 
 const rowsOf = async (path: string) => {
@@ -57,14 +57,14 @@ const rowsOf = async (path: string) => {
 }
 
 describe('interactions', () => {
-  test('seconds and milliseconds, TSV and JSONL, plain and gzipped say the same', async () => {
+  test('are read alike from seconds and milliseconds, TSV and JSONL, plain and gzipped', async () => {
     const expected = [{ viewer: '7', oid: 'a', viewedAt: 1_383_436_800_000 }]
     expect(await rowsOf(write('a.tsv', 'user_id\titem_id\ttime\n7\ta\t1383436800\n'))).toEqual(expected)
     expect(await rowsOf(write('b.tsv.gz', 'time\tviewer\tsubject\n1383436800000\t7\ta\n'))).toEqual(expected)
     expect(await rowsOf(write('c.jsonl', '{"viewer": 7, "oid": "a", "viewedAt": 1383436800000}\n'))).toEqual(expected)
   })
 
-  test('an id that was rounded when it was parsed is refused with its line', async () => {
+  test('with an id that was rounded by the JSON parser are refused with the line', async () => {
     const path = write(
       'large.jsonl',
       '{"viewer": 7, "oid": "9007199254740993", "viewedAt": 1}\n{"viewer": 7, "oid": 9007199254740993, "viewedAt": 1}\n',
@@ -93,7 +93,7 @@ describe('sample', () => {
   }
   const all = (change: Partial<SampleOptions> = {}) => [...sampleReports({ ...options, ...change })]
 
-  test('is the same for the same seed, and another for another', () => {
+  test('is equal for the same seed, and different for another', () => {
     expect(all()).toEqual(all())
     expect(all({ seed: 6 })).not.toEqual(all())
   })
@@ -109,7 +109,7 @@ describe('sample', () => {
     expect(times('1')).toBeGreaterThan(times('10') * 5)
   })
 
-  test('prints as many lines as asked for, each a report the service accepts', async () => {
+  test('prints the given number of lines, each a report the service accepts', async () => {
     const { out } = await run('sample', '--reports', '50')
     const lines = out.trim().split('\n')
     expect(lines).toHaveLength(50)
@@ -131,7 +131,7 @@ describe('replay', () => {
     ['viewer\tsubject\ttime', ...Array.from({ length: 300 }, (_, i) => `r${i % 20}\t${i % 70}\t${1_000_000_000 + i}`)].join('\n'),
   )
 
-  test('sends every row with its heartbeats, says how the write-back converged, and finds every timeline as the file has it', async () => {
+  test('sends every row with its heartbeats, reports the convergence of the write-back, and verifies every timeline', async () => {
     const { status, out } = await run('replay', path, '--url', service.url, '--heartbeats', '4', '--verify')
     expect(out).toMatch(/reports +1200 \(/)
     expect(out).toMatch(/write-back +1\d\d\d reports : \d+ flush messages : \d+ persisted rows/)
@@ -139,7 +139,7 @@ describe('replay', () => {
     expect(status).toBe(0)
   })
 
-  test('--verify fails when a timeline is not what the file says', async () => {
+  test('--verify fails if a timeline differs from the file', async () => {
     const tampered = write('tampered.tsv', 'viewer\tsubject\ttime\nt1\t5\t1000000000\n')
     await run('replay', tampered, '--url', service.url, '--no-wait')
     await ask(service.url, 't1', 'mutation { deleteHistory(business: "video", ids: ["5"]) { deletedIds } }')
@@ -148,7 +148,7 @@ describe('replay', () => {
     expect(status).toBe(1)
   })
 
-  test('--verify-only sends nothing: what was never sent is not there', async () => {
+  test('--verify-only sends nothing, so unsent rows are missing', async () => {
     const unsent = write('unsent.tsv', 'viewer\tsubject\ttime\nnever-sent\t5\t1000000000\n')
     const { status, out } = await run('replay', unsent, '--url', service.url, '--verify-only')
     expect(out).toContain('NOT EQUAL')
@@ -160,7 +160,7 @@ describe('replay', () => {
   })
 
   test.each([['tidemark_dirty_keys'], ['tidemark_dirty_marks', '--marks']])(
-    'a process without a job, which could never say that everything is persisted (%s), is told before anything is sent',
+    'a process without a job, which cannot report that everything is persisted (%s), is refused before anything is sent',
     async (figure, ...more) => {
       const stranger = createServer((_, response) => response.end('up 1\n')).listen(0, '127.0.0.1')
       await once(stranger, 'listening')
@@ -175,7 +175,7 @@ describe('replay', () => {
     },
   )
 
-  test('says why a report was rejected, once', async () => {
+  test('reports the reason of a rejected report once', async () => {
     const rejected = write('rejected.tsv', `viewer\tsubject\ttime\n1\t${'5'.repeat(65)}\t1000000000\n1\t${'6'.repeat(65)}\t1000000000\n`)
     const { status, out } = await run('replay', rejected, '--url', service.url, '--no-wait')
     expect(out).toMatch(/2 REJECTED/)
@@ -184,20 +184,20 @@ describe('replay', () => {
     expect(status).toBe(1)
   })
 
-  test.each([[[]], [['--marks']]])('a business that is not there ends it at once %j', async (more: string[]) => {
+  test.each([[[]], [['--marks']]])('an unknown business ends it at once %j', async (more: string[]) => {
     const { status, out, error } = await run('replay', path, '--url', service.url, '--no-wait', '--business', 'nope', ...more)
     expect(error).toMatch(/^BUSINESS_UNKNOWN: business "nope" is not configured/)
     expect({ status, out }).toEqual({ status: 1, out: '' })
   })
 
-  test.each([[[]], [['--marks']]])('the path of the API may be left out of its address %j', async (more: string[]) => {
+  test.each([[[]], [['--marks']]])('the path of the API may be missing in its address %j', async (more: string[]) => {
     const rows = write('origin.tsv', 'viewer\tsubject\ttime\norigin\t5\t1000000000\n')
     const { status, out } = await run('replay', rows, '--url', new URL(service.url).origin, '--no-wait', ...more)
     expect(out).toContain('1 ACCEPTED')
     expect(status).toBe(0)
   })
 
-  test('a service that is not there and a file that is not there end with a sentence', async () => {
+  test('an unreachable service and a missing file end with a sentence', async () => {
     expect((await run('replay', path, '--url', 'http://127.0.0.1:1/graphql')).error).toMatch(/does not answer: start the service/)
     const missing = await run('replay', 'missing.tsv', '--url', service.url)
     expect(missing.status).toBe(1)
@@ -207,7 +207,7 @@ describe('replay', () => {
 })
 
 describe('inspect', () => {
-  test('shows what the stores hold of a viewer, beside the running service', async () => {
+  test('shows the stored data of a viewer, beside the running service', async () => {
     const input = { business: 'video', oid: 'seen', position: 60_000, viewedAt: 1_600_000_000_000 }
     await ask(service.url, 'inspected', 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }', { input })
     const { out } = await run('inspect', 'viewer', 'inspected', '--data', join(folder, 'data'))
@@ -216,7 +216,7 @@ describe('inspect', () => {
     expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/record store +\d+ rows/)
   })
 
-  test('shows what was served and played, also where there is no history', async () => {
+  test('shows issued and played subjects, even without history', async () => {
     const record =
       'mutation { recordIssued(business: "video", ids: ["1", "2"]) { recorded } recordPlayed(business: "video", ids: ["3"]) { recorded } }'
     await ask(service.url, 'watcher', record)
@@ -227,7 +227,7 @@ describe('inspect', () => {
     expect((await run('inspect', 'stores', '--data', join(folder, 'data'))).out).toMatch(/play messages +0 not yet staged/)
   })
 
-  test('says whose filters were set aside, of which months and why', async () => {
+  test('shows the viewer, months and reasons of quarantined filters', async () => {
     const environment = openEnvironment(join(folder, 'data'), { regions: makeConfig([]).stores.regions, sizeMaxGb: 1 })
     const records = openLmdbSeenRecords(environment)
     const [lost, anew] = [681, 682].map((month) => ({ viewer: 'damaged', month })) as [FilterKey, FilterKey]
@@ -250,13 +250,13 @@ describe('inspect', () => {
     expect(stores).toContain(`  viewer damaged: filter of 2026-10, version 1, ${filter.length} bytes: its sum is wrong`)
   })
 
-  test('a folder that does not exist is refused and not made', async () => {
+  test('a folder that does not exist is refused and not created', async () => {
     const { status, error } = await run('inspect', 'stores', '--data', 'mistyped')
     expect([status, error]).toEqual([1, expect.stringContaining('mistyped does not exist')])
     expect(existsSync(join(files, 'mistyped'))).toBe(false)
   })
 
-  test('what it does not know it says', async () => {
+  test('unknown arguments are refused with a sentence', async () => {
     expect((await run('inspect', 'planet')).error).toMatch(/CONFIG_INVALID: inspect knows no "planet"/)
     expect((await run('inspect', 'viewer')).error).toMatch(/ID_INVALID/)
     expect((await run('inspect', 'stores', '--filters', '.')).error).toMatch(/CONFIG_INVALID: --filters writes those of one viewer/)
@@ -271,13 +271,13 @@ describe('doctor and migrate', () => {
 })
 
 describe('help', () => {
-  test.each([['job'], ['subgraph']])('of %s names all that it takes', async (command) => {
+  test.each([['job'], ['subgraph']])('of %s names every possible value', async (command) => {
     const { out } = await run(command, '--help')
     for (const name of SUBGRAPH_NAMES) expect(out).toMatch(new RegExp(`name .*\\b${name}\\b`))
   })
 })
 
-describe('arguments that are none', () => {
+describe('invalid arguments', () => {
   const script = (file: string, ...args: string[]) =>
     new Promise<{ status: number; error: string }>((resolve) => {
       execFile(process.execPath, [join(COMMAND, '..', '..', file), ...args], { cwd: files }, (failure, _, error) =>
@@ -300,12 +300,12 @@ describe('arguments that are none', () => {
     expect(error).not.toContain('    at ')
   })
 
-  test.each([['scripts/simulate.ts'], ['bench/run.ts']])('%s --help is no mistake', async (file) => {
+  test.each([['scripts/simulate.ts'], ['bench/run.ts']])('%s --help succeeds', async (file) => {
     expect(await script(file, '--help')).toEqual({ status: 0, error: '' })
   })
 })
 
-describe('a data folder that cannot be made', () => {
+describe('a data folder that cannot be created', () => {
   test.each([['start'], ['gateway']])(
     'ends %s with a sentence, and in time',
     async (command) => {

@@ -1,4 +1,4 @@
-/** `tidemark compose` and `tidemark check`, run as a user runs them. */
+/** `tidemark compose` and `tidemark check`, run as by a user. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ function writeGraph(sdl: string): string {
   return write('supergraph.yaml', 'subgraphs:\n  videos:\n    routing_url: http://videos/\n    schema: { file: videos.graphql }\n')
 }
 
-test('compose prints the supergraph alone on standard output, or writes it; both can be served again', async () => {
+test('compose prints only the supergraph on standard output, or writes it, and both can be served', async () => {
   const path = writeGraph(VIDEOS)
   const printed = await run('compose', '--config', path)
   expect(printed.status).toBe(0)
@@ -45,24 +45,24 @@ test('compose prints the supergraph alone on standard output, or writes it; both
   expect(again.out.trim()).toBe(printed.out.trim())
 })
 
-test('compose works from tidemark.yaml too, whose businesses are in the graph', async () => {
+test('compose accepts tidemark.yaml too, with its businesses in the graph', async () => {
   writeGraph(VIDEOS)
   mkdirSync(join(folder, 'settings'))
-  // Its paths are relative to itself.
+  // Its paths are relative to the file.
   write('settings/tm.yaml', 'server: { supergraph: ../supergraph.yaml }\nbusinesses: [{ number: 1, name: song, entity: Song }]\n')
   const { out } = await run('compose', '--config', 'settings/tm.yaml')
   expect(out).toContain('type Song')
   expect(out).toContain('title')
 })
 
-test('what does not compose ends with status 1 and the reasons', async () => {
+test('subgraphs that do not compose end it with status 1 and the reasons', async () => {
   const { status, error } = await run('compose', '--config', writeGraph(VIDEOS.replace('title: String', 'viewerProgress: Int')))
   expect(status).toBe(1)
   expect(error).toContain('CONFIG_INVALID: the subgraphs history, thumbup, feed-existence, videos do not compose:')
   expect(error).toContain('without "videos" the others compose')
 })
 
-test('one type of three kinds, on which the composer throws, ends start, compose and check with a sentence and status 1', async () => {
+test('conflicting kinds of one type, on which the composer throws, end start, compose and check with a sentence and status 1', async () => {
   const link = 'extend schema @link(url: "https://specs.apollo.dev/federation/v2.9", import: ["@key", "@interfaceObject"])'
   const people = `${link} interface User @key(fields: "id") { id: ID! } type Admin implements User @key(fields: "id") { id: ID! } type Query { admin: User }`
   const ages = `${link} type User @key(fields: "id") @interfaceObject { id: ID! age: Int }`
@@ -85,7 +85,7 @@ test('one type of three kinds, on which the composer throws, ends start, compose
   }
 })
 
-test('check compares with an older supergraph, and tells who uses what is gone', async () => {
+test('check compares with an older supergraph, and names the operations that use removed fields', async () => {
   await run('compose', '--config', writeGraph(VIDEOS), '--out', 'old.graphql')
   write(
     'operations.json',
@@ -108,7 +108,7 @@ test('check compares with an older supergraph, and tells who uses what is gone',
   })
 })
 
-test('check lists what was added, as information', async () => {
+test('check lists additions as information', async () => {
   await run('compose', '--config', writeGraph(VIDEOS), '--out', 'old.graphql')
   writeGraph(`${VIDEOS.replace('title: String', 'title: String maker: Maker')} type Maker { name: String }`)
   const { status, out } = await run('check', '--config', 'supergraph.yaml', '--against', 'old.graphql')
@@ -127,7 +127,7 @@ test('check lists what was added, as information', async () => {
   expect(broken.out).toMatch(/BREAKS {2}Video.title was removed.*\n.*\n {2}added {3}Video.name was added\./)
 })
 
-test('check is silent about breaks that no known operation uses, and ends with status 0', async () => {
+test('check reports breaks that no known operation uses as unused, and ends with status 0', async () => {
   await run('compose', '--config', writeGraph(VIDEOS), '--out', 'old.graphql')
   write('ids.json', JSON.stringify({ b: 'query Ids { video(id: 1) { id } }' }))
   writeGraph(VIDEOS.replace('title: String', 'name: String'))
@@ -138,7 +138,7 @@ test('check is silent about breaks that no known operation uses, and ends with s
   expect((await run('check', '--config', 'supergraph.yaml', '--against', 'old.graphql')).status).toBe(1)
 })
 
-test('check says which known operations the server would refuse for their cost, as tidemark.yaml or --cost-max has it', async () => {
+test('check names the known operations above the cost limit of tidemark.yaml or --cost-max', async () => {
   writeGraph(VIDEOS)
   const feed = 'query Feed($n: Int = 50) { viewerHistory(first: $n) { edges { node { position } } } }'
   write('feed.json', JSON.stringify({ a: feed, b: 'query Ids { video(id: 1) { id } }' }))
@@ -167,7 +167,7 @@ test('check compares with a running API by its address', async () => {
   expect(status).toBe(1)
 })
 
-test('check --lint says the warnings only, as JSON too', async () => {
+test('check --lint prints only the warnings, also as JSON', async () => {
   writeGraph(VIDEOS.replace('title: String', 'title: String!'))
   const { status, out } = await run('check', '--config', 'supergraph.yaml', '--lint')
   expect(status).toBe(0)
@@ -181,7 +181,7 @@ test.each([
   ['--against', 'gone.graphql', /gone\.graphql does not exist: correct --against/],
   ['--against', 'http://127.0.0.1:1/graphql', /the API at http:\/\/127\.0\.0\.1:1\/graphql cannot be reached/],
   ['--operations', 'gone', /gone does not exist: correct --operations/],
-])('check %s %s is a mistake with its sentence', async (flag, value, sentence) => {
+])('check %s %s is refused with a sentence', async (flag, value, sentence) => {
   const { status, error } = await run('check', '--config', writeGraph(VIDEOS), flag, value)
   expect(status).toBe(1)
   expect(error).toMatch(sentence)

@@ -29,32 +29,32 @@ const mark = (viewer: string, filter: Buffer) =>
   records.putFilters([{ viewer, month: MARK_MONTH, filter, expected: 0, expiresAt: NOW * 2 }])
 const makeAnew = (viewer: string) => emptyMark(records, viewer, async () => {}, { writesFirst: true, expiresAt: NOW * 2 })
 
-describe('what is said of a viewer and the legacy store', () => {
-  test('one who is listed is not called one who has seen nothing', async () => {
+describe('the lines about a viewer and the legacy store', () => {
+  test('show a listed viewer as listed instead of as one who has seen nothing', async () => {
     await hot.stagePlays([listingOf('7', 2, NOW), listingOf('7', 1, NOW)], { now: NOW, slot: 3 })
     expect(await linesOf('7')).toEqual([
       'listed, to be moved from the legacy store by the job when the hour of his listing is over: article, video',
     ])
   })
 
-  test('one who was moved has the businesses and how many plays these were', async () => {
+  test('show the businesses and the number of plays of a migrated viewer', async () => {
     await mark('7', encodeMark(MOVED))
     expect(await linesOf('7')).toEqual(['moved from the legacy store: video (12 plays)'])
   })
 
-  test('of one who was never listed and whose filter was made anew, nothing is said of it', async () => {
+  test('are empty for an unlisted viewer with a rebuilt filter', async () => {
     await makeAnew('7')
     expect(await records.listFilters(['7'])).toMatchObject([[{ month: MARK_MONTH }]])
     expect(await linesOf('7')).toEqual(['nothing seen'])
   })
 
-  test('one who was moved and whose filter was made anew is moved once more', async () => {
+  test('show a migrated viewer with a rebuilt filter as migrated once more', async () => {
     await mark('7', encodeMark(MOVED))
     await makeAnew('7')
     expect(await linesOf('7')).toEqual(['to be moved from the legacy store once more, since a filter was damaged: video (12 plays before)'])
   })
 
-  test('a mark that cannot be read is called damaged', async () => {
+  test('show an unreadable mark as damaged', async () => {
     await mark('7', Buffer.from('zz'))
     expect(await linesOf('7')).toEqual(['what was noted of his move from the legacy store is damaged: he counts as one who was not moved'])
   })

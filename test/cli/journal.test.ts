@@ -1,4 +1,4 @@
-/** `tidemark journal`, run as an operator runs it. */
+/** `tidemark journal`, run as by an operator. */
 import { execFile } from 'node:child_process'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ describe('tidemark journal', () => {
     })
   }
 
-  it('lists what was set aside with its reason, and puts back what is named, beside the process that has the journal', async () => {
+  it('lists quarantined entries with their reasons, and puts back named ones, while a process has the journal', async () => {
     const { own, close } = openLmdbJournals(folder.path)
     await own.append([clear(1_000), clear(2_000), clear(3_000)])
     await own.park(1, 'ID_INVALID: too long')
@@ -43,7 +43,7 @@ describe('tidemark journal', () => {
     await close()
   })
 
-  it('lists the journals of marks of every business, those that have no stores of their own any more too', async () => {
+  it('lists the mark journals of every business, even of one that no longer has its own stores', async () => {
     for (const name of ['marks', 'marks-article']) {
       const { own, close } = openLmdbJournals(join(folder.path, name))
       const entry: JournalEntry = { viewer: '7', now: 1, change: { kind: 'mark' } }
@@ -58,7 +58,7 @@ describe('tidemark journal', () => {
     expect((await run()).out).toContain(`${join('marks-article', 'journal-0')}  1 wait, 0 set aside\n`)
   })
 
-  it('says what is wrong with a name that is not there, with no name, and with a folder without journals', async () => {
+  it('refuses an unknown name, a missing name, and a folder without journals with a sentence', async () => {
     expect((await run()).out).toContain(`no process has kept a journal in ${folder.path}`)
     await openLmdbJournals(folder.path).close()
     expect(await run('put-back', 'journal-0/9')).toMatchObject({

@@ -1,4 +1,4 @@
-/** The npm package as its users have it: packed, unpacked below node_modules, with the packages beside it that it declares. */
+/** The npm package as its users have it: packed, and unpacked below node_modules beside its declared packages. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { runCommand } from '../../harness/deployment/command.ts'
 import { ask, startService } from '../../harness/deployment/service.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-/** What `npm run build` compiles. */
+/** The folders that `npm run build` compiles. */
 const BUILT = ['core', 'stores', 'subgraphs', 'loaders', 'gateway', 'cli', 'schema']
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-packed-'))
@@ -40,14 +40,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const run = (...args: string[]) => runCommand(folder, args, { command: program })
 
-test('every file of the sources that is no module is in the package, beside the compiled modules', () => {
+test('every source file that is not a module is in the package, beside the compiled modules', () => {
   const listed = execFileSync('git', ['ls-files', '-z', ...BUILT], { cwd: ROOT, encoding: 'utf8' }).split('\0')
   const files = listed.filter((path) => path !== '' && !path.endsWith('.md') && (path.endsWith('.d.ts') || !path.endsWith('.ts')))
   expect(files.length).toBeGreaterThan(30)
   expect(files.filter((path) => !existsSync(join(installed, 'dist', path)))).toEqual([])
 })
 
-test('compose prints the graph that check, persist --schema and start take', async () => {
+test('compose prints the graph that check, persist --schema and start accept', async () => {
   expect(await run('compose', '--out', 'graph.graphql')).toMatchObject({ status: 0 })
   const composed = readFileSync(join(folder, 'graph.graphql'), 'utf8')
   for (const field of ['viewerHistory', 'thumbups', 'unseen']) expect(composed).toContain(field)

@@ -1,4 +1,4 @@
-/** `tidemark persist`, run as a user runs it. */
+/** `tidemark persist`, run as by a user. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -37,7 +37,7 @@ const ENTRY =
 const CLEAR = 'mutation Clear { clearHistory(business: "video") { __typename } }'
 
 describe('a manifest of a folder', () => {
-  test('holds each operation with the fragments it needs, from whatever file, and a server takes it', async () => {
+  test('has each operation with the fragments it needs, from any file, and a server accepts it', async () => {
     write('history.graphql', HISTORY)
     write('deep/fragments.gql', `${ENTRY}\n${CLEAR}`)
     write('deep/node_modules/other.graphql', 'query Other {')
@@ -52,7 +52,7 @@ describe('a manifest of a folder', () => {
     )
   })
 
-  test("is printed without --out, in Apollo's form or Relay's, with the same ids", async () => {
+  test('is printed without --out, in the format of Apollo or of Relay, with the same ids', async () => {
     write('history.graphql', `${HISTORY} ${ENTRY}`)
     const apollo = JSON.parse((await run('--client', 'ios')).out) as {
       operations: { id: string; clientName: string; type: string; name: string }[]
@@ -61,7 +61,7 @@ describe('a manifest of a folder', () => {
     expect(Object.keys(JSON.parse((await run('--format', 'relay')).out) as object)).toEqual([apollo.operations[0]?.id])
   })
 
-  test('has the same bytes whatever files its parts lie in', () => {
+  test('has the same bytes for any distribution of its parts over files', () => {
     const build = (...texts: string[]) =>
       buildManifest(
         texts.map((text, index) => ({ name: `${index}.graphql`, text })),
@@ -74,7 +74,7 @@ describe('a manifest of a folder', () => {
   })
 })
 
-describe('a mistake is told with its file and line', () => {
+describe('a mistake is reported with its file and line', () => {
   test.each([
     ['no GraphQL', '\nquery A {', /a\.graphql:2:10: Syntax Error/],
     ['an operation without a name', '\n\n{ viewerHistory { pageInfo { hasNextPage } } }', /a\.graphql:3:1: the operation has no name/],
@@ -94,13 +94,13 @@ describe('a mistake is told with its file and line', () => {
     expect([status, out, error]).toEqual([1, '', expect.stringMatching(sentence)])
   })
 
-  test('a field of nowhere, against a schema', async () => {
+  test('an unknown field, against a schema', async () => {
     write('a.graphql', 'query A {\n  viewerHistori { pageInfo { hasNextPage } }\n}')
     expect((await run('--schema', SUPERGRAPH)).error).toMatch(/a\.graphql:2:3: Cannot query field "viewerHistori".*viewerHistory/)
     expect((await run()).status).toBe(0)
   })
 
-  test('a field of nowhere, against a running service', async () => {
+  test('an unknown field, against a running service', async () => {
     const server = await startServer()
     write('a.graphql', 'query A {\n  hello\n  hallo\n}')
     expect((await run('--url', server.url)).error).toMatch(/a\.graphql:3:3: Cannot query field "hallo"/)
@@ -113,13 +113,13 @@ describe('a mistake is told with its file and line', () => {
     [['--schema', 'none.graphql'], /none\.graphql does not exist: correct --schema/],
     [['--url', 'nowhere'], /--url "nowhere" is not an address/],
     [['--schema', SUPERGRAPH, '--url', 'http://x'], /not both/],
-  ])('flags %j', async (flags, sentence) => {
+  ])('the flags %j', async (flags, sentence) => {
     expect((await run(...flags)).error).toMatch(sentence)
   })
 })
 
 describe('a service', () => {
-  test('takes the manifest, answers its ids in every worker, and writes down what it does not know', async () => {
+  test('accepts the manifest, answers its ids in every worker, and records unknown ones', async () => {
     write('a.graphql', `${CLEAR} query Settings { historySettings { paused } }`)
     const manifest = join(folder, 'manifest.json')
     await run('--out', manifest, '--schema', SUPERGRAPH)
@@ -146,7 +146,7 @@ describe('a service', () => {
     place.remove()
   })
 
-  test('does not start on a manifest that does not fit, and says why', async () => {
+  test('does not start on a manifest that does not fit, and reports the reason', async () => {
     write('a.graphql', 'query A { nothing }')
     const manifest = join(folder, 'manifest.json')
     await run('--out', manifest)

@@ -1,4 +1,4 @@
-/** `tidemark reconcile` past what is damaged: on embedded stores, one with a broken block, one that does not fit its configuration. */
+/** `tidemark reconcile` with damaged data: on embedded stores, one with a broken block, one that does not match its configuration. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -54,7 +54,7 @@ beforeAll(async () => {
   ]
   writeFileSync(join(folder, 'tidemark.yaml'), JSON.stringify({ stores: { regions: 4, sizeMaxGb: 1 }, businesses }))
   await fill('data', 4, [VIDEO, COMIC])
-  // As if it had been made with another configuration.
+  // As if it had been created with another configuration.
   await fill('article', 8, [ARTICLE])
   await change(({ likers }) => {
     const noBlock = Buffer.from([0xb1, 1, 2, 3, 4, 1, 9, 9, 9, 9])
@@ -63,8 +63,8 @@ beforeAll(async () => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-describe('what cannot be counted', () => {
-  test('is named, all the rest is counted, and the status says neither "differs" nor "does not answer"', async () => {
+describe('data that cannot be counted', () => {
+  test('is named, all other data is counted, and the status is neither "differs" nor "does not answer"', async () => {
     const { status, out } = await run()
     expect(out).toMatch(/^UNREAD video\/2: DATA_DAMAGED: /m)
     expect(out).toContain('video: 3 subjects and 0 owners recounted, 0 differ, 1 cannot be counted')
@@ -74,7 +74,7 @@ describe('what cannot be counted', () => {
     expect((await run('--business', 'comic')).status).toBe(0)
   })
 
-  test('ends as a mistake in the command does; a count that differs as well is the graver news', async () => {
+  test('has the status of a mistake in the command, and a differing count takes precedence', async () => {
     expect(await run('--business', 'nobody')).toMatchObject({ status: 3, error: expect.stringMatching(/^BUSINESS_UNKNOWN/) })
     await change(({ counts }) => {
       const key = plainMarkKey(COMIC, '3')
@@ -87,7 +87,7 @@ describe('what cannot be counted', () => {
   })
 })
 
-test('the gravest news is the status', () => {
+test('the most severe result determines the status', () => {
   expect(exitStatus({ drifting: 0, unchecked: 0, unreadable: 0 })).toBe(0)
   expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 0 })).toBe(2)
   expect(exitStatus({ drifting: 0, unchecked: 1, unreadable: 1 })).toBe(3)

@@ -1,4 +1,4 @@
-/** Commands that are started wrongly, run as a user runs them: one sentence per mistake, and a status that a script can see. */
+/** Commands with wrong arguments, run as by a user: one sentence per mistake, and a status for scripts. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -16,7 +16,7 @@ function settings(values: object): void {
 }
 const run = (...args: string[]) => runCommand(folder, args)
 
-/** Nothing answers there; a command that is refused does not ask. */
+/** No server answers there. A command that is refused does not connect. */
 const SERVERS = {
   redis: { urls: ['redis://127.0.0.1:1'] },
   kafka: { brokers: ['127.0.0.1:1'] },
@@ -24,7 +24,7 @@ const SERVERS = {
 }
 const WITHOUT_LIKES = { businesses: [{ number: 1, name: 'video', entity: 'Video', thumbup: { enabled: false } }] }
 
-test('subgraph thumbup and job thumbup are refused where no business has likes', async () => {
+test('subgraph thumbup and job thumbup are refused if no business has likes', async () => {
   settings({ ...WITHOUT_LIKES, stores: SERVERS })
   const sentence = 'CONFIG_INVALID: no business has thumbup: set thumbup.enabled of one\n'
   for (const command of ['subgraph', 'job']) {
@@ -32,7 +32,7 @@ test('subgraph thumbup and job thumbup are refused where no business has likes',
   }
 })
 
-test('a job on a port that is taken is refused before it opens its stores', async () => {
+test('a job on a port in use is refused before it opens its stores', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   const { port } = other.address() as AddressInfo
@@ -45,7 +45,7 @@ test('a job on a port that is taken is refused before it opens its stores', asyn
   other.close()
 })
 
-test('a missing supergraph and missing manifests are told together with values that are not possible', async () => {
+test('a missing supergraph and missing manifests are reported together with invalid values', async () => {
   const files = { server: { port: -1, supergraph: 'none.yaml' }, persisted: { manifests: ['none.json', 'tidemark.yaml'] } }
   settings(files)
   const { status, error } = await run('start')
@@ -55,7 +55,7 @@ test('a missing supergraph and missing manifests are told together with values t
     `the supergraph ${join(folder, 'none.yaml')} does not exist: correct server.supergraph or --supergraph`,
     `persisted.manifests: ${join(folder, 'none.json')} cannot be read: name an existing file or folder`,
   ])
-  // A command that serves no graph has no need of them.
+  // A command that serves no graph does not need them.
   settings({ ...files, server: { supergraph: 'none.yaml' } })
   expect(await run('doctor')).toMatchObject({ status: 0 })
 })

@@ -1,4 +1,4 @@
-/** Commands about businesses, on the embedded stores: recounting, export, deletion, and what is left. */
+/** Commands about businesses, on the embedded stores: recount, export, deletion, and leftovers. */
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const REGISTER = 'mutation ($inputs: [SubjectInput!]!) { registerSubjects(inputs
 const VIEWERS = 7
 const IDS = 30
 
-/** `video` is on the common stores, `article` has a data folder of its own, `comic` shares that of `video`. */
+/** `video` is on the common stores, `article` has its own data folder, and `comic` shares that of `video`. */
 function settingsWith(deleted: readonly string[] = []) {
   const thumbup = (name: string, more: object = {}) => ({ ...more, ...(deleted.includes(name) && { deleted: true }) })
   return {
@@ -53,7 +53,7 @@ function run(...args: string[]): Promise<{ status: number; out: string; error: s
 async function settled(url: string): Promise<void> {
   for (const end = Date.now() + 60_000; ; await sleep(50)) {
     const text = await (await fetch(new URL('/metrics', url))).text()
-    // Of the common stores, and of those that `article` has.
+    // Of the common stores, and of the own stores of `article`.
     const waiting = [...text.matchAll(/^(?:tidemark_dirty_marks|tidemark_marks_log_lag_messages)\{business="\w*"\} (\S+)$/gm)]
     if (waiting.length === 4 && waiting.every(([, count]) => count === '0')) return
     if (Date.now() > end) throw new Error('marks were left to persist for 20 s')
@@ -80,8 +80,8 @@ beforeAll(async () => {
 })
 afterAll(remove)
 
-describe('beside no service', () => {
-  test('reconcile recounts every business where its records are, and finds no drift', async () => {
+describe('without a running service', () => {
+  test('reconcile recounts every business in its own store, and finds no drift', async () => {
     const { status, out, error } = await run('reconcile')
     expect({ status, error }).toEqual({ status: 0, error: '' })
     expect(out).toContain(`video: ${IDS} subjects and 3 owners recounted, 0 differ`)
@@ -89,7 +89,7 @@ describe('beside no service', () => {
     expect((await run('reconcile', '--business', 'article')).out).not.toContain('video')
   })
 
-  test('an export has every live mark once, and every owner, of this business alone', async () => {
+  test('an export has every live mark once, and every owner, of one business alone', async () => {
     const { status, out, error } = await run('export-business', 'article')
     expect({ status, error }).toEqual({ status: 0, error: `article: ${VIEWERS * IDS} marks and ${IDS + 1} owners of subjects\n` })
     const lines = exported(out)
@@ -107,7 +107,7 @@ describe('beside no service', () => {
     expect(readFileSync(path, 'utf8')).toBe(out)
   })
 
-  test('a file that cannot be written, and a business that nobody configured, are told in a sentence', async () => {
+  test('an unwritable file and an unknown business are reported in a sentence', async () => {
     const unwritable = await run('export-business', 'article', '--out', join(folder, 'nowhere', 'article.jsonl'))
     expect(unwritable.status).toBe(1)
     expect(unwritable.error).toMatch(/^CONFIG_INVALID: .*cannot be written/)
@@ -122,7 +122,7 @@ describe('beside no service', () => {
     expect((await run('reconcile', '--business', 'nobody')).error).toMatch(/^BUSINESS_UNKNOWN/)
   })
 
-  test('an export without a mark or an owner replaces no file', async () => {
+  test('an export without marks and owners replaces no file', async () => {
     const path = join(folder, 'comic.jsonl')
     expect(await run('export-business', 'comic', '--out', path)).toMatchObject({ status: 0 })
     writeFileSync(path, 'an earlier export')
@@ -131,7 +131,7 @@ describe('beside no service', () => {
     expect(readFileSync(path, 'utf8')).toBe('an earlier export')
   })
 
-  test('business-left says what a business has that is not deleted', async () => {
+  test('business-left shows the data of a business that is not deleted', async () => {
     const { status, out } = await run('business-left', 'article')
     expect(status).toBe(0)
     expect(out).toContain(`record store    ${VIEWERS * IDS} rows, 0 blocks of the archive, ${IDS + 1} subjects, 3 owners`)
@@ -141,14 +141,14 @@ describe('beside no service', () => {
   })
 })
 
-test('a business over its quota is told so, undoing goes on, and others are not concerned', async () => {
+test('a business over its quota is refused, undoing continues, and others are unaffected', async () => {
   const service = await startService({ folder, settings: settingsWith() })
   try {
     const mark = (business: string, id: string, kind: string) =>
       ask(service.url, '900', MARK, { inputs: [{ business, id, mark: kind }] }).then(({ data }) => data.markBatch[0])
     for (let id = 1; id <= 10; id++) expect(await mark('comic', String(id), 'LIKE')).toMatchObject({ outcome: 'ACCEPTED' })
     await settled(service.url)
-    // What is stored is summed up in the background.
+    // The stored marks are summed up in the background.
     let last
     for (const end = Date.now() + 60_000; Date.now() < end && last?.code !== 'QUOTA_EXCEEDED'; await sleep(50)) {
       last = await mark('comic', '11', 'LIKE')
@@ -165,7 +165,7 @@ test('a business over its quota is told so, undoing goes on, and others are not 
 })
 
 test.each(['article', 'comic'])(
-  'the deleted business %s says so to everybody, leaves nothing in any store, and others keep everything',
+  'the deleted business %s is reported in every answer, leaves nothing in any store, and others keep everything',
   async (name) => {
     const before = exported((await run('export-business', 'video')).out)
     const service = await startService({ folder, settings: settingsWith([name]) })
@@ -206,7 +206,7 @@ test.each(['article', 'comic'])(
   },
 )
 
-test('reconcile prints what differs and ends with status 1', async () => {
+test('reconcile prints differing counts and ends with status 1', async () => {
   const environment = openEnvironment(join(folder, 'data'), { regions: 4, sizeMaxGb: 64 })
   const { counts } = openMarkTables(environment)
   await environment.write(() => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeConcurrencyLimit } from '../../core/concurrency-limit.ts'
 import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
-test('a round of fast calls that fill the limit raises it by one, up to the most', () => {
+test('a round of fast calls that fill the limit raises it by one, up to the maximum', () => {
   const limit = makeConcurrencyLimit(makeSteppedClock(), { callsMax: 3 })
   const seen = [limit.calls()]
   for (let call = 0; call < 6; call++) {

@@ -14,12 +14,12 @@ const sources = FOLDERS.flatMap((folder) =>
 const reference = readFileSync(join(HOME, 'docs', 'reference', 'errors.md'), 'utf8')
 
 describe('the table of errors', () => {
-  test.each(Object.entries(ERRORS))('%s is thrown somewhere, and the reference says what it means', (code, entry) => {
+  test.each(Object.entries(ERRORS))('%s is thrown somewhere, and the reference has its meaning', (code, entry) => {
     expect(sources.some((text) => text.includes(`'${code}'`))).toBe(true)
     expect(reference).toContain(`| \`${code}\` | ${entry.meaning} |`)
   })
 
-  test('an error carries its code where GraphQL libraries look for it', () => {
+  test('an error has its code in the field that GraphQL libraries read', () => {
     expect(new TidemarkError('STORE_FULL', 'the disk is full: free some').extensions).toEqual({ code: 'STORE_FULL', retryable: true })
   })
 })

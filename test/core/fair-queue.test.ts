@@ -17,7 +17,7 @@ test('lanes take turns, and the items of a lane keep their order', () => {
   expect(queue.size()).toBe(0)
 })
 
-test('a full queue gives up the oldest item of its longest lane, and no item of another', () => {
+test('a full queue drops the oldest item of its longest lane, and no item of another', () => {
   const queue = makeFairQueue<string>(3)
   expect(['a1', 'a2', 'a3'].map((item) => queue.push('a', item))).toEqual([undefined, undefined, undefined])
   expect(queue.push('b', 'b1')).toBe('a1')
@@ -25,7 +25,7 @@ test('a full queue gives up the oldest item of its longest lane, and no item of 
   expect(drained(queue)).toEqual(['a3', 'b1', 'a4'])
 })
 
-test('an item that left by itself has no turn', () => {
+test('a removed item has no turn', () => {
   const queue = makeFairQueue<string>(10)
   queue.push('a', 'a1')
   queue.push('a', 'a2')

@@ -16,7 +16,7 @@ const textId = fc.oneof(
 const id = fc.oneof(integerId, textId).filter((text) => text.isWellFormed() && Buffer.byteLength(text) <= 64)
 
 describe('the key codec', () => {
-  it('unpacks what it packed, at any offset, and knows its length', () => {
+  it('unpacks packed ids at any offset, and knows their length', () => {
     fc.assert(
       fc.property(id, fc.nat({ max: 9 }), (text, offset) => {
         const target = Buffer.alloc(offset + PACKED_ID_BYTES_MAX)
@@ -38,7 +38,7 @@ describe('the key codec', () => {
     )
   })
 
-  it('packs no id as the beginning of another', () => {
+  it('packs no id as a prefix of another', () => {
     fc.assert(
       fc.property(id, id, (a, b) => {
         fc.pre(a !== b)
@@ -60,7 +60,7 @@ describe('the key codec', () => {
     expect(pack('007')).toEqual(Buffer.from([0x83, 0x30, 0x30, 0x37]))
   })
 
-  it('refuses ids that are empty, over 64 bytes, or half a character, and says why', () => {
+  it('refuses ids that are empty, over 64 bytes, or half a character, with the reason', () => {
     checkId('x'.repeat(64), 'viewer')
     checkId('ü'.repeat(32), 'viewer')
     const refused = (text: string): unknown => {

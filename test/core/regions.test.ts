@@ -26,7 +26,7 @@ describe('regions', () => {
   })
 
   test('the hash is FNV-1a: the published value of "a" with its high byte', () => {
-    // 0xe40c292c is FNV-1a of the byte 0x61; one more round with the high byte 0 gives this.
+    // 0xe40c292c is FNV-1a of the byte 0x61. One more round with the high byte 0 gives this value.
     expect(fnv1a('a')).toBe(Math.imul(0xe40c292c, 0x01000193) >>> 0)
   })
 })

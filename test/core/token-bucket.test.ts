@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { makeTokenBucket } from '../../core/token-bucket.ts'
 import { makeSteppedClock } from '../../harness/stepped-clock.ts'
 
-test('a bucket gives a second’s worth at once, and so many a second after that', () => {
+test('a bucket allows the rate of one second at once, and that rate per second afterwards', () => {
   const clock = makeSteppedClock()
   const bucket = makeTokenBucket(clock, 10)
   const taken = () => {
@@ -20,7 +20,7 @@ test('a bucket gives a second’s worth at once, and so many a second after that
   expect(bucket.take(11)).toBe(false)
 })
 
-test('a clock that was set back fills nothing and takes nothing', () => {
+test('a clock that was set back neither fills nor empties the bucket', () => {
   let now = 10_000
   const bucket = makeTokenBucket({ now: () => now, after: () => ({ cancel() {} }) }, 2)
   bucket.take(1)

@@ -6,7 +6,7 @@ const edges = Array.from({ length: 54 }, (_, bit) => [2 ** bit - 1, Math.min(2 *
 const whole = fc.oneof(fc.constantFrom(...edges), fc.nat(), fc.maxSafeNat())
 
 describe('varints', () => {
-  it('come back as they were, one after the other, in seven bits a byte', () => {
+  it('are read back unchanged in sequence, in seven bits per byte', () => {
     fc.assert(
       fc.property(fc.array(whole), (values) => {
         const bytes = Buffer.alloc(values.length * VARINT_BYTES_MAX)
@@ -40,7 +40,7 @@ describe('varints', () => {
     expect([0, -1, 1, -2, 2].map(foldSign)).toEqual([0, 1, 2, 3, 4])
   })
 
-  it('end in time where bytes go on for ever or are missing', () => {
+  it('end in time on endless or missing bytes', () => {
     const reader = { bytes: Buffer.alloc(32, 0xff), at: 0 }
     readVarint(reader)
     expect(reader.at).toBe(VARINT_BYTES_MAX)

@@ -26,7 +26,7 @@ test('rounds run one at a time, and a wake during a round brings exactly one mor
   expect([rounds, worker.isBusy()]).toEqual([2, false])
 })
 
-test('a round that fails is reported, and the next one comes after the same time', async () => {
+test('a round that fails is reported, and the next one comes after the same interval', async () => {
   const clock = makeSteppedClock()
   const [errors, times]: [unknown[], number[]] = [[], []]
   const began = clock.now()
@@ -44,7 +44,7 @@ test('a round that fails is reported, and the next one comes after the same time
   await worker.stop()
 })
 
-test('stopping waits for the round under way, which learns of it, and no timer stays', async () => {
+test('stopping waits for the round under way and signals it, and leaves no timer', async () => {
   const clock = makeSteppedClock()
   const seen: boolean[] = []
   let finish = () => {}

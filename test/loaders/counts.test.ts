@@ -17,7 +17,7 @@ afterEach(() => stores.close())
 const subject = { business: 1, oid: 'a' }
 const counted = (version: number) => ({ ...subject, counts: { likes: version, dislikes: 0, version } })
 
-test('with no store that answers, what was learnt late does not hide what is newer', async () => {
+test('without an available store, a count learned late does not hide a newer one', async () => {
   reads.learn([counted(6)])
   reads.learn([counted(5)])
   stores.set('cache', 'down')

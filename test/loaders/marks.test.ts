@@ -5,7 +5,7 @@ import type { HotMark } from '../../subgraphs/thumbup/stores/hot-store.ts'
 
 const NOTHING = { mark: 'NONE', counted: 'NONE', pending: false } as const
 
-/** A hot store that knows nobody, and a record store in which everybody likes everything. */
+/** A hot store that knows no viewer, and a record store in which every viewer likes every subject. */
 function makeSources() {
   const known = new Set<string>()
   const looked: string[] = []
@@ -32,7 +32,7 @@ function makeSources() {
   }
 }
 
-test('of many unknown viewers in one lookup some are filled each time, until the record store is not asked any more', async () => {
+test('a lookup with many unknown viewers fills some of them each time, until the record store is not read any more', async () => {
   const { sources, known, looked } = makeSources()
   const keys = Array.from({ length: 20 }, (_, at) => ({ viewer: String(at), business: 1, oid: '1' }))
   for (const [filled, asked] of [

@@ -25,7 +25,7 @@ const like = (viewer: string) =>
   stores.plain.records.applyMarks([{ key: { viewer, business: 1, oid: 'a' }, record: { mark: 'LIKE', markedAt: 5, version: 5 } }], [])
 const likes = async () => (await reads.getMany([star], new Set()))[0]?.likes
 
-test('a hundred who ask at once for what is not cached share a read of the record store, and nobody reads it after them', async () => {
+test('a hundred concurrent reads of an uncached sum share a read of the record store, and later reads need none', async () => {
   expect(await Promise.all(Array.from({ length: 100 }, likes))).toEqual(Array(100).fill(1))
   expect(count()).toBeLessThan(20)
   stores.calls.length = 0
@@ -33,7 +33,7 @@ test('a hundred who ask at once for what is not cached share a read of the recor
   expect(count()).toBe(0)
 })
 
-test('while the count cache is down the process serves for a while what it has read; what it hears of is newer', async () => {
+test('while the count cache is down the process serves its own reads for a while, and newer sums it learns of', async () => {
   stores.set('cache', 'down')
   isCacheDown = true
   for (let at = 0; at < 100; at++) expect(await likes()).toBe(1)
@@ -46,7 +46,7 @@ test('while the count cache is down the process serves for a while what it has r
   expect(await likes()).toBe(3)
 })
 
-test('with no store that answers it is the last known value, the newest that was read or heard of, and null of whom nothing is known', async () => {
+test('without an available store the newest known value is served, and null for an unknown owner', async () => {
   expect(await likes()).toBe(1)
   stores.set('cache', 'down')
   stores.set('records', 'down')

@@ -12,7 +12,7 @@ describe('point lookups of progress', () => {
     stores = makeSwitchedStores()
   })
 
-  /** Watches subject n at NOW + n, as position n. */
+  /** Reports subject n at NOW + n, as position n. */
   function watch(numbers: readonly number[], viewer = '7'): void {
     for (const n of numbers) {
       const viewedAt = NOW + n
@@ -47,7 +47,7 @@ describe('point lookups of progress', () => {
     ).map((record) => record?.position)
   }
 
-  test('what was trimmed is found in the record store, in key order, with one call', async () => {
+  test('trimmed records are found in the record store, in key order, with one call', async () => {
     watch([1, 2, 3, 4, 5, 6, 7, 8])
     await persist()
     expect(stores.state.recordOf(keyOf(2))).toBeUndefined()
@@ -70,7 +70,7 @@ describe('point lookups of progress', () => {
     expect(asked).toEqual(['2', '1'])
   })
 
-  test('nobody asks the record store about a timeline that was never truncated', async () => {
+  test('the record store is not asked about an untrimmed timeline', async () => {
     watch([1, 2, 3, 4, 5])
     await persist()
     expect(await positions(5, 99, 1)).toEqual([5, undefined, 1])
@@ -78,7 +78,7 @@ describe('point lookups of progress', () => {
     expect(stores.calls.filter((call) => call.startsWith('records.'))).toEqual([])
   })
 
-  test('what was trimmed and then deleted is null, even when the hot store has forgotten the tombstone', async () => {
+  test('a record that was trimmed and then deleted is null, even when the hot store has forgotten the tombstone', async () => {
     watch([1, 2, 3, 4, 5, 6, 7, 8])
     await persist()
     stores.state.remove(keyOf(2), NOW + 100)
@@ -89,10 +89,10 @@ describe('point lookups of progress', () => {
     expect(await positions(2, 1)).toEqual([undefined, 1])
   })
 
-  test('what was trimmed and then cleared is null, while its row still stands', async () => {
+  test('a record that was trimmed and then cleared is null, while its row still exists', async () => {
     watch([1, 2, 3, 4, 5, 6, 7, 8])
     await persist()
-    // Equal to the moment of the last that goes; the settings are not persisted, so no row is purged.
+    // At the time of the last cleared record. The settings are not persisted, so no row is purged.
     const clearedAt = stores.state.clear('7', 1, NOW + 8)
     watch([11, 12, 13, 14, 15, 16, 17])
     const keys = stores.state.listDirty([3], NOW + 1_000, 100).filter((key) => key.business === 1)
@@ -102,7 +102,7 @@ describe('point lookups of progress', () => {
     expect(await positions(1, 8, 11, 17)).toEqual([undefined, undefined, 11, 17])
   })
 
-  test('a viewer never gets what another one did', async () => {
+  test('a viewer never gets the progress of another one', async () => {
     watch([1, 2, 3, 4, 5, 6, 7, 8])
     watch([3, 4, 5, 6, 7, 8, 9], '11')
     await persist()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { makeSharedLookup } from '../../loaders/lookup/shared.ts'
 
-/** A store whose calls are counted and end when told to. */
+/** A store whose calls are counted, and end when the test ends them. */
 function makeStore() {
   const calls: { keys: readonly string[]; finish(): void; fail(error: Error): void }[] = []
   const load = (keys: readonly string[]) =>
@@ -14,7 +14,7 @@ function makeStore() {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('shared lookup', () => {
-  test('what requests ask for in one turn is one multi-get in which each key stands once', async () => {
+  test('the keys of all requests in one turn are one multi-get with each key once', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key)
     const first = lookup(['a', 'b'])
@@ -26,7 +26,7 @@ describe('shared lookup', () => {
     expect(await second).toEqual(['b!', 'c!'])
   })
 
-  test('a lookup that falls into several store calls waits for all of them, and a key that stands in it twice is asked for once', async () => {
+  test('a lookup split into several store calls waits for all of them, and asks for a repeated key once', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key, { callsMax: 4, keysMax: 2 })
     let ended = false
@@ -43,7 +43,7 @@ describe('shared lookup', () => {
     expect(await lookup([])).toEqual([])
   })
 
-  test('a lookup never takes the answer of a call that had begun before it: that may be older than an acknowledged write', async () => {
+  test('a lookup never joins a call that began before it, because its answer may be older than an acknowledged write', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key)
     const before = lookup(['a'])
@@ -71,7 +71,7 @@ describe('shared lookup', () => {
     expect(await Promise.all(lookups)).toEqual([['a!'], ['b!'], ['c!', 'b!']])
   })
 
-  test('a call carries at most keysMax keys', async () => {
+  test('a call has at most keysMax keys', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key, { callsMax: 4, keysMax: 2 })
     const found = lookup(['a', 'b', 'c'])
@@ -82,7 +82,7 @@ describe('shared lookup', () => {
     expect(await found).toEqual(['a!', 'b!', 'c!'])
   })
 
-  test('a failed call fails those who waited for it and nobody after', async () => {
+  test('a failed call fails its own lookups and no later ones', async () => {
     const { calls, load } = makeStore()
     const lookup = makeSharedLookup(load, (key: string) => key, { callsMax: 1, keysMax: 10 })
     const failing = lookup(['a'])

@@ -23,7 +23,7 @@ describe('aggregator', () => {
     expect(aggregator.figures()).toEqual({ added: 100, flushed: 1, dropped: 0, held: 0 })
   })
 
-  test('a key keeps the newest day on which its play was staged, whatever is reported before and after', () => {
+  test('a key keeps the newest day on which its play was staged, regardless of other reports', () => {
     const { aggregator, flushed } = makeWatched({ keysMax: 10, ageMaxMs: 1_000, heldMax: 100 })
     for (const stagedOn of [undefined, 20_000, undefined, 20_001, undefined]) {
       aggregator.add(3, stagedOn === undefined ? key('a') : { ...key('a'), stagedOn })
@@ -32,7 +32,7 @@ describe('aggregator', () => {
     expect(flushed).toEqual([[{ region: 3, keys: [{ ...key('a'), stagedOn: 20_001 }] }]])
   })
 
-  test('a region is flushed the moment it holds keysMax keys, alone', () => {
+  test('a region is flushed alone as soon as it has keysMax keys', () => {
     const { aggregator, oids } = makeWatched({ keysMax: 2, ageMaxMs: 1_000, heldMax: 100 })
     aggregator.add(1, key('a'))
     aggregator.add(2, key('b'))
@@ -68,7 +68,7 @@ describe('aggregator', () => {
     expect(oids()[1]).toEqual([[3, 'c']])
   })
 
-  test('when full it drops new keys, counts them, and never refuses a key it holds', () => {
+  test('when full it drops new keys, counts them, and never refuses a held key', () => {
     const { aggregator, oids } = makeWatched({ keysMax: 10, ageMaxMs: 1_000, heldMax: 2 })
     for (const oid of ['a', 'b', 'c', 'a']) aggregator.add(1, key(oid))
     expect(aggregator.figures()).toMatchObject({ added: 4, dropped: 1, held: 2 })
@@ -94,7 +94,7 @@ describe('aggregator', () => {
     expect(aggregator.figures().held).toBe(3)
   })
 
-  test('whatever comes when, every key leaves at least once after its last report, none waits longer than ageMaxMs', () => {
+  test('in any order of events, every key leaves at least once after its last report, and none waits longer than ageMaxMs', () => {
     const step = fc.record({ region: fc.nat(2), oid: fc.constantFrom('a', 'b', 'c', 'd'), wait: fc.nat(700) })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 4 }), (steps, keysMax) => {

@@ -10,7 +10,7 @@ const NOW = 1_700_000_000_000
 describe('the flusher', () => {
   let stores: SwitchedStores
   let errors: unknown[]
-  /** Persist steps under way, by the oid they began with; each ends when it is told to. */
+  /** Persist steps under way, by the oid they began with. Each ends when the test ends it. */
   let steps: Map<string, { succeed(): void; fail(error: Error): void }>
   let begun: string[]
   beforeEach(() => {
@@ -56,7 +56,7 @@ describe('the flusher', () => {
     expect(flusher.figures()).toEqual({ messages: 2, direct: 0, left: 0 })
   })
 
-  test('with the log down, as many are persisted at once as may be, as many wait, and the rest is left', async () => {
+  test('with the log down, flushes up to the limits are persisted or wait, and the others are left', async () => {
     stores.set('log', 'down')
     const flusher = make({ directMax: 2, directWaitingMax: 1 })
     flusher.flush(['a', 'b', 'c', 'd', 'e'].map((oid) => flushOf(oid)))
@@ -78,7 +78,7 @@ describe('the flusher', () => {
     expect(flusher.figures()).toEqual({ messages: 0, direct: 4, left: 2 })
   })
 
-  test('places that were taken are free again afterwards', async () => {
+  test('used places are free again afterwards', async () => {
     stores.set('log', 'down')
     const flusher = make({ directMax: 1 })
     for (const oid of ['a', 'b', 'c']) {
@@ -90,7 +90,7 @@ describe('the flusher', () => {
     expect(flusher.figures()).toEqual({ messages: 0, direct: 3, left: 0 })
   })
 
-  test('a step that fails is told and left, and gives its place to who waits', async () => {
+  test('a step that fails is reported and left, and a waiting flush takes its place', async () => {
     stores.set('log', 'down')
     const flusher = make({ directMax: 1, directWaitingMax: 5 })
     flusher.flush([flushOf('a'), flushOf('b')])
@@ -105,7 +105,7 @@ describe('the flusher', () => {
     expect(flusher.figures()).toEqual({ messages: 0, direct: 1, left: 1 })
   })
 
-  test('with no step allowed, everything is left', async () => {
+  test('without allowed steps, everything is left', async () => {
     stores.set('log', 'down')
     const flusher = make({ directMax: 0, directWaitingMax: 5 })
     flusher.flush([flushOf('a'), flushOf('b')])
@@ -113,7 +113,7 @@ describe('the flusher', () => {
     expect([begun, flusher.figures().left]).toEqual([[], 2])
   })
 
-  test('it is settled when the last thing is, also of what came meanwhile', async () => {
+  test('it is settled when the last flush is, including those that came meanwhile', async () => {
     stores.set('log', 'down')
     const flusher = make({ directMax: 5 })
     expect(await isSettled(flusher)).toBe(true)

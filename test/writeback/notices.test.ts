@@ -1,4 +1,4 @@
-/** What a process says when stores go and come back: each outage twice, not with every step that fails because of it. */
+/** The notices of a process when stores fail and recover: two per outage, and not one for every failed step. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import { openLmdbJournals } from '../../writeback/stores/lmdb/journal.ts'
@@ -44,7 +44,7 @@ const report = (oid: string) => history.service.report(viewer, [{ business: 'vid
 const kinds = () => said.map(([what]) => what)
 
 describe('an outage', () => {
-  it('of the hot store is told once, and so are its end and the replay of the journal', async () => {
+  it('of the hot store is reported once, and so are its end and the replay of the journal', async () => {
     stores.set('hot', 'down')
     for (let i = 0; i < 20; i++) await report(String(i))
     await new Promise((resolve) => setTimeout(resolve, 50))
@@ -60,7 +60,7 @@ describe('an outage', () => {
     expect(said[1]?.[2]).toBeGreaterThanOrEqual(40)
   })
 
-  it('of the log under load is two lines, however many flushes fail', async () => {
+  it('of the log under load is two lines, for any number of failed flushes', async () => {
     stores.set('log', 'down')
     for (let i = 0; i < 50; i++) await report(String(i))
     await until('flushes went another way', () => history.figures().flushes.direct >= 5)

@@ -12,7 +12,7 @@ describe('the sweeper', () => {
   let stores: SwitchedStores
   let clock: SteppedClock
   let owned: number[]
-  /** What the persist steps were given. */
+  /** The keys of each persist step. */
   let steps: string[][]
   beforeEach(() => {
     stores = makeSwitchedStores()
@@ -39,7 +39,7 @@ describe('the sweeper', () => {
     for (let i = 0; i < 10; i++) await turn()
   }
 
-  test('a mark is swept when it is as old as the bound, not before', async () => {
+  test('a dirty mark is swept when it is as old as the bound, not before', async () => {
     watch('1', 'a')
     clock.advance(999)
     expect(await make().sweep()).toEqual({ keys: 0, rewards: 0 })
@@ -63,7 +63,7 @@ describe('the sweeper', () => {
     expect(pending()).toEqual([])
   })
 
-  test('regions of others are left alone, and what is owned is asked anew each time', async () => {
+  test('regions of others are skipped, and the owned regions are read again each time', async () => {
     watch('1', 'a', 5)
     watch('2', 'b', 5)
     clock.advance(1_000)
@@ -76,7 +76,7 @@ describe('the sweeper', () => {
     expect([steps, sent(), pending()]).toEqual([[['a'], ['b']], ['1', '2'], []])
   })
 
-  test('one round persists all that is old, a step of keys at a time', async () => {
+  test('one round persists all old marks, a step of keys at a time', async () => {
     for (const oid of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) watch('1', oid)
     clock.advance(1_000)
     expect(await make().sweep()).toEqual({ keys: 7, rewards: 0 })
@@ -84,7 +84,7 @@ describe('the sweeper', () => {
     expect(stores.state.countDirty()).toBe(0)
   })
 
-  test('one round sends all rewards that are old, however many there are', async () => {
+  test('one round sends all old rewards, for any number of them', async () => {
     const viewers = ['0', '1', '2', '3', '4', '5', '6']
     for (const viewer of viewers) watch(viewer, 'a', 5)
     clock.advance(1_000)
@@ -113,7 +113,7 @@ describe('the sweeper', () => {
     expect([sent(), pending()]).toEqual([['1'], []])
   })
 
-  test('rewards go to the log although keys cannot be persisted, and the round still says what failed', async () => {
+  test('rewards go to the log although keys cannot be persisted, and the round still reports the failure', async () => {
     watch('1', 'a', 5)
     clock.advance(1_000)
     stores.set('records', 'down')
@@ -122,7 +122,7 @@ describe('the sweeper', () => {
     expect(stores.state.countDirty()).toBe(1)
   })
 
-  test('rounds come at their interval, and go on after one that failed', async () => {
+  test('rounds come at their interval, and continue after a failed one', async () => {
     const reports: SweepReport[] = []
     const errors: unknown[] = []
     const sweeper = make()
@@ -152,7 +152,7 @@ describe('the sweeper', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('stopping waits for the step under way, begins no other, and plans no further round', async () => {
+  test('stopping waits for the step under way, starts no other, and schedules no further round', async () => {
     for (const oid of ['a', 'b', 'c', 'd']) watch('1', oid)
     clock.advance(1_000)
     let release = (): void => undefined

@@ -51,13 +51,13 @@ describe('windows', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  test('a window that is full does not wait', async () => {
+  test('a full window does not wait', async () => {
     const { steps, add } = open()
     await Promise.all([add(1, 1, 'a', 'b'), add(2, 2, 'c', 'd', 'e')])
     expect(steps).toHaveLength(1)
   })
 
-  test('what comes while one is persisted is in the next', async () => {
+  test('a batch that arrives during a persist step is in the next window', async () => {
     const { clock, steps, add } = open()
     const first = add(1, 1, 'a')
     clock.advance(100)
@@ -69,7 +69,7 @@ describe('windows', () => {
     expect(steps[1]?.oids).toEqual(['b'])
   })
 
-  test('of a window that fails no batch is committed', async () => {
+  test('no batch of a window that fails is committed', async () => {
     const { clock, done, add, fail } = open()
     fail(new Error('the record store is down'))
     const all = [add(1, 1, 'a'), add(2, 2, 'b')]
@@ -78,7 +78,7 @@ describe('windows', () => {
     expect(done).toEqual([-1, -2])
   })
 
-  test('stopping persists what waits at once, and leaves no timer', async () => {
+  test('stopping persists waiting batches at once, and leaves no timer', async () => {
     const { clock, done, add, windows } = open()
     const waiting = add(1, 1, 'a')
     await windows.stop()

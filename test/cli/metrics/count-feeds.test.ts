@@ -10,7 +10,7 @@ import {
 
 const TENANT = 2
 
-describe('a database of several businesses, one of which has a cache of its own', () => {
+describe('a database of several businesses, one of them with its own cache', () => {
   let common: MarkedStores
   let own: MarkedStores
   let served: ServedThumbup
@@ -54,14 +54,14 @@ describe('a database of several businesses, one of which has a cache of its own'
     ])
   })
 
-  test('that is down does not hold up the changes of the others, and is told of', async () => {
+  test('a failed cache of one business does not delay the changes of the others, and is reported', async () => {
     own.set('cache', 'down')
     await refresh()
     expect(await cached(common, 1)).toEqual([3, 3])
     expect(left).toEqual([TENANT])
   })
 
-  test('the common one being down, or that of a feed of its own, changes are kept for later', async () => {
+  test('while the common cache or the cache of a separate feed is down, changes are kept for later', async () => {
     common.set('cache', 'down')
     await expect(refresh()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     expect(await cached(own, TENANT)).toEqual([3, 3])

@@ -1,6 +1,6 @@
 /**
- * A primary and two workers that share a data folder, follow one subject each for himself, and print what they are told:
- * `told PLACE VERSION LIKES`. First the primary puts counts, then the first worker does; it ends once all were told of both.
+ * A primary and two workers that share a data folder. Each follows the same subject and prints its notifications: `told PLACE VERSION
+ * LIKES`. First the primary puts counts, then the first worker. The processes end once all of them have received both.
  *
  *     node count-relay-processes.ts FOLDER
  */
@@ -34,7 +34,7 @@ async function run(folder: string): Promise<void> {
   let [ready, both] = [0, 0]
   cluster.on('message', (_worker, message: unknown) => {
     if (message === 'ready' && ++ready === 2) void put(1)
-    // Later messages, if there are too many of them, come before the end.
+    // Superfluous messages would arrive before the end.
     if (message === 'both' && ++both === 2) setTimeout(() => cluster.disconnect(() => void environment.close()), 200)
   })
   cluster.fork()

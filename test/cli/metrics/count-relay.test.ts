@@ -1,4 +1,4 @@
-/** Counts that one process of a data folder put, told to the followers in all of them; with real processes. */
+/** Counts put by one process of a data folder reach the followers in all of them; with real processes. */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 
 const PROCESSES = new URL('count-relay-processes.ts', import.meta.url).pathname
 
-it('counts that the primary puts reach all workers, those of a worker the primary and the others, once each', async () => {
+it('counts put by the primary reach all workers, and those of a worker the primary and the others, once each', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tidemark-counts-'))
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [PROCESSES, folder], { timeout: 60_000 })

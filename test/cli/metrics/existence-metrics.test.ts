@@ -1,4 +1,4 @@
-/** What `/metrics` tells of feed existence, by which processes. */
+/** The metrics of feed existence, and the processes that expose them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,10 +14,10 @@ import { openStores } from '../../../cli/stores/history.ts'
 import { HOUR, openSeen, seenConfig, serveSeen } from '../../subgraphs/feed-existence/opened.ts'
 import { eventually, until } from '../../../harness/until.ts'
 
-/** Nobody listens there. */
+/** No server listens at this address. */
 const LEGACY = { urls: ['redis://127.0.0.1:1'] }
 
-/** Names of what a job of these tells. */
+/** The names of the metrics that a job of these subgraphs exposes. */
 async function toldBy(names: readonly SubgraphName[], existence: object): Promise<Set<string>> {
   const data = mkdtempSync(join(tmpdir(), 'tidemark-metrics-'))
   const config = makeConfig([
@@ -43,7 +43,7 @@ async function toldBy(names: readonly SubgraphName[], existence: object): Promis
   return new Set([...told.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name as string))
 }
 
-test('each process that writes plays back to the legacy store tells what that store missed, and no other', async () => {
+test('the missed plays of the legacy store are exposed by each process that writes plays back, and by no other', async () => {
   for (const names of [['history'], ['feed-existence'], ['history', 'feed-existence']] as const) {
     const told = await toldBy(names, { legacy: LEGACY })
     expect([...told], String(names)).toEqual(
@@ -55,9 +55,9 @@ test('each process that writes plays back to the legacy store tells what that st
   expect([...helpsNobody].filter((name) => name.startsWith('tidemark_legacy'))).toEqual([])
 })
 
-test('what filters hide, and how much of it history does not know, is told by whoever serves', async () => {
+test('the hidden share of filters and the share unknown to history are exposed by a serving process', async () => {
   const opened = openSeen()
-  // Four plays are too many for an hour: they are folded at once.
+  // Four plays exceed the limit of an hour, so they are folded at once.
   const served = serveSeen(opened, seenConfig({ stagedMax: 3 }))
   onTestFinished(async () => {
     await served.stop()
@@ -78,12 +78,12 @@ test('what filters hide, and how much of it history does not know, is told by wh
   await eventually(async () => expect(await told()).toEqual([4, 3]))
 })
 
-test('up to which hour plays are folded is told by a job', async () => {
+test('the last completely folded hour is exposed by a job', async () => {
   const opened = openSeen()
   const served = serveSeen(opened)
   const job = await served.subgraph.startJob()
   onTestFinished(async () => {
-    // The log waits by a clock that nobody else moves any more.
+    // The log waits by a clock that no other code advances any more.
     const stopped = job.stop()
     opened.clock.advance(HOUR)
     await stopped

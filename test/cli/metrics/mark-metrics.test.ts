@@ -1,4 +1,4 @@
-/** What `/metrics` tells of marks, where a business has stores of its own: on the embedded stores, switched as servers would be. */
+/** The metrics of marks for a business with its own stores: on the embedded stores, switched off like servers. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Registry } from '@prometheus-io/client'
 import { addMarkJobMetrics, addMarkMetrics, type MeasuredMarkStores } from '../../../cli/metrics/mark-metrics.ts'
@@ -15,7 +15,7 @@ async function lines(registry: Registry, name: string): Promise<string[]> {
   return (await registry.metrics()).split('\n').filter((line) => line.startsWith(`${name}{`) || line.startsWith(`${name} `))
 }
 
-describe('with a business that has stores of its own', () => {
+describe('with a business that has its own stores', () => {
   let [common, own]: MarkedStores[] = []
   beforeEach(() => {
     common = openMarkedStores({ records: 'lmdb' })
@@ -29,7 +29,7 @@ describe('with a business that has stores of its own', () => {
     return registry
   }
 
-  test('a store that it shares with the others is counted once, and its own under its name', async () => {
+  test('a shared store is counted once, and an own store under the name of its business', async () => {
     const article = { ...common!.stores, log: own!.stores.log, records: own!.stores.records }
     const served = serveThumbup(common!, thumbupConfig(), { journal: false, tenants: new Map([[ARTICLE, article]]) })
     for (const id of ['a', 'b', 'c'])
@@ -56,7 +56,7 @@ describe('with a business that has stores of its own', () => {
     await served.stop()
   })
 
-  test('its hot store that is down costs its own figure and no other', async () => {
+  test('a failed hot store of the business affects only its own figure', async () => {
     const served = serveThumbup(common!, thumbupConfig(), { journal: false })
     await served.ask('mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }', viewerOf('7'))
     own!.set('redis', 'down')
@@ -71,7 +71,7 @@ describe('with a business that has stores of its own', () => {
     await served.stop()
   })
 
-  test('what it journals is counted', async () => {
+  test('journaled marks of the business are counted', async () => {
     const journals = openLmdbJournals(own!.folder)
     const served = serveThumbup(common!, thumbupConfig(), { journal: false, tenants: new Map([[ARTICLE, { ...own!.stores, journals }]]) })
     own!.set('redis', 'down')

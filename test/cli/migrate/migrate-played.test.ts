@@ -1,4 +1,4 @@
-/** `tidemark migrate-played` as an operator runs it, beside a running service and a Redis of sorted sets. */
+/** `tidemark migrate-played`, run as by an operator, beside a running service and a Redis of sorted sets. */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ let service: Service
 beforeAll(async () => {
   if (!isHere) return
   redis = await startLegacy()
-  // A viewer's second play has him folded at once: nobody waits for the hour to end.
+  // The second play of a viewer folds the viewer at once, so that no test waits for the end of an hour.
   service = await startService({
     folder,
     settings: { existence: { stagedMax: 1, legacy: { urls: [redis.url], businesses: ['video'], patienceMs: 60_000 } } },
@@ -77,7 +77,7 @@ let nextViewer = 1_000
 const freshViewers = (count: number): string[] => Array.from({ length: count }, () => String(nextViewer++))
 
 describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => {
-  test('killed while it lists, it goes on; then all are moved, nothing is missing, and a hole is found and mended', async () => {
+  test('resumes after a kill while listing, migrates all viewers without loss, and finds and repairs a gap', async () => {
     const viewers = freshViewers(60)
     const now = Date.now()
     for (const viewer of viewers) await redis.fill(viewer, { a: now - 1_000, b: now - 2_000, old: 1_000 })
@@ -99,7 +99,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(second.out).toContain('goes on after line')
     expect(second.out).toContain(`${left} viewers: ${left} listed (0 of them have no set), 0 migrated before, 0 mistakes`)
 
-    // Not yet: each is answered with his old set.
+    // Not yet: each viewer is answered from the legacy set.
     const early = await run(['--users', users, '--verify-only'])
     expect([early.status, early.out]).toEqual([1, expect.stringContaining('60 viewers are not migrated')])
     expect(await unseen(viewers[0] as string, ['a', 'b', 'old', 'c'])).toEqual(['old', 'c'])
@@ -124,7 +124,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(await unseen(holed, ['hole', 'c'])).toEqual(['c'])
   })
 
-  test('plays are written to both sides', async () => {
+  test('plays are written to both stores', async () => {
     const [viewer] = freshViewers(1) as [string]
     await play(viewer, ['1'])
     while (Object.keys(await redis.read(viewer)).length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
@@ -132,7 +132,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(Math.abs(written - Date.now())).toBeLessThan(60_000)
   })
 
-  test('what is no id, no set, or unknown is named and counted, and the rest is listed', async () => {
+  test('invalid ids, keys that are not sets, and unknown viewers are named and counted, and the others are listed', async () => {
     const [viewer, stranger, wrong] = freshViewers(3) as [string, string, string]
     await redis.fill(viewer, { a: Date.now(), ['x'.repeat(70)]: Date.now() })
     await redis.client.set(`played:video:${wrong}`, 'a string')
@@ -150,7 +150,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(verified.status).toBe(1)
     expect(verified.out).toContain(`played:video:${viewer} has 1 members that are no ids, such as "xxxx`)
     expect(verified.out).toContain('0 missing')
-    // Waiting does not help him, and nobody says so; who he is stands there once.
+    // Waiting does not help this viewer, so no hint suggests it. The viewer is named once.
     for (const { status, out } of [verified, await run(['--users', users, '--verify-only'])]) {
       expect(status).toBe(1)
       expect(out.split(`viewer "${wrong}" is not migrated`)).toHaveLength(2)
@@ -158,7 +158,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     }
   })
 
-  test('a viewer whose rows are damaged is answered, named, and moved once more', async () => {
+  test('a viewer with damaged rows is answered, named, and migrated again', async () => {
     const [viewer, other] = freshViewers(2) as [string, string]
     for (const each of [viewer, other]) await redis.fill(each, { old: Date.now() })
     const users = write('damaged.txt', `${viewer}\n${other}\n`)
@@ -177,7 +177,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(dry.out).toContain(`the migration of viewer "${viewer}" is damaged: he counts as one who was not migrated`)
     expect(dry.out).toContain('2 viewers: 1 would be listed (0 of them have no set), 1 migrated before, 0 mistakes')
 
-    // From the old set at first, and from the filter that is made anew once he is moved again.
+    // Answered from the legacy set at first, and from the rebuilt filter after the new migration.
     await until('his filter is made anew', async () => {
       expect(await unseen(viewer, ['old', 'new'])).toEqual(['new'])
       return service.log().includes('made anew as far as it is known elsewhere')
@@ -189,7 +189,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(service.log()).not.toMatch(new RegExp(`viewer \\\\?"${viewer}`))
   })
 
-  test('lines that are hardly ids are named, if nobody has a set under them', async () => {
+  test('lines that hardly look like ids are named if no set exists for them', async () => {
     const [viewer, odd] = freshViewers(2) as [string, string]
     await redis.fill(viewer, { a: Date.now() })
     await redis.fill(`${odd},x`, { a: Date.now() })
@@ -202,7 +202,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(out).toContain('6 viewers: 6 would be listed (4 of them have no set)')
   })
 
-  test('who is never folded in is waited for so long, and named', async () => {
+  test('a viewer who is never folded in is named after the patience', async () => {
     const [moved, stuck] = freshViewers(2) as [string, string]
     for (const viewer of [moved, stuck]) await redis.fill(viewer, { a: Date.now() })
     const users = write('stuck.txt', `${moved}\n${stuck}\n${moved}\n`)
@@ -211,11 +211,11 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     const { out: inspected } = await inspect(stuck)
     expect(inspected).toContain('listed, to be moved from the legacy store by the job when the hour of his listing is over: video')
     expect(inspected).not.toContain('nothing seen')
-    // While the others look: it says every ten seconds how far they are.
+    // While the command waits, it reports its progress every ten seconds.
     const waiter = spawn(process.execPath, argumentsOf(['--users', users]))
     let waiting = ''
     waiter.stderr.on('data', (some: Buffer) => void (waiting += String(some)))
-    // Nobody but him has a second play, for which he is folded before the hour is over.
+    // Only this viewer has a second play, and is therefore folded before the hour is over.
     await play(moved, ['p', 'q'])
     const wait = (flags: readonly string[]) => run(['--users', users, '--patience', '0', ...flags])
     const isMoved = async (): Promise<boolean> => !(await wait([])).out.includes(`viewer "${moved}"`)
@@ -272,7 +272,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
         }
       }),
     )
-    // Nobody was listed before a mistake was found.
+    // Nothing was listed before a mistake was found.
     expect((await inspect('7')).out).toContain('nothing seen')
   })
 })

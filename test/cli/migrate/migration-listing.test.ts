@@ -1,4 +1,4 @@
-/** Whom a listing names besides those it lists. */
+/** The viewers that a listing names in addition to those it lists. */
 import { expect, test } from 'vitest'
 import { inBatches, type ViewerLine } from '../../../cli/migrate/viewers-file.ts'
 import { listViewers } from '../../../cli/migrate/migration-listing.ts'
@@ -14,7 +14,7 @@ async function* linesOf(viewers: readonly string[]): AsyncGenerator<ViewerLine> 
   for (const [at, viewer] of viewers.entries()) yield { viewer, line: at + 1, mistake: undefined }
 }
 
-test('whose mark is damaged is listed again, and named; whose is whole is not', async () => {
+test('a viewer with a damaged mark is listed again and named, and a viewer with an intact mark is not', async () => {
   const state = makeSeenRecordsState()
   const records = openModelSeenRecords(state)
   const kinds = Object.values(RUBBISH)

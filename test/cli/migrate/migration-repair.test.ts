@@ -1,4 +1,4 @@
-/** What `migrate-played --repair` stages, beside a worker that knows nothing of its settings. */
+/** The staging of `migrate-played --repair`, beside a worker with other settings. */
 import { expect, onTestFinished, test } from 'vitest'
 import { makeRepair } from '../../../cli/migrate/migration-repair.ts'
 import { until } from '../../../harness/until.ts'
@@ -6,7 +6,7 @@ import { HOUR, SHAPE, openSeen, serveSeen } from '../../subgraphs/feed-existence
 
 const OTHER = { slots: SHAPE.slots + 3, shards: 2 * SHAPE.shards }
 
-test('under slots and shards that no service has yet, what is missing is staged in portions and folded all the same', async () => {
+test('missing plays staged in portions under unknown slots and shards are still folded', async () => {
   const opened = openSeen()
   onTestFinished(opened.close)
   const served = serveSeen(opened)
@@ -32,7 +32,7 @@ test('under slots and shards that no service has yet, what is missing is staged 
     OTHER,
   )
   const playedAt = opened.clock.now() - 1_000
-  // Of so many viewers that some are in shards that the worker's settings do not have.
+  // So many viewers that some are in shards outside the settings of the worker.
   const viewers = Array.from({ length: 12 }, (_, at) => String(10 + at))
   for (const viewer of viewers) await repair([{ viewer, business: 1, oid: 'missing', playedAt }])
   const many = Array.from({ length: 1_200 }, (_, oid) => String(oid))

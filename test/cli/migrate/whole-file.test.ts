@@ -23,7 +23,7 @@ async function half(out: Writable): Promise<never> {
   throw new Error('the store went')
 }
 
-test('what fails half-way leaves the file that was there, and no other', async () => {
+test('a failed write leaves the old file unchanged, and no other file', async () => {
   const path = join(folder, 'out')
   await expect(writeWholeFile(path, half)).rejects.toThrow('the store went')
   expect(readdirSync(folder)).toEqual([])
@@ -33,7 +33,7 @@ test('what fails half-way leaves the file that was there, and no other', async (
   expect(readdirSync(folder)).toEqual(['out'])
 })
 
-test('the old file is there until the new one is whole', async () => {
+test('the old file is there until the new one is complete', async () => {
   const path = join(folder, 'out')
   writeFileSync(path, 'old')
   const seen = await writeWholeFile(path, async (out) => {
@@ -45,7 +45,7 @@ test('the old file is there until the new one is whole', async () => {
   expect(readdirSync(folder)).toEqual(['out'])
 })
 
-test('a file keeps who may read it, and a link what it points to', async () => {
+test('a file keeps its permissions, and a link its target', async () => {
   const [path, link] = [join(folder, 'out'), join(folder, 'link')]
   writeFileSync(path, 'old')
   chmodSync(path, 0o600)
@@ -56,7 +56,7 @@ test('a file keeps who may read it, and a link what it points to', async () => {
   expect(readdirSync(folder).toSorted()).toEqual(['link', 'out'])
 })
 
-test('a pipe is written to, and stays one', async () => {
+test('a pipe is written to, and stays a pipe', async () => {
   const path = join(folder, 'pipe')
   execFileSync('mkfifo', [path])
   const [read] = await Promise.all([readFile(path, 'utf8'), writeWholeFile(path, text)])
@@ -64,7 +64,7 @@ test('a pipe is written to, and stays one', async () => {
   expect(statSync(path).isFIFO()).toBe(true)
 })
 
-test('a folder that is not there, and one in place of the file, are told', async () => {
+test('a missing folder, and a folder in place of the file, are refused with a sentence', async () => {
   for (const path of [join(folder, 'nowhere', 'out'), folder])
     await expect(writeWholeFile(path, text)).rejects.toThrow(/ cannot be written: .*; name another file with --out$/)
 })

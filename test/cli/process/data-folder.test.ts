@@ -1,4 +1,4 @@
-/** Whom the machine lets read the data folder. The umask takes nothing away here, so that each mode is the program's own. */
+/** The permissions of the data folder. The umask of the tests is 0, so that each mode is set by the program. */
 import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -29,7 +29,7 @@ async function start(options: Omit<ServiceOptions, 'folder'>): Promise<Service> 
   return service
 }
 
-/** Each path below `top`, and `top`, whose mode lets others in. */
+/** Each path at or below `top` that other users may access. */
 function readableByOthers(top: string): string[] {
   const below = readdirSync(top, { recursive: true, encoding: 'utf8' }).map((name) => join(top, name))
   expect(below.length).toBeGreaterThan(2)
@@ -39,7 +39,7 @@ function readableByOthers(top: string): string[] {
   })
 }
 
-test.each([1, 2])('with %i workers the owner alone may read data folder, lock, journals and the folder of a tenant', async (workers) => {
+test.each([1, 2])('with %i workers only the owner may read data folder, lock, journals and the folder of a tenant', async (workers) => {
   const [data, own] = [join(folder, 'data'), join(folder, 'parent', 'own')]
   const businesses = [
     { number: 1, name: 'video', entity: 'Video' },
@@ -54,7 +54,7 @@ test.each([1, 2])('with %i workers the owner alone may read data folder, lock, j
   expect(service.log()).not.toContain('chmod')
 })
 
-test('the owner alone may read the journals of a process that shares its stores', async () => {
+test('only the owner may read the journals of a process that shares its stores', async () => {
   const data = join(folder, 'data')
   const journals = openLmdbJournals(data)
   expect(readableByOthers(data)).toEqual([])
@@ -62,7 +62,7 @@ test('the owner alone may read the journals of a process that shares its stores'
   expect(readableByOthers(data)).toEqual([])
 })
 
-test('a data folder that others may read is named once at start, with the command that mends it', async () => {
+test('a data folder that others may read is named once at start, with the command that fixes it', async () => {
   const data = join(folder, 'data')
   mkdirSync(data)
   chmodSync(data, 0o755)

@@ -3,7 +3,7 @@ import { makeDrain } from '../../../cli/process/drain.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 describe('drain', () => {
-  test('steps run one after the other, once, however often it is called', async () => {
+  test('steps run one after the other, once, for any number of calls', async () => {
     const order: string[] = []
     const step = (name: string) => ({
       name,
@@ -18,7 +18,7 @@ describe('drain', () => {
     expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends'])
   })
 
-  test('a step that fails is told, and the next still runs', async () => {
+  test('a step that fails is reported, and the next still runs', async () => {
     const failures: string[] = []
     const order: string[] = []
     const steps = [

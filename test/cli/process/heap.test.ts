@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
-/** A tenth of 40 MB that live is replaced again and again; prints how many MB the heap had at most. */
+/** Replaces a tenth of 40 MB of live objects again and again. Prints the maximum size of the heap in MB. */
 const CHURN = `
   import { boundGarbage } from ${JSON.stringify(join(ROOT, 'cli', 'process', 'heap.ts'))}
   boundGarbage(Number(process.argv[1]))
@@ -23,13 +23,13 @@ function mostOf(percent: number): number {
   return Number(spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout)
 }
 
-test('the heap of a process whose garbage is bounded stays near what lives in it', () => {
+test('the heap of a process with bounded garbage stays near the size of its live objects', () => {
   const [bounded, free] = [mostOf(20), mostOf(400)]
   expect(bounded).toBeGreaterThan(20)
   expect(bounded).toBeLessThan(free * 0.7)
 })
 
-/** What V8 notes about places where objects live long. */
+/** The notes of V8 about allocation sites with long-lived objects. */
 function notesOfPlaces(begin: string): string[] {
   const code = `
     import { makeAllYoung } from ${JSON.stringify(join(ROOT, 'cli', 'process', 'heap.ts'))}
@@ -44,12 +44,12 @@ function notesOfPlaces(begin: string): string[] {
   return stdout.split('\n').filter((line) => line.includes('AllocationSite'))
 }
 
-test('no place is chosen whose objects are old from the beginning', () => {
+test('no allocation site allocates directly in the old generation', () => {
   expect(notesOfPlaces('')).not.toEqual([])
   expect(notesOfPlaces('makeAllYoung()')).toEqual([])
 })
 
-test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS has the last word', () => {
+test('npm start, npm run tidemark and the image bound the young generation alike, and NODE_OPTIONS overrides them', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
   const options = ['start', 'tidemark'].map(
     (name) => /NODE_OPTIONS="(--max-semi-space-size=\d+) \$NODE_OPTIONS"/.exec(scripts[name] ?? '')?.[1],

@@ -1,4 +1,4 @@
-/** What stands in the log of a process, and how often. */
+/** The contents of the log of a process, and their frequency. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -17,7 +17,7 @@ const down = () =>
   new TidemarkError('LOG_UNAVAILABLE', 'Kafka does not answer', { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })
 
 describe('an error', () => {
-  test('of ours is its code, its sentence and its cause, without stacks', () => {
+  test('of ours is logged as its code, its sentence and its cause, without stacks', () => {
     const { lines, log } = makeLines()
     log.error({ err: down() }, 'failed')
     expect(lines[0]?.['err']).toEqual({
@@ -28,13 +28,13 @@ describe('an error', () => {
     })
   })
 
-  test('that nobody expected comes with its stack', () => {
+  test('that is unexpected is logged with its stack', () => {
     const { lines, log } = makeLines()
     log.error({ err: new TypeError('reading x of undefined') }, 'failed')
     expect(JSON.stringify(lines[0])).toContain('log.test.ts')
   })
 
-  test('of a driver is written without what the driver was sent', () => {
+  test('of a driver is logged without the data sent to the driver', () => {
     const { lines, log } = makeLines()
     const reply = Object.assign(new Error('WRONGTYPE of a key'), { command: { name: 'zmscore', args: ['played:3001', 'candidate-0'] } })
     const query = Object.assign(new Error('no such table'), { code: 'ER_NO_SUCH_TABLE', sql: "SELECT '3001'", sqlMessage: '3001' })
@@ -44,13 +44,13 @@ describe('an error', () => {
     expect(lines[1]?.['err']).toMatchObject({ code: 'ER_NO_SUCH_TABLE', message: 'no such table', stack: expect.anything() })
   })
 
-  test('that is long is cut', () => {
+  test('that is long is truncated', () => {
     const { lines, log } = makeLines()
     log.error({ err: new Error('x'.repeat(100_000)) }, 'failed')
     expect(JSON.stringify(lines).length).toBeLessThan(10_000)
   })
 
-  test('about a viewer is written without him, and is the same of another one', () => {
+  test('about a viewer is logged without the id, and equals one about another viewer', () => {
     const { lines, log } = makeLines()
     const of = (viewer: string) => new TidemarkError('LEGACY_INVALID', `what stands there for viewer "${viewer}" is no set`)
     log.error({ err: new TidemarkError('INTERNAL', 'a fold failed', { cause: of('3001') }) }, 'failed')
@@ -60,8 +60,8 @@ describe('an error', () => {
   })
 })
 
-describe('what is said again', () => {
-  test('within ten seconds is held back, and a line after them stands for all of it, also if nothing more happens', () => {
+describe('a repeated message', () => {
+  test('is held back for ten seconds, and one line after them counts all of it, even if nothing more happens', () => {
     const { lines, log, pass } = makeLines()
     for (let i = 0; i < 300; i++) log.error({ err: down(), region: i }, 'failed')
     expect(lines).toHaveLength(1)
@@ -74,7 +74,7 @@ describe('what is said again', () => {
     ])
   })
 
-  test('for minutes is a line in ten seconds, and none is said once it is over', () => {
+  test('that goes on for minutes is one line in ten seconds, and none once it is over', () => {
     const { lines, clock, log, pass } = makeLines()
     for (let second = 0; second < 60; second++) {
       log.error({ err: down() }, 'failed')
@@ -87,7 +87,7 @@ describe('what is said again', () => {
     expect(lines.at(-1)).not.toHaveProperty('repeated')
   })
 
-  test('with other figures in its reason is the same, and for another reason is not', () => {
+  test('with other figures in its reason is the same, and with another reason is not', () => {
     const { lines, log, pass } = makeLines()
     for (const [offset, reason] of ['1 of 8 plays: its oid has 65 bytes', '3 of 9 plays: its oid has 70 bytes', 'no plays'].entries())
       log.error({ reason, offset }, 'set aside')
@@ -104,7 +104,7 @@ describe('what is said again', () => {
     ])
   })
 
-  test('is counted, however many kinds there are', () => {
+  test('is counted for any number of kinds', () => {
     const { lines, log, pass } = makeLines()
     for (let i = 0; i < 2_000; i++) for (const _ of [1, 2, 3]) log.error({}, `failed at ${i}`)
     pass(10_000)
@@ -112,7 +112,7 @@ describe('what is said again', () => {
     expect(lines.reduce((sum, { repeated = 1 }) => sum + Number(repeated), 0)).toBe(6_000)
   })
 
-  test('and was held back when the process ends is said before', () => {
+  test('that was held back is logged before the process ends', () => {
     const script = `import { makeLog } from './cli/process/log.ts'; const log = makeLog(); for (const at of [1, 2, 3]) log.error({ at }, 'failed')`
     const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
       cwd: join(import.meta.dirname, '..', '..', '..'),
@@ -124,7 +124,7 @@ describe('what is said again', () => {
     expect(lines).toMatchObject([{ at: 1 }, { at: 3, repeated: 2 }])
   })
 
-  test('with other words each time, as clients may choose them, is a bounded number of lines, and none goes uncounted', () => {
+  test('with changing words, as clients may choose them, is a bounded number of lines, and all are counted', () => {
     const { lines, log, pass } = makeLines()
     for (let at = 0; at < 5_000; at++) log.error({ err: new Error(`no such thing as ${at.toString(36)}`) }, 'internal error')
     expect(lines).toHaveLength(21)
@@ -135,7 +135,7 @@ describe('what is said again', () => {
     expect(repeated).toBe(5_001)
   })
 
-  test('about something else, or as news, is said', () => {
+  test('about something else, or as information, is logged', () => {
     const { lines, log } = makeLines()
     log.error({ err: down() }, 'failed')
     log.error({ err: new TidemarkError('LOG_UNAVAILABLE', 'another Kafka does not answer') }, 'failed')
@@ -146,7 +146,7 @@ describe('what is said again', () => {
   })
 })
 
-test('secrets are not written', () => {
+test('secrets are not logged', () => {
   const { lines, log } = makeLines()
   log.warn({ auth: { secret: 's3cret' }, password: 's3cret' }, 'settings')
   expect(JSON.stringify(lines)).not.toContain('s3cret')

@@ -1,4 +1,4 @@
-/** What `/health/ready` finds: how often the stores are asked, and what their words make of a process. */
+/** The results of `/health/ready`: how often the stores are asked, and how their answers affect a process. */
 import { describe, expect, test } from 'vitest'
 import { makeReadiness } from '../../../cli/process/readiness.ts'
 import { TidemarkError } from '../../../core/errors.ts'
@@ -32,7 +32,7 @@ describe('readiness', () => {
     return { clock, hot, log, records, own, ready: makeReadiness({ hot, log, records, tenants }, clock, businesses) }
   }
 
-  test('asks each store once, however many ask at once and within the same second', async () => {
+  test('asks each store once for concurrent requests and within the same second', async () => {
     const { clock, hot, own, ready } = setUp()
     const all = await Promise.all(Array.from({ length: 100 }, ready))
     expect(new Set(all.map(({ ok }) => ok))).toEqual(new Set([true]))
@@ -44,7 +44,7 @@ describe('readiness', () => {
     expect([hot.checks(), own.checks()]).toEqual([2, 6])
   })
 
-  test('does not begin another look while one is under way that takes longer than its answer is good for', async () => {
+  test('starts no second check while one is under way, even if it takes longer than its answer is valid', async () => {
     const { clock, hot, ready } = setUp()
     hot.answers(() => new Promise<void>(() => undefined))
     const first = ready()
@@ -58,7 +58,7 @@ describe('readiness', () => {
     expect((await ready()).stores['hotStore']).toBe('ok')
   })
 
-  test('tells of a store that went, a second later, and of the same of a business without being unready', async () => {
+  test('reports a failed store a second later, and one of a business without becoming unready', async () => {
     const { clock, hot, records, own, ready } = setUp()
     expect(await ready()).toMatchObject({ ok: true })
     hot.answers(down)

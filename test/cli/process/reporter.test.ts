@@ -1,4 +1,4 @@
-/** What a process says of stores that go and come back: whose they are, and again from time to time while they are away. */
+/** Notices of a process about stores that fail and recover: named by business, and repeated from time to time during the outage. */
 import { expect, test } from 'vitest'
 import { reporter } from '../../../cli/process/reporter.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
@@ -11,7 +11,7 @@ function said() {
   return { clock, lines, notices: reporter(log, undefined, clock) }
 }
 
-test('a store of a business is told with its name, once, every ten minutes again, and no more once it is back', () => {
+test('a store of a business is reported with its name, once, every ten minutes again, and no more once it is back', () => {
   const { clock, lines, notices } = said()
   const err = new Error('it refuses us: correct the password')
   const ours = notices.ofBusiness?.('article')
@@ -35,7 +35,7 @@ test('a store of a business is told with its name, once, every ten minutes again
   ])
 })
 
-test('the common stores are told without a name, and apart from those of a business', () => {
+test('the common stores are reported without a name, separately from those of a business', () => {
   const { clock, lines, notices } = said()
   notices.ofBusiness?.('article').storeDown('log', new Error('a'))
   notices.storeDown('log', new Error('b'))

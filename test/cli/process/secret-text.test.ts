@@ -7,7 +7,7 @@ import { secretText } from '../../../cli/process/secret-text.ts'
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-secret-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('@FILE is the text of the file without the line break at its end, anything else is the secret itself', () => {
+test('@FILE is the text of the file without its final line break, and anything else is the secret itself', () => {
   const file = join(folder, 'key')
   writeFileSync(file, 'opensesame\n')
   expect(secretText(`@${file}`, '--secret')).toBe('opensesame')

@@ -1,4 +1,4 @@
-/** The configuration as a user writes it: file, environment and flags, and what is said of mistakes. */
+/** The configuration as written by a user: file, environment and flags, and the messages about mistakes. */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -34,7 +34,7 @@ const settings = (environment: Record<string, string>, text = '{}') =>
   readSettings({ config: write('tidemark.yaml', text) }, environment, () => undefined)
 
 describe('mistakes', () => {
-  test('of every kind come in one pass: a blank, a file, a certificate, a value, a relation', () => {
+  test('of every kind are reported in one pass: a blank, a file, a certificate, a value, a relation', () => {
     const text = [
       'auth: { secret: { file: gone.txt } }',
       'history: { flushAgeMaxMs: 60000, sweepAfterMs: 1000 }',
@@ -53,7 +53,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('of syntax are all told, with the variables that are wrong', () => {
+  test('of syntax are all reported, with the wrong variables', () => {
     expect(mistakes({ PORT: 'abc' }, 'server: { port: 1\nhistory: [')).toEqual([
       expect.stringMatching(/tidemark\.yaml is not YAML: /),
       expect.stringMatching(/tidemark\.yaml is not YAML: /),
@@ -62,7 +62,7 @@ describe('mistakes', () => {
   })
 
   test.each(['PORT', 'HOST', 'TIDEMARK_MODE', 'TIDEMARK_DATA', 'TIDEMARK_JWT_SECRET', 'TIDEMARK_REDIS_TLS', 'TIDEMARK_CONFIG'])(
-    '%s of blanks alone is refused, and empty it counts as unset',
+    '%s with only blanks is refused, and an empty one counts as unset',
     (name) => {
       const flags = name === 'TIDEMARK_CONFIG' ? { config: undefined } : {}
       expect(mistakes({ [name]: ' \t' }, '{}', flags)).toEqual([`${name} has only blanks: give it a value, or unset it`])
@@ -71,7 +71,7 @@ describe('mistakes', () => {
   )
 
   test.each(['port', 'host', 'data', 'workers', 'supergraph'] as const)(
-    '--%s of blanks alone is refused, and empty it counts as unset',
+    '--%s with only blanks is refused, and an empty one counts as unset',
     (flag) => {
       expect(mistakes({}, '{}', { [flag]: ' ' })).toEqual([`--${flag} has only blanks: give it a value, or leave it out`])
       expect(mistakes({}, '{}', { [flag]: '' })).toEqual([])
@@ -85,7 +85,7 @@ describe('mistakes', () => {
     ])
   })
 
-  test('are all told at once, each with where it was made', () => {
+  test('are all reported at once, each with its source', () => {
     const file = join(folder, 'tidemark.yaml')
     const environment = { PORT: 'abc', TIDEMARK_MODE: 'live' }
     expect(mistakes(environment, 'history: { timelineCap: many }\nsrver: 1', { workers: '99' })).toEqual([
@@ -97,12 +97,12 @@ describe('mistakes', () => {
     ])
   })
 
-  test('a section that is none is told, although the environment sets something in it', () => {
+  test('a section that is not a mapping is reported, although the environment sets something in it', () => {
     expect(mistakes({ TIDEMARK_DATA: '/x' }, 'stores: 5')).toEqual([expect.stringContaining('stores: 5 is not possible: give a mapping')])
     expect(mistakes({}, 'stores: 5')).toHaveLength(1)
   })
 
-  test('what is missing is named with the variable that would set it', () => {
+  test('a missing value is named with the variable that would set it', () => {
     const [sentence] = mistakes({ ...STORES, TIDEMARK_KAFKA_PASSWORD: 'p' })
     expect(sentence).toBe('stores.kafka.sasl.username: it is missing: give a text (TIDEMARK_KAFKA_USERNAME)')
   })
@@ -115,11 +115,11 @@ describe('mistakes', () => {
     expect(told).not.toMatch(/12345678|hidden/)
   })
 
-  test('a retention that is neither a number of days nor forever', () => {
+  test('a retention that is neither a number of days nor forever is refused', () => {
     expect(mistakes({}, 'history: { retentionDays: never }')[0]).toContain('"never" is not possible: give a whole number of days')
   })
 
-  test.each(['ca', 'cert', 'key'])('a %s that is none is named', (part) => {
+  test.each(['ca', 'cert', 'key'])('an invalid %s is named', (part) => {
     const text = `stores: { redis: { urls: ["redis://a"], tls: { ${part}: garbage } }, kafka: { brokers: ["b:1"] }, mysql: { url: "mysql://c/d" } }`
     expect(mistakes({}, text)[0]).toContain(`stores.redis.tls.${part}: this is no `)
   })
@@ -143,13 +143,13 @@ describe('the stores of one business', () => {
     expect(own?.mysql?.tls?.key).toContain('PRIVATE KEY')
   })
 
-  test('a secret file that is not there is named', () => {
+  test('a missing secret file is named', () => {
     expect(mistakes({}, withStores('{ mysql: { url: "mysql://u@article/own", password: { file: nowhere.pw } } }'))[0]).toContain(
       `the secret file ${join(folder, 'nowhere.pw')} cannot be read`,
     )
   })
 
-  test('have certificates that are such, or are named', () => {
+  test('have valid certificates, or the invalid ones are named', () => {
     const own = 'redis: { urls: ["redis://article"], tls: { ca: garbage }, second: { urls: ["redis://other"], tls: { key: garbage } } }'
     expect(mistakes({}, withStores(`{ ${own} }`))).toEqual([
       expect.stringContaining('businesses: article: thumbup.stores.redis.tls.ca: this is no certificate'),
@@ -184,7 +184,7 @@ describe('the environment', () => {
     expect(mistakes({ ...STORES, TIDEMARK_REDIS_CLUSTER: 'yes' })[0]).toContain('"yes" is not possible: give true or false')
   })
 
-  test('a variable that is none of ours is told, with the one that was meant', () => {
+  test('an unknown variable is reported, with the most similar known one', () => {
     const warned: string[] = []
     readSettings({}, { TIDEMARK_REDIS_ULR: 'x', TIDEMARK_QQQQQQQQQQQQQQQQQQQQQQ: '1', OTHER: '1' }, (sentence) => warned.push(sentence))
     expect(warned).toEqual([
@@ -194,7 +194,7 @@ describe('the environment', () => {
   })
 })
 
-test('the group of the jobs follows the prefix of the topics, so that two deployments on one Kafka share nothing', () => {
+test('the consumer group of the jobs follows the topic prefix, so that two deployments on one Kafka share nothing', () => {
   expect(settings(STORES).stores.kafka?.groupId).toBe('tidemark-history')
   const own = (kafka: string) => settings(STORES, `stores: { kafka: ${kafka} }`).stores.kafka?.groupId
   expect(own('{ topicPrefix: other }')).toBe('other-history')

@@ -1,4 +1,4 @@
-/** Servers that lose acknowledged writes: said at the start, while running, and in production a reason not to start. */
+/** Servers that lose acknowledged writes: reported at start and while running, and in production a reason not to start. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Registry } from '@prometheus-io/client'
 import { Redis } from 'ioredis'
@@ -44,7 +44,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     businesses: [{ number: 1, name: 'video', entity: 'Video', ...(tenant && { thumbup: { stores: { redis: tenant } } }) }],
   })
 
-  /** Asks every Redis of the configuration. */
+  /** Checks every Redis of the configuration. */
   async function watch(options: Partial<StoreWatchOptions> = {}, redis: object = { urls: servers.urls }, tenant?: object) {
     const lines: Record<string, unknown>[] = []
     const say = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
@@ -63,7 +63,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     return { ...started, lines, metric: () => registry.getSingleMetricAsString('tidemark_store_findings') }
   }
 
-  test('says nothing of a server that is fit', async () => {
+  test('reports nothing for a valid server', async () => {
     const { lines, warnings, metric } = await watch({ production: true })
     expect([lines, warnings()]).toEqual([[], []])
     expect(await metric()).not.toContain('finding=')
@@ -103,7 +103,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     expect(lines.slice(1)).toEqual([expect.objectContaining({ level: 'info', finding: 'redis-eviction' })])
   })
 
-  test('finds that the address is a replica, which takes writes and loses them', async () => {
+  test('detects that the address is a replica, which accepts writes and loses them', async () => {
     const [port] = servers.ports
     const replica = await startRedis([...GOOD, `replicaof 127.0.0.1 ${port}`, 'replica-read-only no'])
     try {
@@ -117,7 +117,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     }
   })
 
-  test('starts beside a server that does not answer, and finds what is wrong once it does', async () => {
+  test('starts beside a server that does not answer, and checks it once it does', async () => {
     const bad = await startRedis([...GOOD.slice(2), 'maxmemory 100mb', 'maxmemory-policy allkeys-lru'])
     try {
       await bad.kill(bad.ports[0] as number)
@@ -144,7 +144,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
     expect(blind.warnings()).toEqual(['redis-unchecked'])
   })
 
-  test('names the business whose own server is not fit, and starts anyway', async () => {
+  test('names the business of an own server with a finding, and starts anyway', async () => {
     const own = await startRedis([...GOOD.slice(2), 'maxmemory 100mb', 'maxmemory-policy volatile-ttl'])
     try {
       const { warnings, lines } = await watch({ production: true }, { urls: servers.urls }, { urls: own.urls })
@@ -157,7 +157,7 @@ describe.skipIf(!(await redisIsHere()))('the watch over the stores', { timeout: 
 
   test('every role refuses in production, and warns in development', async () => {
     await admin.config('SET', 'maxmemory-policy', 'allkeys-lru')
-    // At once: each start waits some seconds for the servers that do not answer.
+    // Concurrently: each start waits some seconds for the servers that do not answer.
     await Promise.all([['gateway'], ['job', 'history'], ['subgraph', 'history'], ['start']].map(refusesAndWarns))
   })
 

@@ -8,24 +8,24 @@ async function* inputs(count: number): AsyncGenerator<number> {
   for (let input = 0; input < count; input++) yield input
 }
 
-test('what was rejected is no throughput', () => {
+test('rejected inputs do not count as throughput', () => {
   const report = { sent: 10, seconds: 2, outcomes: { ACCEPTED: 3, STALE: 1, REJECTED: 6 }, firstRejected: 'ID_INVALID: …', latency }
   expect(describeSending('marks', report)).toContain('throughput      2 marks/s acknowledged and durable')
 })
 
-test.each(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED'])('%s ends it: no sender begins another batch', async (code) => {
+test.each(['BUSINESS_UNKNOWN', 'BUSINESS_DELETED'])('%s ends it: no sender starts another batch', async (code) => {
   let calls = 0
   const refuse = async (batch: number[]): Promise<Outcome[]> => {
     calls++
     return batch.map(() => ({ outcome: 'REJECTED', code, message: 'no such business' }))
   }
   await expect(sendInBatches(inputs(1_000), OPTIONS, () => undefined, refuse)).rejects.toMatchObject({ code, message: 'no such business' })
-  // Whatever was under way has been called by then.
+  // All batches under way have been sent by then.
   await new Promise((resolve) => setImmediate(resolve))
   expect(calls).toBeLessThanOrEqual(OPTIONS.concurrency)
 })
 
-test('another rejection ends nothing', async () => {
+test('another rejection does not end it', async () => {
   const reject = async (batch: number[]): Promise<Outcome[]> =>
     batch.map(() => ({ outcome: 'REJECTED', code: 'ID_INVALID', message: 'empty' }))
   const report = await sendInBatches(inputs(7), OPTIONS, () => undefined, reject)

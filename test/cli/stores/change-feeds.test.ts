@@ -1,4 +1,4 @@
-/** Change feeds of businesses with databases and caches of their own, of which one's trouble must not be another's. */
+/** Change feeds of businesses with their own databases and caches: a failure of one must not affect another. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { refreshCaches } from '../../../cli/metrics/count-feeds.ts'
 import { systemClock } from '../../../core/clock.ts'
@@ -21,7 +21,7 @@ const BUSINESSES = [
   { number: 3, name: 'comic', entity: 'Comic' },
   { number: 4, name: 'audio', entity: 'Audio' },
 ]
-/** Comic has a cache of its own in front of the common database; article and audio have both. */
+/** Comic has its own cache in front of the common database. Article and audio have both. */
 const OWN: Record<string, object> = {
   article: { redis: { urls: ['redis://article:1'] }, mysql: { url: 'mysql://u@article/x' } },
   comic: { redis: { urls: ['redis://comic:1'] } },
@@ -67,7 +67,7 @@ describe('while events of counts are followed', () => {
   })
   const append = (...events: ReturnType<typeof event>[]) => common.plain.events.appendEvents([], events)
 
-  test('each database’s feed brings the changes of its own businesses and of no others', async () => {
+  test('the feed of each database delivers the changes of its own businesses and no others', async () => {
     const brought = await Promise.all(
       feeds.map(async ({ tenant, fallback }) => {
         const heard: number[] = []
@@ -85,7 +85,7 @@ describe('while events of counts are followed', () => {
     for (const { started } of brought) await started.stop()
   })
 
-  test('a cache that is down holds up no feed of another database', async () => {
+  test('a failed cache delays no feed of another database', async () => {
     comic.set('redis', 'down')
     const stalled = { start: () => Promise.reject(new Error('the database refuses us')) }
     const { tenant, fallback } = feeds.find((feed) => feed.tenant === 'article') as OpenFeed

@@ -1,4 +1,4 @@
-/** The second Redis for counts is a server of its own: nothing that is configured of the first is its, too. */
+/** The second Redis for counts is a separate server: no setting of the first applies to it. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -12,7 +12,7 @@ const SUBJECT = { business: 1, oid: 'a' }
 const COUNTS = { likes: 3, dislikes: 0, version: 3 }
 const regions = 4
 
-describe.skipIf(!(await redisIsHere()))('counts are read from the second Redis while the first is away', () => {
+describe.skipIf(!(await redisIsHere()))('counts are read from the second Redis while the first is unavailable', () => {
   let servers: TestServers
   let gone: number
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(!(await redisIsHere()))('counts are read from the second Redis w
     ['with TLS', { tls: {} }],
     ['with an account', { username: 'first', password: 'secret' }],
     ['as the second is', {}],
-  ])('and the first was %s', async (_, first) => {
+  ])('with the first configured as %s', async (_, first) => {
     const cache = open(first)
     try {
       expect(await cache.getCountsMany([SUBJECT])).toEqual([COUNTS])
@@ -49,7 +49,7 @@ describe.skipIf(!(await redisIsHere()))('counts are read from the second Redis w
     }
   })
 
-  it('a password of the first is never sent to it, and a sentence names its own setting', async () => {
+  it('the password of the first is never sent to it, and the error names its own setting', async () => {
     const admin = new Redis(servers.urls[0] as string)
     await admin.config('SET', 'requirepass', 'secret')
     const cache = open({ password: 'secret' })

@@ -1,4 +1,4 @@
-/** What keeps a process of the distributed shape from starting, and what does not. */
+/** Conditions that stop the start of a process of the distributed shape, and conditions that do not. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -20,7 +20,7 @@ describe.skipIf(!(await redisIsHere()))('opening the stores of the distributed s
   })
   afterAll(() => servers.stop())
 
-  /** Kafka and MySQL are not there. */
+  /** Kafka and MySQL are not available. */
   async function open(redis: object) {
     const [kafka = 0, mysql = 0] = await freePorts(2)
     const values = {
@@ -43,7 +43,7 @@ describe.skipIf(!(await redisIsHere()))('opening the stores of the distributed s
     admin.disconnect()
   })
 
-  it('goes on while servers do not answer', async () => {
+  it('continues while servers do not answer', async () => {
     const [port] = await freePorts(1)
     const stores = await open({ urls: [`redis://127.0.0.1:${port}`] })
     await expect(stores.hot.getSettings('1')).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })

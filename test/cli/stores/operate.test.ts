@@ -1,4 +1,4 @@
-/** What operators are told of the stores of businesses that have their own, and of the one that viewers are moved from. */
+/** The reports for operators about the own stores of businesses, and about the legacy store of a migration. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -47,7 +47,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('the stores of ten
     await servers.stop()
   })
 
-  test('that do not answer are named, each by its business, and nobody else is', async () => {
+  test('that do not answer are named, each by its business, and no others', async () => {
     const config = configOf({
       redis: { urls: [`redis://127.0.0.1:${nobody}`] },
       mysql: { url: `mysql://tidemark@127.0.0.1:${nobody}/own` },
@@ -65,11 +65,11 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('the stores of ten
         message: expect.stringMatching(/^the stores of business "article": /) as string,
       }),
     ])
-    // Its topics are on the common Kafka, and are there for when its database is.
+    // Its topics are on the common Kafka, ready for its database.
     expect(done).toContainEqual(expect.stringMatching(/^article: created topic operate-/))
   })
 
-  test('that refuse the account, or have no such database, or no tables, are said to', async () => {
+  test('that refuse the account, or have no such database or tables, are reported with the reason', async () => {
     const url = `${databases[1]?.url}_elsewhere`
     expect(await wrongOf(configOf({ mysql: { url } }))).toEqual([
       expect.stringMatching(/^recordStore: article: .*_elsewhere has no such database .*: create it, or correct the url/),
@@ -82,7 +82,7 @@ describe.skipIf(kafka === undefined || mariadb === undefined)('the stores of ten
     expect(found.map(({ sentence }) => sentence)).toContainEqual(expect.stringMatching(/^article: .*tidemark migrate/))
   })
 
-  test('a store that viewers are moved from is asked as readers ask it', async () => {
+  test('the legacy store of a migration is checked with the read that readers use', async () => {
     const legacy = (urls: readonly string[]) => ({ legacy: { urls, key: 'played:{business}:{viewer}', businesses: ['video'] } })
     const own = { mysql: { url: databases[1]?.url } }
     const found = await examineStores(configOf(own, legacy(servers.urls)), systemClock, logger)

@@ -26,14 +26,14 @@ function setup(patienceMs?: number) {
 }
 
 describe('a breaker', () => {
-  it('lets calls through, and errors that say nothing about the store', async () => {
+  it('lets calls through, and errors unrelated to the availability of the store', async () => {
     const { breaker } = setup()
     expect(await breaker.run(() => Promise.resolve(1))).toBe(1)
     await expect(breaker.run(() => Promise.reject(new TidemarkError('STORE_FULL', 'full')))).rejects.toMatchObject({ code: 'STORE_FULL' })
     expect(breaker.isOpen()).toBe(false)
   })
 
-  it('opens at the first failure, and then asks nobody but the store itself', async () => {
+  it('opens at the first failure, and then only checks the store itself', async () => {
     const { clock, breaker, state } = setup()
     state.up = false
     await expect(breaker.run(down)).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
@@ -53,7 +53,7 @@ describe('a breaker', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('takes a call that outlasts the patience for a store that is down', async () => {
+  it('treats a call beyond the timeout as an unavailable store', async () => {
     const { clock, breaker } = setup(50)
     const call = breaker.run(() => new Promise(() => undefined))
     clock.advance(50)
@@ -61,7 +61,7 @@ describe('a breaker', () => {
     expect(breaker.isOpen()).toBe(true)
   })
 
-  it('is not opened again by a call of the outage before', async () => {
+  it('is not opened again by a call of the previous outage', async () => {
     const { clock, breaker } = setup()
     let fail: (error: unknown) => void = () => undefined
     const old = breaker.run(() => new Promise((_, reject) => (fail = reject)))
@@ -74,7 +74,7 @@ describe('a breaker', () => {
     expect(breaker.isOpen()).toBe(false)
   })
 
-  it('asks again if a question was not answered within the patience', async () => {
+  it('repeats a check that was not answered within the timeout', async () => {
     const { clock, breaker, state } = setup(50)
     await expect(breaker.run(down)).rejects.toThrow()
     state.hangs = true
@@ -90,7 +90,7 @@ describe('a breaker', () => {
     expect(breaker.isOpen()).toBe(false)
   })
 
-  it('asks no more once it is stopped', async () => {
+  it('makes no more checks once it is stopped', async () => {
     const { clock, breaker } = setup()
     await expect(breaker.run(down)).rejects.toThrow()
     breaker.stop()

@@ -7,7 +7,7 @@ import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const failure = new TidemarkError('HOT_STORE_UNAVAILABLE', 'a part is out')
 
-/** Viewers "00" to "99": the first digit is the part. `out`: parts that fail. */
+/** Viewers "00" to "99": the first digit is the part. `out`: the parts that fail. */
 function setup(parted = true) {
   const clock = makeSteppedClock()
   const out = new Set<number>()
@@ -33,7 +33,7 @@ function setup(parted = true) {
 }
 
 describe('a breaker of a store in parts', () => {
-  it('opens for the viewers of the part that fails, and for nobody else', async () => {
+  it('opens for the viewers of the failed part, and for no others', async () => {
     const { breaker, out, call, calls } = setup()
     out.add(1)
     await expect(call('10')).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
@@ -44,14 +44,14 @@ describe('a breaker of a store in parts', () => {
     expect(await call('20')).toEqual(['20'])
   })
 
-  it('of a call for viewers of several parts, opens for those whose part failed', async () => {
+  it('on a call for viewers of several parts, opens for those of the failed part', async () => {
     const { breaker, out, call } = setup()
     out.add(1)
     await expect(call('10', '20', '30')).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
     expect(['1', '2', '3'].map((part) => breaker.isOpenFor(`${part}0`))).toEqual([true, false, false])
   })
 
-  it('refuses a call for several viewers at once if one of their parts is out, and says whose', async () => {
+  it('refuses a call for several viewers if one of their parts is unavailable, and names the affected viewers', async () => {
     const { out, call, calls } = setup()
     out.add(1)
     await expect(call('10')).rejects.toThrow()
@@ -62,7 +62,7 @@ describe('a breaker of a store in parts', () => {
     expect(['11', '20'].map((viewer) => (refusal as PartOutage).concerns(viewer))).toEqual([true, false])
   })
 
-  it('asks for the part that is out only, and goes on when that answers', async () => {
+  it('checks only the unavailable part, and closes when it answers', async () => {
     const { clock, breaker, out, asked, call, told } = setup()
     let closed = 0
     breaker.onClose(() => closed++)
@@ -79,7 +79,7 @@ describe('a breaker of a store in parts', () => {
     expect(clock.pending()).toBe(0)
   })
 
-  it('is one for all where the store has no parts', async () => {
+  it('is a single breaker for a store without parts', async () => {
     const { clock, breaker, out, asked, call } = setup(false)
     out.add(1)
     await expect(call('10', '20')).rejects.toThrow()
@@ -92,10 +92,10 @@ describe('a breaker of a store in parts', () => {
   })
 })
 
-describe('doing apart what a part that is out concerns', () => {
+describe('splitting a call by an unavailable part', () => {
   const items = ['10', '20', '11', '30'].map((viewer) => ({ viewer }))
 
-  it('answers in order, and asks once where nothing is out', async () => {
+  it('answers in order, with one call if all parts are available', async () => {
     let calls = 0
     const answers = await apartIfPartIsOut(items, async (some) => {
       calls++
@@ -104,7 +104,7 @@ describe('doing apart what a part that is out concerns', () => {
     expect([answers, calls]).toEqual([['10', '20', '11', '30'], 1])
   })
 
-  it('lets those who are not concerned go on by themselves', async () => {
+  it('lets unaffected items continue separately', async () => {
     const isOut = (viewer: string) => viewer.startsWith('1')
     const answers = await apartIfPartIsOut(items, async (some) => {
       const concerned = some.filter(({ viewer }) => isOut(viewer)).length
@@ -114,7 +114,7 @@ describe('doing apart what a part that is out concerns', () => {
     expect(answers).toEqual(['without 10', '20', 'without 11', '30'])
   })
 
-  it('rejects with any other error, and with one that concerns all or none of them', async () => {
+  it('rejects with any other error, and with one that affects all or none of the items', async () => {
     for (const error of [failure, new PartOutage(failure, () => true), new PartOutage(failure, () => false)]) {
       await expect(apartIfPartIsOut(items, () => Promise.reject(error))).rejects.toBe(error)
     }

@@ -9,7 +9,10 @@ const CONNECTIONS = 8
 
 type Given = RecordReadsOptions & { readsAtOnceMax?: number | undefined; isHotDown?: () => boolean }
 
-/** `load`: so many reads that each begin again when they end, for so long. The store takes `tookMs` of as many reads as are under way. */
+/**
+ * `load`: this number of concurrent reads, each repeated when it ends, for this time. A read takes `tookMs` of the number of reads under
+ * way.
+ */
 function makeStore(given: Given = {}) {
   const { readsAtOnceMax = CONNECTIONS, isHotDown = () => false, ...options } = given
   const stepped = makeSteppedClock(10_000_000)
@@ -62,7 +65,7 @@ function makeStore(given: Given = {}) {
 const PAGE: RecordRead = { kind: 'page', size: 20, of: [{ business: 1 }], isPage: true }
 const lookup = (business: number): RecordRead => ({ kind: 'lookup', size: 1, of: [{ business }] })
 
-test('a healthy store serves every read of any number of callers, with as many at once as it has connections', async () => {
+test('a healthy store serves all reads of any number of callers, with as many at once as it has connections', async () => {
   const store = makeStore()
   expect(await store.load(200, 1_000, () => 2)).toEqual({ most: CONNECTIONS, refused: 0 })
   expect(store.reads.figures()).toMatchObject({ limit: CONNECTIONS, underWay: 0, waiting: 0, refused: 0 })
@@ -73,17 +76,17 @@ test('a store in this process has no limit', async () => {
   expect(await store.load(50, 50, () => 2)).toEqual({ most: 50, refused: 0 })
 })
 
-test('a far store is no slow one: reads of 80 ms go as many at once as there are connections', async () => {
+test('a distant store is not a slow one: as many reads of 80 ms as connections run at once', async () => {
   const store = makeStore()
   await store.load(100, 3_000, () => 80)
   expect(store.reads.figures().limit).toBe(CONNECTIONS)
 })
 
-test('a store that has room for two reads gets about as many, whatever its connections', async () => {
+test('a store with room for two reads gets about two, for any number of connections', async () => {
   const store = makeStore({ readsAtOnceMax: 64 })
   const roomForTwo = (inStore: number) => 20 * Math.max(1, inStore / 2)
   await store.load(50, 5_000, roomForTwo)
-  // It was warm: more reads at once than it has room for make each of them slower, and none sooner.
+  // It was warm: more concurrent reads than it has room for make each of them slower, and none faster.
   const { most } = await store.load(50, 5_000, roomForTwo)
   expect(most).toBeLessThanOrEqual(8)
   expect(store.reads.figures().limit).toBeGreaterThanOrEqual(1)
@@ -100,10 +103,10 @@ test('a store that becomes ten times slower gets one read at a time, and then as
   })
   await slow
   expect(Math.min(...limits)).toBe(1)
-  // Each read slows the others: the limit stays at few.
+  // Each read slows the others, so the limit stays low.
   const { most } = await store.load(50, 8_000, (inStore) => 100 * inStore)
   expect(most).toBeLessThanOrEqual(4)
-  // It is quick again, and gets its connections back.
+  // It is fast again, and gets its connections back.
   await store.load(50, 4_000, () => 10)
   expect(store.reads.figures().limit).toBe(CONNECTIONS)
 })
@@ -121,12 +124,12 @@ for (const [name, slowShare, slowMs, least] of [
       return random() < slowShare ? slowMs : 1
     })
     expect(refused).toBe(0)
-    // With all connections busy it would be 8000 / (slowShare * slowMs + 1 - slowShare) a second.
+    // With all connections busy it would be 8000 / (slowShare * slowMs + 1 - slowShare) per second.
     expect(made / 5).toBeGreaterThan(least)
   })
 }
 
-test('a healthy store whose reads vary by chance serves as many as it can', async () => {
+test('a healthy store with random latencies serves as many reads as it can', async () => {
   const store = makeStore()
   const random = seededRandom(5)
   let made = 0
@@ -137,14 +140,14 @@ test('a healthy store whose reads vary by chance serves as many as it can', asyn
   expect(made / 8).toBeGreaterThan(300)
 })
 
-test('reads that all take longer from now on, however many there are at once, get their connections back', async () => {
+test('reads that become slower at any concurrency get their connections back', async () => {
   const store = makeStore()
   await store.load(100, 1_000, () => 1)
   await store.load(100, 4_000, () => 60)
   expect(store.reads.figures().limit).toBe(CONNECTIONS)
 })
 
-test('a clock that is set back by an hour does not keep the limit where a cut left it', async () => {
+test('a clock that is set back by an hour does not freeze the limit after a cut', async () => {
   const store = makeStore()
   await store.load(50, 2_000, () => 10)
   const slow = store.load(50, 4_000, (inStore) => 100 * inStore)
@@ -155,7 +158,7 @@ test('a clock that is set back by an hour does not keep the limit where a cut le
   expect(store.reads.figures().limit).toBe(CONNECTIONS)
 })
 
-test('a read of a large batch is not slow for being larger', async () => {
+test('a read of a large batch does not count as slow because of its size', async () => {
   const store = makeStore()
   const calls: Promise<unknown>[] = []
   for (let round = 0; round < 200; round++) {
@@ -169,7 +172,7 @@ test('a read of a large batch is not slow for being larger', async () => {
   expect(store.reads.figures()).toMatchObject({ limit: CONNECTIONS, refused: 0 })
 })
 
-test('a read that has no turn in its time is refused, with what to do', async () => {
+test('a read without a turn in time is refused with advice', async () => {
   const store = makeStore({ recordWaitMaxMs: 500 })
   const held = Array.from({ length: CONNECTIONS }, () => store.reads.run(PAGE, () => store.work(() => 2_000)))
   const late = store.reads.run(PAGE, () => store.work(() => 1)).catch((error: unknown) => error)
@@ -193,7 +196,7 @@ test('while the hot store is down a read waits for its turn only briefly', async
   await Promise.allSettled(held)
 })
 
-test('of more reads than may wait the oldest of the longest lane is refused', async () => {
+test('beyond the limit of waiting reads the oldest of the longest lane is refused', async () => {
   const store = makeStore({ readsAtOnceMax: 1, recordReadsWaitingMax: 2 })
   const ended: string[] = []
   const run = (name: string, business: number) =>
@@ -209,13 +212,13 @@ test('of more reads than may wait the oldest of the longest lane is refused', as
   expect(ended).toEqual(['a1 refused', 'a0', 'a2', 'b1'])
 })
 
-test('the flood of a tenant delays no read of another by more than a turn, and its pages not its own lookups', async () => {
+test('the flood of one tenant delays a read of another by at most one turn, and its own lookups are not behind its pages', async () => {
   const store = makeStore({ readsAtOnceMax: 1 })
   const ended: string[] = []
   const run = (name: string, read: RecordRead) => store.reads.run(read, () => store.work(() => 1)).then(() => ended.push(name))
   const all = Array.from({ length: 500 }, () => run('flood', PAGE))
   all.push(run('another', lookup(2)), run('own lookup', lookup(1)))
-  // A read for several tenants goes where it is the soonest.
+  // A read for several tenants joins the lane with the earliest turn.
   all.push(
     store.reads
       .run({ kind: 'lookup', size: 2, of: [{ business: 1 }, { business: 3 }] }, () => store.work(() => 1))

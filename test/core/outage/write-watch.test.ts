@@ -7,7 +7,7 @@ import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 const FULL = new TidemarkError('STORE_FULL', 'it is full')
 const DOWN = new TidemarkError('HOT_STORE_UNAVAILABLE', 'it is down')
 
-/** A store of two parts: viewers whose ids are even, and odd. `wrong`: what a part says to writes. */
+/** A store of two parts: viewers with even ids, and with odd ids. `wrong`: the error of a part for writes. */
 function open(inParts = true) {
   const clock = makeSteppedClock()
   const wrong = new Map<number | undefined, Error>()
@@ -33,7 +33,7 @@ function open(inParts = true) {
 }
 
 describe('a store that refuses writes', () => {
-  test('is asked until it takes them, part by part, and is told of once', async () => {
+  test('is checked until it accepts them, part by part, and is reported once', async () => {
     const { wrong, asked, told, back, watch, pass } = open()
     wrong.set(0, FULL)
     watch.failed(['2', '4'], FULL)
@@ -50,14 +50,14 @@ describe('a store that refuses writes', () => {
     expect(asked).toHaveLength(4)
   })
 
-  test('is none because of a write that failed for another reason', () => {
+  test('is not assumed after a write that failed for another reason', () => {
     const { watch, clock } = open()
     watch.failed(['2'], DOWN)
     watch.failed(['2'], new TidemarkError('PLAYS_TOO_MANY', 'too many'))
     expect([watch.isOpen(), clock.pending()]).toEqual([false, 0])
   })
 
-  test('is known to who has written nothing, once he asks by himself', async () => {
+  test('is known to a process without writes after its own check', async () => {
     const { wrong, watch, pass, told, back } = open(false)
     watch.start()
     await pass(1_000)
@@ -65,14 +65,14 @@ describe('a store that refuses writes', () => {
     wrong.set(undefined, FULL)
     await pass(1_000)
     expect([watch.isRefusing('2'), watch.isRefusing('3')]).toEqual([true, true])
-    // His own refusal tells him nothing new.
+    // Its own refused write changes nothing.
     watch.failed(['2'], FULL)
     wrong.clear()
     await pass(1_000)
     expect([watch.isRefusing('2'), told, back]).toEqual([false, [FULL], [undefined]])
   })
 
-  test('is not the whole of it because a part is out of reach, but is if all of it is', async () => {
+  test('is not assumed for the whole store because a part is unavailable, but is if the whole store is', async () => {
     const { wrong, watch, pass } = open()
     watch.start()
     wrong.set(undefined, new PartOutage(DOWN, (viewer) => viewer === '2'))
@@ -83,7 +83,7 @@ describe('a store that refuses writes', () => {
     expect(watch.isRefusing('3')).toBe(true)
   })
 
-  test('is asked no more by who has stopped', async () => {
+  test('is not checked any more after a stop', async () => {
     const { watch, clock, asked, pass } = open()
     watch.start()
     watch.failed(['2'], FULL)

@@ -8,7 +8,7 @@ import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
 type Call = { keys: readonly string[]; read: Map<string, number>; answer(): void; fail(error: Error): void }
 
-/** A store of versions, read when a load begins; each load ends when the test says so. */
+/** A store of versions, read when a load begins. Each load ends when the test ends it. */
 function setup(options: Partial<CachedLookupOptions<string, number>> = {}, entriesMax = 100) {
   const clock = makeSteppedClock()
   const store = new Map<string, number>()
@@ -21,7 +21,7 @@ function setup(options: Partial<CachedLookupOptions<string, number>> = {}, entri
   const cache = makeSieveCache<CachedLoad<number>>(clock, { entriesMax, bytesMax: 1_000_000 })
   const isHot = (text: string) => text.startsWith('hot')
   const lookup = makeCachedLookup(clock, cache, load, { ttlMs: 1_000, isHot, textOf: (key) => key, bytesOf: () => 8, ...options })
-  /** As a writer does: the store first, then the caches, then the acknowledgement. */
+  /** A write in the order of writers: first the store, then the caches, then the acknowledgement. */
   const write = (key: string, version: number) => {
     store.set(key, version)
     lookup.invalidate(key)
@@ -48,7 +48,7 @@ describe('a cached lookup', () => {
     expect(await lookup.getMany([])).toEqual([])
   })
 
-  it('serves a hot key for the TTL, counted from the moment at which its load began', async () => {
+  it('serves a hot key for the TTL, counted from the beginning of its load', async () => {
     const { clock, store, calls, lookup } = setup()
     store.set('hot', 1)
     const first = lookup.getMany(['hot'])
@@ -64,7 +64,7 @@ describe('a cached lookup', () => {
     expect(await later).toEqual([2])
   })
 
-  it('begins one load of a hot key, however many want it', async () => {
+  it('starts one load of a hot key for any number of readers', async () => {
     const { calls, lookup } = setup()
     const readers = Array.from({ length: 100 }, () => lookup.getMany(['hot']))
     expect(calls).toHaveLength(1)
@@ -84,7 +84,7 @@ describe('a cached lookup', () => {
     expect([await before, await after]).toEqual([[0], [1]])
   })
 
-  it('does not let a reader who comes after a write join a load from before it', async () => {
+  it('does not let a reader after a write join a load from before it', async () => {
     const { calls, lookup, write } = setup()
     const before = lookup.getMany(['hot'])
     write('hot', 1)
@@ -93,7 +93,7 @@ describe('a cached lookup', () => {
     expect(calls).toHaveLength(2)
     calls[0]?.answer()
     expect(await before).toEqual([0])
-    // The end of the older load does not hide the newer one from those who still come.
+    // The end of the older load does not hide the newer one from later readers.
     const last = lookup.getMany(['hot'])
     expect(calls).toHaveLength(2)
     calls[1]?.answer()
@@ -110,7 +110,7 @@ describe('a cached lookup', () => {
     expect(lookup.lastKnown(key)).toBeUndefined()
   })
 
-  it('forgets what it had of a key that was written, the last known value too', async () => {
+  it('forgets a written key, including its last known value', async () => {
     const { calls, lookup, write, get } = setup()
     await get('hot', 'cold')
     write('hot', 1)
@@ -121,7 +121,7 @@ describe('a cached lookup', () => {
     expect(await after).toEqual([1])
   })
 
-  it('forgets everything, loads under way included, when everything is invalidated', async () => {
+  it('forgets everything, including loads under way, when everything is invalidated', async () => {
     const { store, calls, lookup, cache, get } = setup()
     await get('hot a', 'cold')
     const before = lookup.getMany(['hot b'])
@@ -133,7 +133,7 @@ describe('a cached lookup', () => {
     expect(await get('hot b')).toEqual([1])
   })
 
-  it('keeps last known values, with their age, also of what was never hot', async () => {
+  it('keeps last known values with their age, even of keys that were never hot', async () => {
     const { clock, store, lookup, get } = setup()
     store.set('cold', 5)
     await get('cold')
@@ -145,7 +145,7 @@ describe('a cached lookup', () => {
     expect(sparing.cache.figures().entries).toBe(1)
   })
 
-  it('rejects for all who wait when a load fails, keeps the last known value, and tries again for the next', async () => {
+  it('rejects for all waiting readers when a load fails, keeps the last known value, and retries for the next', async () => {
     const { clock, store, calls, lookup, get } = setup()
     store.set('hot', 1)
     await get('hot')
@@ -159,7 +159,7 @@ describe('a cached lookup', () => {
     expect(await get('hot')).toEqual([2])
   })
 
-  it('rejects when a load throws at once, or answers less than was asked', async () => {
+  it('rejects when a load throws at once, or returns too few values', async () => {
     const load = { answer: (): Promise<number[]> => Promise.resolve([1]) }
     const clock = makeSteppedClock()
     const cache = makeSieveCache<CachedLoad<number>>(clock, { entriesMax: 10, bytesMax: 10_000 })
@@ -175,7 +175,7 @@ describe('a cached lookup', () => {
     expect(await lookup.getMany(['a'])).toEqual([1])
   })
 
-  it('begins and joins nothing for a call with a key that has no text', async () => {
+  it('starts and joins nothing for a call with a key without text', async () => {
     const textOf = (key: string) => {
       if (key === '') throw new Error('an empty key')
       return key
@@ -188,7 +188,7 @@ describe('a cached lookup', () => {
     expect(lookup.figures()).toEqual({ cached: 0, joined: 0, loaded: 1 })
   })
 
-  it('does not let a slow load overwrite what a later one brought', async () => {
+  it('does not let a slow load overwrite the value of a later one', async () => {
     const heat = { on: false }
     const { store, calls, lookup } = setup({ isHot: () => heat.on })
     const slow = lookup.getMany(['a'])
@@ -208,7 +208,7 @@ describe('a cached lookup', () => {
       fc.asyncProperty(runs, async (seed) => {
         const random = seededRandom(seed)
         const heat = { on: true }
-        // Few entries, so that evictions take part; keys of one letter, so that many events meet.
+        // Few entries, so that evictions occur. Keys of one letter, so that many events affect the same key.
         const { clock, store, calls, lookup, write } = setup({ isHot: () => heat.on }, 3)
         const history: { key: string; version: number; at: number; isOwn: boolean }[] = []
         const readers: Promise<void>[] = []

@@ -4,7 +4,7 @@ import { makeHotKeys } from '../../../loaders/lookup/hot-keys.ts'
 import { randomBelow, seededRandom, type Random } from '../../../core/random.ts'
 import { makeSteppedClock } from '../../../harness/stepped-clock.ts'
 
-/** What the panes hold in truth: the same window, counted exactly. */
+/** The exact contents of the panes: the same window without a sketch. */
 function makeExact(windowMs: number, began: number) {
   let panes: [Map<string, number>, Map<string, number>] = [new Map(), new Map()]
   let at = began
@@ -27,7 +27,7 @@ function makeExact(windowMs: number, began: number) {
   }
 }
 
-/** Keys by Zipf's law: the one of rank r with a weight of r^-exponent. */
+/** Keys by the Zipf law: the key of rank r has a weight of r^-exponent. */
 function makeZipf(random: Random, count: number, exponent: number): () => string {
   const sums = new Float64Array(count)
   for (let rank = 0, sum = 0; rank < count; rank++) sums[rank] = sum += (rank + 1) ** -exponent
@@ -49,7 +49,7 @@ function setup(seed = 1, options = {}) {
 }
 
 describe('hot keys', () => {
-  it.each([1, 2, 3])('find a subject that takes half of 20,000 reads a second in a tenth of a second, and let it go, seed %i', (seed) => {
+  it.each([1, 2, 3])('find a subject with half of 20,000 reads per second in a tenth of a second, and release it, seed %i', (seed) => {
     const { clock, keys } = setup(seed)
     const random = seededRandom(seed + 100)
     const next = makeZipf(random, 100_000, 0.8)
@@ -71,7 +71,7 @@ describe('hot keys', () => {
     expect(keys.list().map((each) => each.key)).not.toContain('video:burst')
   })
 
-  it('are none while little is read, whatever its share', () => {
+  it('are absent while there are few reads, for any share', () => {
     const { clock, keys } = setup()
     for (let i = 0; i < 99; i++) expect(keys.add('a')).toBe(false)
     expect(keys.add('a')).toBe(true)
@@ -81,7 +81,7 @@ describe('hot keys', () => {
     expect(keys.list()).toEqual([])
   })
 
-  it('are none after a pause, nor after the clock was set back for long', () => {
+  it('are absent after a pause, and after the clock was set back for long', () => {
     const { clock, keys } = setup()
     keys.add('a', 500)
     expect(keys.isHot('a')).toBe(true)
@@ -96,16 +96,16 @@ describe('hot keys', () => {
     expect(keys.list()).toEqual([{ key: 'b', share: 1, perSecond: 500 }])
   })
 
-  it('are not what comes slowly for a long time, even if nobody asks', () => {
+  it('are absent for slow reads over a long time, even without queries', () => {
     const { clock, keys } = setup()
     for (let i = 0; i < 1_000; i++, clock.advance(20)) expect(keys.add('a')).toBe(false)
   })
 
-  it('push aside the crowd in the buckets they meet, one by one or all at once', () => {
+  it('displace the crowd in their buckets, one by one or all at once', () => {
     for (const step of [1, 7, 100_000]) {
       const { keys } = setup(7, { shareMin: 0.5 })
       const random = seededRandom(8)
-      // 64 buckets a row, and keys that have taken them all.
+      // 64 buckets per row, and keys that have taken them all.
       for (let i = 0; i < 2_500; i++) keys.add(`cold:${randomBelow(random, 50_000)}`, 20)
       expect(keys.list()).toEqual([])
       for (let added = 0; added < 100_000; added += step) keys.add('hot', step)
@@ -114,7 +114,7 @@ describe('hot keys', () => {
     }
   })
 
-  it('are not worn away by the crowd in their buckets, whether it comes one by one or forty at once', () => {
+  it('are not displaced by the crowd in their buckets, added one by one or forty at once', () => {
     for (const step of [1, 40]) {
       const { keys } = setup(9, { shareMin: 0.5 })
       keys.add('hot', 60_000)
@@ -127,7 +127,7 @@ describe('hot keys', () => {
     }
   })
 
-  it('are never told above the truth, and what is a tenth above the threshold is found, on any Zipf stream', () => {
+  it('are never reported above the exact count, and a key a tenth above the threshold is found, on any Zipf stream', () => {
     const streams = fc.record({
       seed: fc.integer({ min: 1, max: 1_000_000 }),
       exponent: fc.double({ min: 0.5, max: 1.4, noNaN: true }),
@@ -140,7 +140,7 @@ describe('hot keys', () => {
         const exact = makeExact(1_000, clock.now())
         const next = makeZipf(seededRandom(seed + 1), 20_000, exponent)
         for (let ms = 0; ms < 2_600; ms++, clock.advance(1)) {
-          // So that the sketch reads the clock before it counts, as the exact one does.
+          // The sketch reads the clock before it counts, as the exact one does.
           keys.isHot('')
           for (let i = 0; i < perMs; i++) {
             const key = next()
@@ -169,7 +169,7 @@ describe('hot keys', () => {
     )
   })
 
-  it('are listed within bounds, however many came and went', () => {
+  it('are listed within bounds, for any number of former keys', () => {
     const { clock, keys } = setup(3, { shareMin: 0.1, countMin: 10 })
     for (let i = 0; i < 5_000; i++) {
       expect(keys.add(`key:${i}`, 1_000)).toBe(true)

@@ -16,13 +16,13 @@ const held = (cache: LocalCache<string>, keys: string) =>
     .join('')
 
 describe('a SIEVE cache', () => {
-  it('evicts the oldest that was not visited, and the visited keep their place', () => {
+  it('evicts the oldest unvisited entry, and visited entries keep their place', () => {
     const { cache } = setup()
     for (const key of 'abc') cache.set(key, key, 1)
     cache.get('a')
     cache.set('d', 'd', 1)
     expect(held(cache, 'abcd')).toBe('acd')
-    // The hand stands at c: a is safe until it comes round, although its bit is cleared.
+    // The hand is at c: a is safe until the hand comes round, although its bit is cleared.
     cache.set('e', 'e', 1)
     expect(held(cache, 'abcde')).toBe('ade')
     cache.set('f', 'f', 1)
@@ -31,7 +31,7 @@ describe('a SIEVE cache', () => {
     expect(held(cache, 'abcdefg')).toBe('afg')
   })
 
-  it('evicts for bytes as well as for entries, and never what it is being given', () => {
+  it('evicts for bytes as well as for entries, and never the entry being added', () => {
     const { cache } = setup(10, 100)
     cache.set('a', 'a', 40)
     cache.set('b', 'b', 40)
@@ -41,7 +41,7 @@ describe('a SIEVE cache', () => {
     expect(cache.figures()).toEqual({ hits: 1, misses: 1, evictions: 1, entries: 1, bytes: 90 })
   })
 
-  it('takes nothing larger than itself, and then forgets what the key had', () => {
+  it('accepts nothing larger than itself, and then forgets the old value of the key', () => {
     const { cache } = setup(10, 100)
     cache.set('a', 'old', 40)
     expect(cache.set('a', 'new', 101)).toBe(false)
@@ -50,7 +50,7 @@ describe('a SIEVE cache', () => {
     expect(() => cache.set('a', 'a', Number.NaN)).toThrow('cannot be')
   })
 
-  it('shows an expired value only to those who ask for the last known one', () => {
+  it('returns an expired value only as the last known one', () => {
     const { clock, cache } = setup()
     cache.set('a', 'a', 1, 1_000)
     clock.advance(999)
@@ -71,7 +71,7 @@ describe('a SIEVE cache', () => {
     expect(cache.get('a')).toBeUndefined()
   })
 
-  it('forgets what is deleted, wherever the hand stands, and everything when cleared', () => {
+  it('forgets deleted entries at any position of the hand, and everything when cleared', () => {
     const { cache } = setup()
     for (const key of 'abcd') cache.set(key, key, 1)
     expect(cache.delete('b')).toBe(true)
@@ -84,7 +84,7 @@ describe('a SIEVE cache', () => {
     expect(held(cache, 'hij')).toBe('hij')
   })
 
-  it('does what the twenty lines of the paper do, whatever is asked of it', () => {
+  it('equals the twenty lines of the paper for any operations', () => {
     const key = fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')
     const step = fc.oneof(
       fc.record({ do: fc.constant('get' as const), key }),
@@ -111,7 +111,7 @@ describe('a SIEVE cache', () => {
   })
 })
 
-/** A plain array, the oldest first; the hand is an index. */
+/** A plain array, oldest first. The hand is an index. */
 function makeModel(entriesMax: number, bytesMax: number) {
   let queue: { key: string; size: number; visited: boolean }[] = []
   let hand = 0
@@ -122,7 +122,7 @@ function makeModel(entriesMax: number, bytesMax: number) {
     if (index < 0) return false
     queue = queue.filter((_, other) => other !== index)
     if (index < hand) hand--
-    // Past the newest the hand begins again: what arrives next is not what it points at.
+    // Past the newest entry the hand starts again, so it does not point at the next new entry.
     if (hand === queue.length) hand = 0
     return true
   }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { again } from '../../../stores/kafka/asking.ts'
 import { isWithoutCoordinator } from '../../../stores/kafka/errors.ts'
 
-/** As kafkajs makes an error of what a broker answers. */
+/** The errors that kafkajs makes of the answers of a broker. */
 const { createErrorFromCode } = createRequire(import.meta.url)('kafkajs/src/protocol/error.js') as {
   createErrorFromCode: (code: number) => Error
 }
@@ -25,19 +25,19 @@ function broker(codes: number[]) {
   }
 }
 
-describe('a question to a group whose coordinator is not there yet', () => {
-  it('is asked again until it is answered', async () => {
+describe('a request to a group without a coordinator', () => {
+  it('is repeated until it is answered', async () => {
     const { answer, asked } = broker([LOADING, NOT_AVAILABLE, NOT_COORDINATOR])
     expect(await again(isWithoutCoordinator, answer)).toBe('offsets')
     expect(asked()).toBe(4)
   })
 
-  it('is given up when its time is over, with what was answered last', async () => {
+  it('is given up after its time, with the last error', async () => {
     const { answer } = broker(Array.from({ length: 1_000 }, () => LOADING))
     await expect(again(isWithoutCoordinator, answer, 250)).rejects.toMatchObject({ type: 'GROUP_LOAD_IN_PROGRESS' })
   })
 
-  it('is not asked again when it is refused for good', async () => {
+  it('is not repeated after a final refusal', async () => {
     const { answer, asked } = broker([GROUP_FORBIDDEN])
     await expect(again(isWithoutCoordinator, answer)).rejects.toMatchObject({ type: 'GROUP_AUTHORIZATION_FAILED' })
     expect(asked()).toBe(1)

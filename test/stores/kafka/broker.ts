@@ -1,4 +1,4 @@
-/** A Kafka broker of a test's own, to kill, stop and start; its artifacts are those of `scripts/services`. */
+/** A separate Kafka broker for a test, to kill, stop and start. Its artifacts are those of `scripts/services`. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { lastOutput, runningPid } from '../../../scripts/servers/processes.ts'
 import { KAFKA_ARTIFACTS } from '../../../harness/deployment/services.ts'
 import { freePorts } from '../../../harness/deployment/ports.ts'
 
-/** On a quiet machine it takes 3 s. */
+/** On an idle machine it takes 3 s. */
 const START_MAX_MS = 120_000
 
 export async function makeBroker(settings: readonly string[] = [], ports?: KafkaPorts) {

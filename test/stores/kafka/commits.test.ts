@@ -1,4 +1,4 @@
-/** A commit that fails, in a partition to which nothing more is appended. */
+/** A commit that fails in a partition without further messages. */
 import type { Consumer, ConsumerConfig, EachBatchPayload, Kafka } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -42,7 +42,7 @@ describe.skipIf(address === undefined)('a commit that fails', () => {
   })
   afterAll(() => topics.dispose())
 
-  it('is made again, with what belongs to it, although nothing more comes to its partition', async () => {
+  it('is repeated with its metadata, although no further message arrives in its partition', async () => {
     const log = await topics.open()
     await log.appendFlushes([{ region: 3, keys: [{ viewer: '3', business: 1, oid: 'the last' }] }])
     const { kafka, failed } = failingCommits(topics.client, 1)

@@ -1,4 +1,4 @@
-/** Messages as large as a topic allows that nobody can read. */
+/** Unreadable messages of the maximum size of a topic. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FlushMessage } from '../../../writeback/log.ts'
@@ -9,10 +9,10 @@ import { until } from '../../../harness/until.ts'
 
 const address = await service('kafka')
 const PARTITION = 4
-/** Random, so that packing does not shrink it; with what a batch costs beside its value it is as large as a batch may be. */
+/** Random, so that compression does not shrink it. Together with the overhead of a batch it has the maximum size. */
 const POISON = randomBytes(1_048_576 - 200)
 
-describe.skipIf(address === undefined)('a message that is as large as a message may be, and that nobody can read', () => {
+describe.skipIf(address === undefined)('an unreadable message of the maximum size', () => {
   let topics: Awaited<ReturnType<typeof makeTopics>>
   beforeAll(async () => {
     topics = await makeTopics({ brokers: [address as string] })
@@ -33,7 +33,7 @@ describe.skipIf(address === undefined)('a message that is as large as a message 
     return { taken, reasons }
   }
 
-  it('is parked whole, and what is behind it goes on', async () => {
+  it('is parked completely, and later messages are consumed', async () => {
     const { taken, reasons } = await takeAll()
     expect(taken.flatMap(({ keys }) => keys.map(({ oid }) => oid))).toEqual(['behind it'])
     expect(reasons).toHaveLength(1)
@@ -44,13 +44,13 @@ describe.skipIf(address === undefined)('a message that is as large as a message 
     expect(dead[0]?.headers).not.toHaveProperty('cutFrom')
   })
 
-  it('is parked by its beginning and its place where the dead topic takes no more, which a doctor says', async () => {
+  it('is parked truncated with its offset if the dead topic accepts no more, and a doctor reports that', async () => {
     const admin = topics.client.admin()
     await admin.connect()
     const configEntries = [{ name: 'max.message.bytes', value: '1048576' }]
     await admin.alterConfigs({ validateOnly: false, resources: [{ type: 2, name: topics.names.dead, configEntries }] })
     await admin.disconnect()
-    // A broker applies what it has taken a little later.
+    // A broker applies an accepted change a little later.
     const told = `${topics.names.dead} takes batches of at most 1048576 bytes: set max.message.bytes=2097152`
     const inspect = () => inspectTopics({ brokers: [address as string] }, { topicPrefix: topics.topicPrefix }, makeLogger())
     await until('a doctor says it', async () => (await inspect()).some((finding) => finding.includes(told)))

@@ -1,4 +1,4 @@
-/** Topics of a business that the broker's rights keep from us: no reason for anybody not to start. */
+/** Forbidden topics of a business do not stop a start. */
 import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes, type Admin } from 'kafkajs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
@@ -15,7 +15,7 @@ const PASSWORD = 'a-secret-of-this-test'
 const PATIENCE_MS = 180_000
 const topicPrefix = 'own'
 
-describe.skipIf(address === undefined)('a log whose topics we may not use', { timeout: PATIENCE_MS }, () => {
+describe.skipIf(address === undefined)('a log with forbidden topics', { timeout: PATIENCE_MS }, () => {
   const logger = makeLogger()
   let broker: Awaited<ReturnType<typeof makeBroker>>
   let admin: Admin
@@ -58,7 +58,7 @@ describe.skipIf(address === undefined)('a log whose topics we may not use', { ti
     openKafkaLog({ connection, regions: 4, topicPrefix, stream: 'marks', mayBeDown: true, mayBeUnfit }, { clock: systemClock, logger })
   const flush = { region: 0, keys: [{ viewer: '4', business: 2, oid: 'a' }] }
 
-  it('keeps a job of the common log from starting, with a sentence', async () => {
+  it('stops the start of a job of the common log with a sentence', async () => {
     const log = await open(false)
     await expect(log.consumeFlushes({ persist: async () => undefined })).rejects.toMatchObject({
       code: 'LOG_UNAVAILABLE',
@@ -67,7 +67,7 @@ describe.skipIf(address === undefined)('a log whose topics we may not use', { ti
     await log.close()
   })
 
-  it('or a broker that refuses us altogether, is opened where it is a business’s own, and by nobody else', async () => {
+  it('or with a broker that refuses the login, opens if a business owns it, and not otherwise', async () => {
     const granted = connection
     connection = { ...granted, sasl: { mechanism: 'plain', username: 'tidemark', password: 'another' } }
     try {
@@ -80,7 +80,7 @@ describe.skipIf(address === undefined)('a log whose topics we may not use', { ti
     }
   })
 
-  it('keeps no job from starting where it is a business’s own, and is taken up once we may', async () => {
+  it('does not stop the start of a job if a business owns it, and is consumed once allowed', async () => {
     const log = await open(true)
     const taken: string[] = []
     const consumer = await log.consumeFlushes({

@@ -20,7 +20,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
   })
   afterAll(() => topics.dispose())
 
-  it('two consumers share the regions, and the one that stays takes all; nothing is lost on the way', async () => {
+  it('two consumers share the regions, the remaining one takes all, and nothing is lost', async () => {
     const [one, two] = [await topics.open(), await topics.open()]
     const taken: FlushMessage[] = []
     const hooks = { persist: async ({ messages }: { messages: readonly FlushMessage[] }) => void taken.push(...messages) }
@@ -47,7 +47,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     await second.stop()
   })
 
-  it('what a process held when it was killed comes to another', async () => {
+  it('a batch held by a killed process goes to another', async () => {
     const log = await topics.open()
     const args = [join(import.meta.dirname, 'hold-process.ts'), address as string, topics.topicPrefix, topics.groupId]
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
@@ -78,7 +78,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     await consumer.stop()
   })
 
-  it('a record store that is down for longer than the session gets the same batch until it takes it', async () => {
+  it('a record store that is down for longer than the session gets the same batch until it accepts it', async () => {
     const log = await topics.open({ sessionMaxMs: 1_500 })
     const seen: string[][] = []
     const end = Date.now() + 4_000
@@ -91,7 +91,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     await log.appendFlushes([flush(3, 'x'), flush(3, 'y')])
     await until('it is committed', async () => (await log.lag()) === 0)
     expect(seen.length).toBeGreaterThan(3)
-    // Delays grow: twice as long each time, from 100 ms on.
+    // Delays double each time, from 100 ms on.
     expect(seen.length).toBeLessThan(12)
     for (const oids of seen) expect(oids).toEqual(['x', 'y'])
     expect(log.consumerRestarts()).toBe(0)
@@ -117,7 +117,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     await Promise.all([first.stop(), second.stop()])
   })
 
-  it('batches hold no more keys than asked for', async () => {
+  it('batches have at most the given number of keys', async () => {
     const log = await topics.open({ batchKeysMax: 10 })
     const sizes: number[] = []
     await log.appendFlushes(
@@ -130,7 +130,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(75)
   })
 
-  it('a flush too large for one message arrives in pieces, whole', async () => {
+  it('a flush too large for one message arrives in pieces, complete', async () => {
     const log = await topics.open()
     const oids = Array.from({ length: 60_000 }, (_, i) => `${i}`.padStart(40, 'o'))
     await log.appendFlushes([{ region: 5, keys: oids.map((oid) => ({ viewer: '5', business: 1, oid })) }])
@@ -142,7 +142,7 @@ describe.skipIf(address === undefined)('the group that persists the log', () => 
     expect(taken.length).toBeGreaterThan(8)
   })
 
-  it('messages nobody can read are parked with their reason and place, and other regions go on', async () => {
+  it('unreadable messages are parked with their reason and offset, and other regions continue', async () => {
     const log = await topics.open()
     await topics.appendRaw(topics.names.flushes, 4, Buffer.from([0xff, 0xff, 0xff]))
     await topics.appendRaw(topics.names.flushes, 4, null)

@@ -1,4 +1,4 @@
-/** Consumes, says so when a batch has come, and never finishes it: to be killed. Arguments: address, prefix, group. */
+/** Consumes, reports that a batch has arrived, and never finishes it, until it is killed. Arguments: address, prefix, group. */
 import { systemClock } from '../../../core/clock.ts'
 import { openKafkaLog } from '../../../writeback/stores/kafka/log.ts'
 import { REGIONS, makeLogger } from './setup.ts'

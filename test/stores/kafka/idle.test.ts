@@ -7,14 +7,14 @@ import { makeTopics } from './setup.ts'
 
 const address = await service('kafka')
 
-describe.skipIf(address === undefined)('a process that idles on Kafka', () => {
+describe.skipIf(address === undefined)('an idle process on Kafka', () => {
   let topics: Awaited<ReturnType<typeof makeTopics>>
   beforeAll(async () => {
     topics = await makeTopics({ brokers: [address as string] })
   })
   afterAll(() => topics.dispose())
 
-  it('takes less than 2% of a core with a producer and a consumer connected, prints no warning, and ends by itself', async () => {
+  it('uses less than 2% of a core with a producer and a consumer connected, prints no warning, and ends by itself', async () => {
     const args = [join(import.meta.dirname, 'idle-process.ts'), address as string, topics.topicPrefix]
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 })
     const { share, warnings } = JSON.parse(stdout) as { share: number; warnings: string[] }

@@ -1,4 +1,4 @@
-/** A TCP proxy that can swallow what a server answers, as a network that fails in one direction does. */
+/** A TCP proxy that can drop the answers of a server, like a network that fails in one direction. */
 import { type Socket, connect, createServer } from 'node:net'
 
 export async function makeProxy(port: number, targetPort: number) {

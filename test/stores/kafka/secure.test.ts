@@ -79,7 +79,7 @@ describe.skipIf(address === undefined)('Kafka with TLS and credentials', () => {
     await log.close()
   })
 
-  it('a wrong password keeps a process from starting and is named as such, and no password is ever logged or thrown', async () => {
+  it('a wrong password stops the start and is reported as such, and no password is ever logged or thrown', async () => {
     const sasl = { mechanism: 'plain', username: 'tidemark', password: 'wrong-one' } as const
     const connection = connectionOf({ sasl })
     const error = await openKafkaLog({ connection, regions: 10, mayBeDown: true }, { clock: systemClock, logger }).then(
@@ -92,7 +92,7 @@ describe.skipIf(address === undefined)('Kafka with TLS and credentials', () => {
     expect(said).not.toContain(PASSWORD)
   })
 
-  it('a certificate of an authority that is not trusted is refused', async () => {
+  it('a certificate of an untrusted authority is refused', async () => {
     await expect(openWith(connectionOf({ tls: true }))).rejects.toMatchObject({
       code: 'LOG_UNAVAILABLE',
       message: expect.stringMatching(/certificate/),

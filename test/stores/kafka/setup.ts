@@ -1,4 +1,4 @@
-/** What the tests of this folder share: topics of their own on a running Kafka, and a logger that remembers. */
+/** Shared by the tests of this folder: separate topics on a running Kafka, and a logger that remembers. */
 import { randomUUID } from 'node:crypto'
 import { Kafka, logLevel } from 'kafkajs'
 import { systemClock } from '../../../core/clock.ts'
@@ -43,7 +43,7 @@ export async function makeTopics(connection: KafkaConnection, partitions = 12) {
     await producer.disconnect()
   }
 
-  /** Every message of a topic, read without a group's offsets. */
+  /** Every message of a topic, read without the offsets of a group. */
   async function readAll(topic: string) {
     const admin = client.admin()
     await admin.connect()

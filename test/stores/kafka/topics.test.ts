@@ -29,7 +29,7 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     await admin.disconnect()
   })
 
-  it('migrating creates what is missing, and twice is once', async () => {
+  it('migrating creates missing topics, and a second run changes nothing', async () => {
     const topicPrefix = freshPrefix()
     const first = await migrateKafka(connection, { topicPrefix, partitions: 6 }, logger)
     expect(first).toEqual({
@@ -40,7 +40,7 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     expect(second).toEqual({ created: [], findings: [] })
   })
 
-  it('topics have the partitions and settings that are documented', async () => {
+  it('topics have the documented partitions and settings', async () => {
     const topicPrefix = freshPrefix()
     await migrateKafka(connection, { topicPrefix }, logger)
     const names = topicNames(topicPrefix)
@@ -59,13 +59,13 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     expect(config.get('retention.ms')).toBe(String(7 * 86_400_000))
   })
 
-  it('a topic with fewer or more partitions than configured, or with settings that lose data, is named and left alone', async () => {
+  it('a topic with a wrong number of partitions, or with settings that lose data, is named and left unchanged', async () => {
     const topicPrefix = freshPrefix()
     const names = topicNames(topicPrefix)
     const admin = client.admin()
     await admin.connect()
     await admin.createTopics({
-      // kafkajs' own waiting fails where a broker does not know them yet; migrating waits for itself.
+      // The wait of kafkajs fails while a broker does not know them yet. The migration waits by itself.
       waitForLeaders: false,
       topics: [
         {
@@ -89,7 +89,7 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     expect(await inspectTopics(connection, { topicPrefix, partitions: 4 }, logger)).toEqual(findings)
   })
 
-  it('a log that opens while its topics are being made waits for them, and so do its first messages', async () => {
+  it('a log that opens while its topics are created waits for them, and so do its first messages', async () => {
     const topicPrefix = freshPrefix()
     const opening = openKafkaLog({ connection, regions: 100, topicPrefix }, { clock: systemClock, logger })
     await sleep(1_000)
@@ -103,7 +103,7 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     await log.close()
   })
 
-  it('a message for a topic that comes a second later is stored', async () => {
+  it('a message for a topic that is created a second later is stored', async () => {
     const topicPrefix = freshPrefix()
     await migrateKafka(connection, { topicPrefix }, logger)
     const log = await openKafkaLog({ connection, regions: 100, topicPrefix, appendMaxMs: 20_000 }, { clock: systemClock, logger })
@@ -120,7 +120,7 @@ describe.skipIf(address === undefined)('topics of the log', () => {
     await log.close()
   })
 
-  it('a log without its topics does not open, and says what to do', async () => {
+  it('a log without its topics does not open, and the error says how to create them', async () => {
     const topicPrefix = freshPrefix()
     const opening = openKafkaLog({ connection, regions: 100, topicPrefix, mayBeDown: true }, { clock: systemClock, logger })
     await expect(opening).rejects.toMatchObject({ code: 'TOPIC_MISSING', message: expect.stringContaining(`${topicPrefix}.flushes`) })

@@ -23,7 +23,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
   })
   afterAll(() => broker.dispose())
 
-  it('killed and restarted while messages are appended: an append fails as LOG_UNAVAILABLE or is not lost', async () => {
+  it('killed and restarted during appends: an append fails as LOG_UNAVAILABLE or is not lost', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
     const log = await topics.open({ appendMaxMs: 2_000 })
     const taken = new Set<string>()
@@ -58,7 +58,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
     await topics.dispose()
   })
 
-  it('killed, it leaves a consumer the regions that it owned last, and no others', async () => {
+  it('killed, it leaves a consumer its last owned regions, and no others', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
     const [one, two] = [await topics.open(), await topics.open()]
     const hooks = { persist: () => Promise.resolve() }
@@ -77,7 +77,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
     await topics.dispose()
   })
 
-  it('a broker that hangs is noticed by the watchdog, and when it answers again consuming goes on', async () => {
+  it('a broker that hangs is detected by the watchdog, and when it answers again consuming continues', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
     const log = await topics.open({ hungAfterMs: 2_000, sessionMaxMs: 1_500 })
     const taken: FlushMessage[] = []
@@ -106,7 +106,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
     await topics.dispose()
   })
 
-  it('while there is no broker every call fails as LOG_UNAVAILABLE within its time, a consumer waits, and all work once there is one', async () => {
+  it('without a broker every call fails as LOG_UNAVAILABLE in time, a consumer waits, and all recover with the broker', async () => {
     const topics = await makeTopics({ brokers: [broker.address] })
     await broker.kill()
     const options = {
@@ -126,7 +126,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
     await expect(log.lag()).rejects.toMatchObject({ code: 'LOG_UNAVAILABLE' })
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
-    // Nobody can say who owns what, so all are swept.
+    // The owners are unknown, so all regions are swept.
     expect(consumer.ownedRegions()).toHaveLength(REGIONS)
     await broker.start()
     await until(
@@ -162,7 +162,7 @@ describe.skipIf(address === undefined)('a network that loses answers', () => {
     await broker.dispose()
   })
 
-  it('an append after one whose answer was lost is stored, not taken for its repetition', async () => {
+  it('an append after one whose answer was lost is stored, and not treated as its repetition', async () => {
     const topics = await makeTopics({ brokers: [`127.0.0.1:${proxyPort}`], requestMaxMs: 3_000 })
     const log = await topics.open({ appendMaxMs: 8_000 })
     await log.appendFlushes([flush(1, 'first')])
@@ -173,7 +173,7 @@ describe.skipIf(address === undefined)('a network that loses answers', () => {
     const taken: FlushMessage[] = []
     const consumer = await log.consumeFlushes({ persist: async ({ messages }) => void taken.push(...messages) })
     await until('the last message', () => oidsOf(taken).includes('second'))
-    // The broker did store it, so it comes too; at least once.
+    // The broker did store it, so it arrives too: at least once.
     expect(oidsOf(taken)).toContain('answer lost')
     await consumer.stop()
     await topics.dispose()

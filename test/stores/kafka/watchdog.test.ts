@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { watchLife } from '../../../stores/kafka/watchdog.ts'
 import type { Clock } from '../../../core/clock.ts'
 
-/** The events of a consumer, without one. */
+/** The events of a consumer, without a consumer. */
 function makeEvents() {
   const emitter = new EventEmitter()
   const names = ['FETCH_START', 'FETCH', 'HEARTBEAT', 'GROUP_JOIN', 'REBALANCING'] as const
@@ -50,7 +50,7 @@ describe('the watchdog of a consumer', () => {
     watchdog.stop()
   })
 
-  it('heartbeats alone are a sign of life, for a batch may take long', async () => {
+  it('heartbeats alone are a sign of life, because a batch may take long', async () => {
     const [clock, { consumer, emit }] = [makeSteppedClock(), makeEvents()]
     const watchdog = watchLife(consumer, clock, 1_000)
     for (let i = 0; i < 50; i++) {
@@ -61,7 +61,7 @@ describe('the watchdog of a consumer', () => {
     watchdog.stop()
   })
 
-  it('silence is noticed', async () => {
+  it('silence is detected', async () => {
     const [clock, { consumer, emit }] = [makeSteppedClock(), makeEvents()]
     const watchdog = watchLife(consumer, clock, 1_000)
     emit('GROUP_JOIN')
@@ -69,7 +69,7 @@ describe('the watchdog of a consumer', () => {
     expect(await isHung(watchdog.hung)).toMatch(/no fetch and no heartbeat/)
   })
 
-  it('a fetch from one broker that never returns is noticed while others return', async () => {
+  it('a fetch from one broker that never returns is detected while others return', async () => {
     const [clock, { consumer, emit }] = [makeSteppedClock(), makeEvents()]
     const watchdog = watchLife(consumer, clock, 1_000)
     emit('FETCH_START', '2')

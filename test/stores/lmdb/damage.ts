@@ -1,6 +1,6 @@
 /**
- * Opens a data folder that may be damaged, and reads and writes in all of its tables, in a process of its own: LMDB follows damaged
- * pages into a signal. Prints the code with which it was refused, or "read".
+ * Opens a data folder that may be damaged, and reads and writes all of its tables in a separate process: on damaged pages LMDB may end with
+ * a signal. Prints the code of the refusal, or "read".
  *
  *     node damage.ts FOLDER
  */

@@ -25,7 +25,7 @@ describe('the environment', () => {
     folder.remove()
   })
 
-  it('refuses a folder that was written with another region count, and says which', async () => {
+  it('refuses a folder that was written with another number of regions, and names the number', async () => {
     await open().close()
     expect(() => open({ regions: 50 })).toThrow(
       expect.objectContaining({
@@ -43,7 +43,7 @@ describe('the environment', () => {
     expect(() => open()).toThrow(expect.objectContaining({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('format 2') }))
   })
 
-  it('an action that throws is rolled back whole, and those of the same turn are not', async () => {
+  it('an action that throws is rolled back completely, and others of the same turn are not', async () => {
     const environment = open()
     const table = environment.table('test')
     const put = (name: string): void => void table.put(Buffer.from(name), Buffer.from(name))
@@ -59,7 +59,7 @@ describe('the environment', () => {
     expect(environment.read(() => [...table.getKeys()].map(String))).toEqual(['after', 'before'])
   })
 
-  it('closing waits for writes under way, may be repeated, and later calls say what is wrong', async () => {
+  it('closing waits for writes under way, may be repeated, and later calls fail with the reason', async () => {
     const environment = open()
     const store = openLmdbHotStore(environment)
     const viewer = freshViewer()
@@ -80,7 +80,7 @@ describe('the environment', () => {
     expect((await reopened.listTimeline(viewer, [1], undefined, 100)).entries).toHaveLength(20)
   })
 
-  it('a full map is STORE_FULL: nothing is half-written, reads go on, and more room lets the same write pass', async () => {
+  it('a full map is STORE_FULL: nothing is half-written, reads continue, and more room lets the same write pass', async () => {
     const environment = open({ sizeMaxGb: 3 / 1024 })
     const store = openLmdbHotStore(environment)
     const records = openLmdbRecordStore(environment)

@@ -1,4 +1,4 @@
-/** A data file that is not as LMDB left it is refused with a sentence, and one that a killed process left never is. */
+/** A data file that LMDB did not leave so is refused with a sentence. A file that a killed process left is never refused. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -35,7 +35,7 @@ const open = (folder: string) => openEnvironment(folder, options)
 const damaged = (sentence: RegExp) =>
   expect.objectContaining({ code: 'DATA_DAMAGED', message: expect.stringMatching(new RegExp(`is damaged: .*${sentence.source}.*backup`)) })
 
-/** Some 1,000 pages: trees of three levels, values on pages of their own, free pages. */
+/** Some 1,000 pages: trees of three levels, values on their own pages, free pages. */
 async function fill(folder: string): Promise<void> {
   const environment = open(folder)
   const [small, large] = [environment.table('small'), environment.table('large')]
@@ -80,22 +80,22 @@ describe('a data file', () => {
     return Number((first!.transaction > second!.transaction ? first! : second!).root)
   }
 
-  it('that is as it was closed opens', async () => {
+  it('that is unchanged since its close opens', async () => {
     await open(folder.path).close()
     expect(() => open(folder.path)).not.toThrow()
   })
 
-  it('whose first pages are random bytes is refused', () => {
+  it('with random bytes as its first pages is refused', () => {
     overwrite(0, 2)
     expect(() => open(folder.path)).toThrow(damaged(/page 0 is not a meta page/))
   })
 
-  it('of which one meta page is random bytes is refused', () => {
+  it('with one meta page of random bytes is refused', () => {
     overwrite(1, 1)
     expect(() => open(folder.path)).toThrow(damaged(/page 1 is not a meta page/))
   })
 
-  it('of which half is left is refused, with and without the mark of its last close', () => {
+  it('with half of its bytes is refused, with and without the mark of its last close', () => {
     const bytes = statSync(file).size
     truncateSync(file, Math.floor(bytes / 2 / PAGE) * PAGE)
     expect(() => open(folder.path)).toThrow(damaged(new RegExp(`had ${bytes} when it was closed`)))
@@ -103,7 +103,7 @@ describe('a data file', () => {
     expect(() => open(folder.path)).toThrow(damaged(/it ends before its page \d+/))
   })
 
-  it('that is empty or gone is refused where it has held data', () => {
+  it('that is empty or missing is refused if it has held data', () => {
     truncateSync(file, 0)
     expect(() => open(folder.path)).toThrow(damaged(/has held data/))
     rmSync(file)
@@ -113,7 +113,7 @@ describe('a data file', () => {
     expect(() => open(folder.path)).toThrow(damaged(/has held data/))
   })
 
-  it('that was restored from a backup is not measured against the file it replaced', async () => {
+  it('that was restored from a backup is not compared with the file it replaced', async () => {
     const backup = readFileSync(file)
     const grown = open(folder.path)
     const table = grown.table('large')
@@ -124,7 +124,7 @@ describe('a data file', () => {
     const restored = open(folder.path)
     const small = restored.table('small')
     for (let round = 0; round < 10; round++) await restored.write(() => void small.put(Buffer.from('again'), Buffer.alloc(200, round)))
-    // As a process that is killed leaves it: nothing is noted at its end.
+    // As a killed process leaves it: without a note about its end.
     const left = makeFolder()
     for (const name of [FILE, `${FILE}-closed`]) copyFileSync(join(folder.path, name), join(left.path, name))
     await restored.close()
@@ -135,20 +135,20 @@ describe('a data file', () => {
     left.remove()
   })
 
-  it('whose last page lies far behind its end is refused', () => {
+  it('with a last page far beyond its end is refused', () => {
     const bytes = readFileSync(file)
     for (const meta of [0, PAGE]) bytes.writeBigUInt64LE(2n ** 50n, meta + 144)
     writeFileSync(file, bytes)
     expect(() => open(folder.path)).toThrow(damaged(/page 1125899906842624 for its last/))
   })
 
-  it('whose root page is random bytes is refused', () => {
+  it('with random bytes as its root page is refused', () => {
     const root = rootOfTables()
     overwrite(root, 1)
     expect(() => open(folder.path)).toThrow(damaged(new RegExp(`page ${root} is not a leaf page`)))
   })
 
-  it('with any page random is refused or reads, and never ends the process by a signal', { timeout: 120_000 }, async () => {
+  it('with any random page is refused or reads, and never ends the process by a signal', { timeout: 120_000 }, async () => {
     const random = seededRandom(7)
     const outcomes: Record<string, number> = {}
     const copy = readFileSync(file)
@@ -159,12 +159,12 @@ describe('a data file', () => {
       expect(signal).toBeNull()
       outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
     }
-    // A page in use without a header of its own is the middle of a value, which the owner of the value judges.
+    // A used page without its own header is the middle of a value, which the owner of the value validates.
     expect(Object.keys(outcomes).sort()).toEqual(['DATA_DAMAGED', 'read'])
     expect(outcomes['DATA_DAMAGED']).toBeGreaterThan(4)
   })
 
-  it('that a process was killed while making is made again', async () => {
+  it('of a process killed during its creation is created again', async () => {
     const fresh = makeFolder()
     const path = join(fresh.path, FILE)
     await open(fresh.path).close()
@@ -179,7 +179,7 @@ describe('a data file', () => {
       mkdirSync(fresh.path)
       writeFileSync(path, uncommitted.subarray(0, bytes))
       checkDataFile(path)
-      // The process that makes the file may be alive, so the check removes no written byte.
+      // The process that creates the file may be alive, so the check removes no written byte.
       expect(readFileSync(path).subarray(0, bytes)).toEqual(uncommitted.subarray(0, bytes))
       await open(fresh.path).close()
     }
@@ -204,7 +204,7 @@ describe('a data file', () => {
     fresh.remove()
   })
 
-  it('is never called damaged after a kill -9, from its making on', { timeout: 180_000 }, async () => {
+  it('is never reported as damaged after a kill -9, from its creation on', { timeout: 180_000 }, async () => {
     const random = seededRandom(11)
     let opened = 0
     for (let round = 0; round < 8; round++) {
@@ -212,7 +212,7 @@ describe('a data file', () => {
       const writer = spawn(process.execPath, [WRITER, folder.path, String(1 + round * 100_000), '1'], { stdio: ['ignore', 'pipe', 'pipe'] })
       let complaints = ''
       writer.stderr.setEncoding('utf8').on('data', (text: string) => (complaints += text))
-      // Some are killed while they make the file, others in the middle of commits.
+      // Some are killed while they create the file, others in the middle of commits.
       if (round % 2 === 0) await appears(file)
       else await once(writer.stdout, 'data')
       await new Promise((resolve) => setTimeout(resolve, random() * 200))
@@ -226,7 +226,7 @@ describe('a data file', () => {
     expect(opened).toBe(8)
   })
 
-  it('is not called damaged while another process writes it', { timeout: 60_000 }, async () => {
+  it('is not reported as damaged while another process writes it', { timeout: 60_000 }, async () => {
     rmSync(folder.path, { recursive: true })
     const writer = spawn(process.execPath, [WRITER, folder.path, '1', '1'], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(writer.stdout, 'data')
@@ -242,11 +242,11 @@ describe('a data file in use', () => {
   const file = join(folder.path, FILE)
   afterAll(() => folder.remove())
 
-  it('is not called damaged, however much another process writes during each walk', async () => {
+  it('is not reported as damaged, for any number of writes during each check', async () => {
     const environment = open(folder.path)
     const table = environment.table('busy')
     let round = 0
-    /** Values that stand in their page, and values that have pages of their own, take each other's places. */
+    /** Values within a page, and values on their own pages, replace each other. */
     const commit = () =>
       table.transactionSync(() => {
         round++
@@ -267,11 +267,11 @@ describe('a data file in use', () => {
   })
 })
 
-describe('journals of which one is damaged', () => {
+describe('journals, one of them damaged', () => {
   const folder = makeFolder()
   afterAll(() => folder.remove())
 
-  it('say so for their own, and adopt what others left', async () => {
+  it('report it for their own, and adopt those of other processes', async () => {
     const first = openLmdbJournals(folder.path)
     const [second, third] = [openLmdbJournals(folder.path), openLmdbJournals(folder.path)]
     for (const { own } of [second, third]) await own.append([{ viewer: '1', now: 1, change: { kind: 'pause' } }])

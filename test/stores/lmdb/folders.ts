@@ -1,4 +1,4 @@
-/** Data folders of tests: made under the system's temporary folder, removed by whoever made them. */
+/** Data folders for tests, below the temporary folder of the system. The caller removes them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

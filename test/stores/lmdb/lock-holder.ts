@@ -1,4 +1,4 @@
-/** A process that locks a data folder, says so, and waits to be killed. `node lock-holder.ts FOLDER` */
+/** A process that locks a data folder, reports it, and waits to be killed. `node lock-holder.ts FOLDER` */
 import { lockDataFolder } from '../../../stores/lmdb/folder-lock.ts'
 
 lockDataFolder(process.argv[2] ?? '')

@@ -1,4 +1,4 @@
-/** What the workers of a deployment do with process messages, within one process: each who joins has a relay to the others. */
+/** The process messages between the workers of a deployment, within one process: each member has a relay to the others. */
 import type { Relay } from '../../../stores/lmdb/changes.ts'
 
 export function makeRelayHub<Change>(): () => Relay<Change> {

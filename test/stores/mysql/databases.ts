@@ -1,4 +1,4 @@
-/** A database of its own on the server of `scripts/services`, and servers of their own for tests that kill them. */
+/** A separate database on the server of `scripts/services`, and separate servers for tests that kill them. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,12 +11,12 @@ import { migrateMysql } from '../../../stores/mysql/schema-version.ts'
 import { service } from '../../../harness/deployment/services.ts'
 import { freePorts } from '../../../harness/deployment/ports.ts'
 
-/** The url of the server's own database, or undefined where MariaDB cannot be had. */
+/** The url of the database of the server, or undefined if MariaDB is not available. */
 export const mariadb = await service('mariadb')
 
 export type TestDatabase = { url: string; database: Database; drop(): Promise<void> }
 
-/** An empty database under a name of its own, and a connection to it. */
+/** An empty database with a unique name, and a connection to it. */
 export async function makeDatabase(server = mariadb): Promise<TestDatabase> {
   if (server === undefined) throw new Error('MariaDB cannot be had')
   const name = `tidemark_test_${process.pid}_${Math.random().toString(36).slice(2, 10)}`
@@ -38,18 +38,18 @@ export async function makeDatabase(server = mariadb): Promise<TestDatabase> {
 
 export type OwnServer = {
   url: string
-  /** Where root may enter without a password. */
+  /** The socket on which root may connect without a password. */
   socket: string
   start(): Promise<void>
   /** kill -9 */
   kill(): Promise<void>
-  /** Stops answering and goes on after `resume`. */
+  /** Stops answering until `resume`. */
   pause(): void
   resume(): void
   remove(): Promise<void>
 }
 
-/** Starts it, with the tables in their present form. */
+/** Starts it, with the current schema. */
 export async function startMigrated(server: OwnServer): Promise<void> {
   await server.start()
   const administrator = openDatabase(systemClock, { url: server.url })

@@ -28,7 +28,7 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', () => {
       .filter((found) => found.level !== 'good')
       .map((found) => `${found.level} ${found.subject}: ${found.sentence}`)
 
-  it('finds nothing with the one of scripts/services but what makes it quick, and the schema, until it is migrated', async () => {
+  it('finds on the server of scripts/services only its fast settings, and the missing schema until it is migrated', async () => {
     const quick = expect.stringMatching(/^doubtful binary log: binlog_format is ROW, sync_binlog 0/) as string
     expect(await wrongOf(test.database)).toEqual(['wrong schema: there is no schema: run `tidemark migrate`', quick])
     await migrateMysql(test.database)
@@ -40,7 +40,7 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', () => {
     expect(unfollowed.map(({ subject }) => subject)).not.toContain('change feed')
   })
 
-  it('says what loses data and what to set', async () => {
+  it('names settings that lose data and their correct values', async () => {
     const database = openDatabase(systemClock, { url: careless.url })
     const wrong = (await wrongOf(database)).join('\n')
     expect(wrong).toMatch(/innodb_flush_log_at_trx_commit is 2: set it to 1/)
@@ -49,7 +49,7 @@ describe.skipIf(mariadb === undefined)('the check of MariaDB', () => {
     await database.close()
   })
 
-  it('notices clocks that differ', async () => {
+  it('detects clock differences', async () => {
     const ahead = { ...systemClock, now: () => Date.now() + 60_000 }
     expect((await wrongOf(test.database, ahead)).join()).toMatch(/doubtful clock: the server's clock is off by (59|60)\d{3} ms/)
   })

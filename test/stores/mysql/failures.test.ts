@@ -13,7 +13,7 @@ import { freePorts } from '../../../harness/deployment/ports.ts'
 const options = (url: string, others: Partial<MysqlRecordStoreOptions> = {}): MysqlRecordStoreOptions => ({ url, regions: 100, ...others })
 const UNAVAILABLE = 'RECORD_STORE_UNAVAILABLE'
 
-describe('a server that cannot be used', () => {
+describe('an unusable server', () => {
   it.each([
     ['not a url', 'secret'],
     ['begins with https:', 'https://u:secret@h/d'],
@@ -26,7 +26,7 @@ describe('a server that cannot be used', () => {
     await expect(refusal).rejects.not.toMatchObject({ message: expect.stringContaining('secret') })
   })
 
-  it('one that is down does not keep the store from opening; its calls say who does not answer', async () => {
+  it('that is down does not stop the store from opening, and its calls name the address', async () => {
     const [port = 0] = await freePorts(1)
     const store = await openMysqlRecordStore(options(`mysql://tidemark:secret@127.0.0.1:${port}/tidemark`))
     const failure = await store.check().catch((error: unknown) => error as Error)
@@ -39,7 +39,7 @@ describe('a server that cannot be used', () => {
     await store.close()
   })
 
-  it('one that accepts and never speaks is given up in time, by every caller', async () => {
+  it('that accepts connections and never speaks is given up in time, by every caller', async () => {
     const sockets: Socket[] = []
     const silent = createServer((socket) => void sockets.push(socket))
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
@@ -67,7 +67,7 @@ describe('a server that cannot be used', () => {
     [UNAVAILABLE, { code: 'PROTOCOL_CONNECTION_LOST', fatal: true, message: 'Connection lost' }],
     ['DATA_INCOMPATIBLE', { errno: 1146, message: "Table 'history' doesn't exist" }],
     ['INTERNAL', { errno: 1064, message: 'You have an error in your SQL syntax' }],
-  ])('what it says becomes %s: %o', (code, said) => {
+  ])('a failure becomes %s: %o', (code, said) => {
     const cause = Object.assign(new Error(said.message), said, { sql: 'INSERT what viewers watched' })
     const wrapped = wrapFailure(cause, '127.0.0.1:3306/tidemark', '"tidemark"')
     expect(wrapped).toMatchObject({ code, cause })
@@ -97,14 +97,14 @@ describe.skipIf(mariadb === undefined)('a MariaDB that refuses', () => {
     await expect(refusal).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('tidemark_nowhere') })
   })
 
-  it('asking for TLS where the server has none fails instead of sending the password in the clear', async () => {
+  it('requiring TLS on a server without TLS fails instead of sending the password in the clear', async () => {
     await expect(openMysqlRecordStore(options(test.url.replace('127.0.0.1', 'localhost'), { tls: true }))).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
       message: expect.stringContaining('TLS'),
     })
   })
 
-  it('a closed store says so', async () => {
+  it('a closed store refuses calls', async () => {
     const store = await openMysqlRecordStore(options(test.url))
     await store.close()
     await store.close()
@@ -122,7 +122,7 @@ describe.skipIf(mariadb === undefined)('a MariaDB that refuses', () => {
   })
 })
 
-describe.skipIf(mariadb === undefined)('a MariaDB that gets into trouble', () => {
+describe.skipIf(mariadb === undefined)('a MariaDB in trouble', () => {
   let server: OwnServer
   beforeAll(async () => {
     server = await makeServer(['--innodb-file-per-table=0', '--innodb-data-file-path=ibdata1:12M:autoextend:max:20M'])
@@ -143,7 +143,7 @@ describe.skipIf(mariadb === undefined)('a MariaDB that gets into trouble', () =>
     await store.close()
   })
 
-  it('a statement that stalls ends in time, counts as overload, and is repeated by its caller without harm', async () => {
+  it('a statement that stalls ends in time, counts as overload, and can be repeated by its caller', async () => {
     const store = await openMysqlRecordStore(options(server.url, { statementTimeoutMs: 300, connectTimeoutMs: 300, waitTimeoutMs: 300 }))
     const rows = numbered(50).map((oid) => ({ key: keyOf('7', oid), record: report(5, { version: 5 }) }))
     server.pause()

@@ -17,7 +17,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
   const open = async (regions = 100) => (await openMysqlRecordStore({ url: test.url, regions })).close()
   const tables = async () => (await test.database.send('SHOW TABLES')).rows.map((row) => row[0])
 
-  it('is made once, however often and by however many at once', async () => {
+  it('is created once, for any number of concurrent migrations', async () => {
     const applied = await Promise.all([migrateMysql(test.database), migrateMysql(test.database)])
     expect(applied.flat()).toHaveLength(codeSchemaVersion())
     const names =
@@ -26,11 +26,11 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     await open()
   })
 
-  it('that is missing is refused with the command that makes it', async () => {
+  it('that is missing is refused with the command that creates it', async () => {
     await expect(open()).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('run `tidemark migrate`') })
   })
 
-  it('that is newer than the program is refused, to write and to migrate', async () => {
+  it('that is newer than the program is refused for writing and migrating', async () => {
     await migrateMysql(test.database)
     await test.database.send(`INSERT INTO schema_version VALUES (${codeSchemaVersion() + 1}, 0)`)
     const refusal = { code: 'DATA_INCOMPATIBLE', message: expect.stringContaining('newer Tidemark') }
@@ -47,7 +47,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     })
   })
 
-  it('that was cut off half-way is completed by migrating again', async () => {
+  it('that was interrupted is completed by another migration', async () => {
     await migrateMysql(test.database)
     await test.database.send('DROP TABLE deployment')
     await test.database.send('DELETE FROM schema_version')
@@ -55,7 +55,7 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     await open()
   })
 
-  it('can be made from its printed text', async () => {
+  it('can be created from its printed text', async () => {
     const statements = printMigrations()
       .replaceAll(/^--.*$/gm, '')
       .split(';\n')
@@ -63,14 +63,14 @@ describe.skipIf(mariadb === undefined)('the schema', () => {
     await open()
   })
 
-  it('belongs to one region count for good', async () => {
+  it('has one number of regions for good', async () => {
     await migrateMysql(test.database)
     await open(100)
     await open(100)
     await expect(open(64)).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE', message: expect.stringMatching(/100 regions.*64/) })
   })
 
-  it('knows every statement that the adapter sends', async () => {
+  it('accepts every statement of the adapter', async () => {
     await migrateMysql(test.database)
     await test.database.send('DELETE FROM schema_version')
     for (const statement of [...sampleStatements(), ...sampleFeedStatements(), ...sampleSeenStatements()])

@@ -1,12 +1,12 @@
-/** A way to a server on which a test sees each statement before the server does, and may hold it or cut the connection. */
+/** A proxy to a server that lets a test see each statement before the server does, and hold it or cut the connection. */
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** `cut` forwards the statement and closes the client's connection before any answer. */
+/** `cut` forwards the statement and closes the connection of the client before any answer. */
 export type Verdict = 'pass' | 'cut'
 
 export type StatementProxy = {
   url: string
-  /** Asked about each statement; at first all pass. */
+  /** Called for each statement. At first all pass. */
   setJudge(judge: (sql: string) => Verdict | Promise<Verdict>): void
   close(): Promise<void>
 }
@@ -27,7 +27,7 @@ export async function makeStatementProxy(target: string): Promise<StatementProxy
       socket.on('close', () => {
         sockets.delete(socket)
         client.destroy()
-        // What was forwarded is executed before the server notices.
+        // A forwarded statement is executed before the server notices.
         setTimeout(() => upstream.destroy(), cut ? 300 : 0).unref()
       })
     }

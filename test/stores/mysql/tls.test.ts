@@ -11,7 +11,7 @@ import { makeServer, mariadb, type OwnServer } from './databases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'tidemark-tls-'))
 
-/** A certificate that signs itself, of this name. */
+/** A self-signed certificate with this name. */
 function certificateOf(name: string): { key: string; certificate: string; pem: string } {
   const [key, certificate] = [join(folder, `${name}.key`), join(folder, `${name}.pem`)]
   const wish = ['-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`]
@@ -42,7 +42,7 @@ describe.skipIf(mariadb === undefined)('MariaDB with TLS', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('is spoken to in cipher once its certificate is trusted', async () => {
+  it('is connected to with encryption once its certificate is trusted', async () => {
     const database = openDatabase(systemClock, { url, tls: { ca: ours.pem } })
     const cipher: Row | undefined = (await database.send("SHOW STATUS LIKE 'Ssl_cipher'")).rows[0]
     expect(cipher?.[1]).toMatch(/^TLS_/)

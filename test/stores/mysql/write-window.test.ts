@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { makeWriteWindow, type WriteWindow } from '../../../stores/mysql/write-window.ts'
 import { makeSteppedClock, type SteppedClock } from '../../../harness/stepped-clock.ts'
 
-/** A database whose statements take `latencyOf(rows, others in flight)`, fed by a queue that never ends, for a while. */
+/** Feeds a database whose statements take `latencyOf(rows, others in flight)` from an endless queue, for this time. */
 async function feed(
   clock: SteppedClock,
   window: WriteWindow,
@@ -31,7 +31,7 @@ async function feed(
 }
 
 describe('write window', () => {
-  it('a fast database gets all the statements and rows it may have', async () => {
+  it('a fast database gets all statements and rows within the limits', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock)
     expect(window.figures()).toMatchObject({ statementLimit: 1, rowLimit: 512 })
@@ -46,7 +46,7 @@ describe('write window', () => {
     expect(window.figures()).toMatchObject({ statementLimit: 2, rowLimit: 512 })
   })
 
-  it('a contended database gets fewer statements, of all their rows', async () => {
+  it('a contended database gets fewer statements with all their rows', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock, { statementsMax: 8 })
     await feed(clock, window, 60_000, (_rows, inFlight) => 180 * inFlight)
@@ -54,7 +54,7 @@ describe('write window', () => {
     expect(window.figures().rowLimit).toBe(512)
   })
 
-  it('a database whose time goes into rows gets fewer of them', async () => {
+  it('a database that spends its time on rows gets fewer of them', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock)
     await feed(clock, window, 60_000, (rows) => rows * 5)
@@ -63,7 +63,7 @@ describe('write window', () => {
     expect(window.figures().latencyMs).toBeLessThan(600)
   })
 
-  it('a database with slow commits keeps its rows, for fewer would not help', async () => {
+  it('a database with slow commits keeps its rows, because fewer would not help', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock)
     const rowsDone = await feed(clock, window, 120_000, (rows) => 800 + rows / 100)
@@ -94,7 +94,7 @@ describe('write window', () => {
     expect(window.figures()).toMatchObject({ statementLimit: 2, slow: 4 })
   })
 
-  it('a timeout cuts, a lost connection does not', async () => {
+  it('a timeout cuts the limit, and a lost connection does not', async () => {
     const clock = makeSteppedClock()
     const window = makeWriteWindow(clock)
     const lost = await window.enter(512)
@@ -105,7 +105,7 @@ describe('write window', () => {
     expect(window.figures()).toMatchObject({ rowLimit: 256, slow: 1 })
   })
 
-  it('a turn is never larger than what was wanted, and never empty', async () => {
+  it('a turn is never larger than requested, and never empty', async () => {
     const window = makeWriteWindow(makeSteppedClock(), { rowsMax: 1 })
     const turn = await window.enter(3)
     expect(turn.rows).toBe(1)
@@ -113,7 +113,7 @@ describe('write window', () => {
     expect((await makeWriteWindow(makeSteppedClock()).enter(3)).rows).toBe(3)
   })
 
-  it('turns come in the order they were asked for', async () => {
+  it('turns are granted in the order of the requests', async () => {
     const window = makeWriteWindow(makeSteppedClock(), { statementsMax: 1 })
     const order: number[] = []
     const turns = [1, 2, 3].map(async (name) => {

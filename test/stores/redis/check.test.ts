@@ -1,4 +1,4 @@
-/** What `checkRedis` finds, on servers that are set up wrongly; and TLS. */
+/** The findings of `checkRedis` on servers with wrong settings; and TLS. */
 import { Redis } from 'ioredis'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -29,7 +29,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
   const sentences = async (now?: () => number) =>
     (await checkRedis({ urls: servers.urls }, now)).map(({ severity, sentence }) => `${severity}: ${sentence}`)
 
-  it('finds nothing on one that is set up well', async () => {
+  it('finds nothing on a server with correct settings', async () => {
     expect(await sentences()).toEqual([])
   })
 
@@ -46,11 +46,11 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
     expect(found).toEqual([expect.stringMatching(sentence)])
   })
 
-  it('finds a clock that is off', async () => {
+  it('detects a clock difference', async () => {
     expect(await sentences(() => Date.now() - 5_000)).toEqual([expect.stringMatching(/^risky: its clock is (49\d\d|50\d\d) ms off ours/)])
   })
 
-  it('finds a single server where a Cluster is configured, and the other way round', async () => {
+  it('detects a single server in place of a Cluster, and the reverse', async () => {
     const cluster = await startCluster([...GOOD, 'cluster-require-full-coverage no'])
     try {
       const replicated = await checkRedis({ urls: cluster.urls })
@@ -96,7 +96,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
     ])
   })
 
-  it('rejects where nothing answers', async () => {
+  it('rejects if no server answers', async () => {
     const [port] = await freePorts(1)
     await expect(checkRedis({ urls: [`redis://127.0.0.1:${port}`], retryMaxMs: 200 })).rejects.toMatchObject({
       code: 'HOT_STORE_UNAVAILABLE',
@@ -104,7 +104,7 @@ describe.skipIf(!(await redisIsHere()))('checking Redis', () => {
   })
 
   it.skipIf(findProgram('openssl') === undefined)(
-    'reaches a server over TLS with a certificate of its own, and no server whose certificate it does not know',
+    'connects over TLS to a server with a known certificate, and to no server with an unknown one',
     async () => {
       const folder = mkdtempSync(join(tmpdir(), 'tidemark-tls-'))
       const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]

@@ -52,7 +52,7 @@ describe.skipIf(!(await redisIsHere()))('on a Redis Cluster', () => {
     expect(counts).toEqual([4, 4, 4])
   })
 
-  it('is asked who holds what a few times only, however many calls get no answer', async () => {
+  it('sends few topology requests for any number of unanswered calls', async () => {
     const waiting = openRedisHotStore({ urls: servers.urls, regions, retryMaxMs: 500, commandTimeoutMs: 50 })
     await waiting.check()
     const writeTo = async (index: number) => {
@@ -119,7 +119,7 @@ describe.skipIf(!(await redisIsHere()))('on a Redis Cluster', () => {
     stop()
   })
 
-  it('a master that is killed under load is replaced, and calls go on within their time', async () => {
+  it('a master that is killed under load is replaced, and calls continue within their time', async () => {
     await until('every master has its replica', () => haveReplicas(nodes))
     const load = startLoad(store, 'killed')
     await sleep(500)

@@ -6,7 +6,7 @@ import { makeClient } from '../../../stores/redis/clients.ts'
 import { SteadyConnector } from '../../../stores/redis/connector.ts'
 
 describe('a connection to Redis', () => {
-  it('outlives a second error of its socket, as a server may complain about a refused certificate', async () => {
+  it('survives a second error of its socket, for example when a server complains about a refused certificate', async () => {
     const server = createServer((socket) => socket.on('error', () => {})).listen(0, '127.0.0.1')
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
@@ -27,7 +27,7 @@ describe('a connection to Redis', () => {
   it.each([
     ['a single server', ['redis://127.0.0.1:1']],
     ['a Cluster', ['redis://127.0.0.1:1', 'redis://127.0.0.1:2']],
-  ])('is made by the connector that listens on, for %s', (_, urls) => {
+  ])('is made by the connector that keeps listening, for %s', (_, urls) => {
     const client = makeClient({ urls })
     client.on('error', () => {})
     const { options } = client as { options: { Connector?: unknown; redisOptions?: { Connector?: unknown } } }

@@ -1,4 +1,4 @@
-/** Database numbers: deployments that share a server, told apart by them. */
+/** Database numbers separate deployments that share a server. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openRedisCountCache } from '../../../subgraphs/thumbup/stores/redis/count-cache.ts'
@@ -12,7 +12,7 @@ import { followCounts } from '../../support/follow-counts.ts'
 const regions = 4
 const timelineCap = 100
 
-describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
+describe.skipIf(!(await redisIsHere()))('the databases of one Redis', () => {
   let servers: TestServers
   let admin: Redis
   const opened: { close(): Promise<void> }[] = []
@@ -34,7 +34,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     await servers.stop()
   })
 
-  it('one that the server has not is refused at a start, and nothing is written to database 0 in its place', async () => {
+  it('a missing database is refused at a start, and nothing is written to database 0 instead', async () => {
     const store = openHot('99', { prefix: 'lost', retryMaxMs: 500 })
     const sentence = /does not give user "default" database 99 \(.*\): name one in stores.redis.urls that it has and allows$/
     await expect(store.check()).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE', message: expect.stringMatching(sentence) as string })
@@ -48,7 +48,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     expect(await admin.keys('lost*')).toEqual([])
   })
 
-  it('one that the account may not select is down until it may', async () => {
+  it('a database that the account may not select is down until it may', async () => {
     const rights = ['on', '>right', '~*', '&*', '+@all']
     await admin.call('ACL', 'SETUSER', 'nowhere', ...rights, '-select')
     const store = openHot('1', { prefix: 'shut', username: 'nowhere', password: 'right', retryMaxMs: 500 })
@@ -66,7 +66,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     expect(await admin.keys('shut*')).toEqual([])
   })
 
-  it('followers in one hear nothing of another', async () => {
+  it('followers in one database get nothing of another', async () => {
     const [here, there] = [openHot('1'), openHot('2')]
     const viewer = freshViewer()
     const [heard, expected]: number[][] = [[], []]
@@ -86,7 +86,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     for (const stop of stops) stop()
   })
 
-  it('followers of counts in one hear nothing of another, database 0 included', async () => {
+  it('followers of counts in one database get nothing of another, including database 0', async () => {
     const [zero, one] = [openCache('0'), openCache('1')]
     const subject = { business: 1, oid: 'x' }
     const heard: number[][] = [[], []]
@@ -101,7 +101,7 @@ describe.skipIf(!(await redisIsHere()))('of the databases of one Redis', () => {
     for (const stop of stops) stop()
   })
 
-  it('a Cluster has the first alone', () => {
+  it('a Cluster has only database 0', () => {
     expect(() => openRedisHotStore({ urls: ['redis://a:1/3', 'redis://b:1/3'], regions, setting: 'the setting' })).toThrow(
       'the setting: a Cluster has database 0 only, and 3 is named',
     )

@@ -1,4 +1,4 @@
-/** One Redis that forgets its scripts, is killed, hangs, is full, refuses, or belongs to somebody else. */
+/** One Redis that forgets its scripts, is killed, hangs, is full, refuses, or has data of another program. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -37,7 +37,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await servers.stop()
   })
 
-  it('forgets its scripts between two calls, nobody notices', async () => {
+  it('forgets its scripts between two calls, the calls still succeed', async () => {
     const store = open()
     const viewer = freshViewer()
     for (const position of [1, 2, 3]) {
@@ -53,7 +53,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await store.setPaused(viewer, true, later())
   })
 
-  it('cuts off its followers, they are told of the gap before the first change behind it, and when it is over', async () => {
+  it('disconnects its followers, they are notified of the gap before the first change behind it, and of its end', async () => {
     const [store, writer] = [open({ prefix: 'gap' }), open({ prefix: 'gap' })]
     const viewer = freshViewer()
     const heard: string[] = []
@@ -75,7 +75,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     stop()
   })
 
-  it('is killed under load and started again, every acknowledged report is there, and calls were only slow', async () => {
+  it('is killed under load and restarted, every acknowledged report is there, and calls were only slow', async () => {
     const store = open({ prefix: 'killed', retryMaxMs: 20_000 })
     const load = startLoad(store, 'killed')
     for (let kill = 0; kill < 3; kill++) {
@@ -89,7 +89,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await expectNothingLost(store, regions, result)
   })
 
-  it('is killed and started again, followers hear of what comes after', async () => {
+  it('is killed and restarted, followers get later changes', async () => {
     const store = open()
     const viewer = freshViewer()
     const changes: ProgressChange[] = []
@@ -104,7 +104,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     })
   })
 
-  it('is not there, calls end in time with HOT_STORE_UNAVAILABLE, and the message names the address and no password', async () => {
+  it('is unreachable, calls end in time with HOT_STORE_UNAVAILABLE, and the message has the address and no password', async () => {
     const [port] = await freePorts(1)
     const store = open({ urls: [`redis://someone:secret@127.0.0.1:${port}`], retryMaxMs: 300 })
     const started = performance.now()
@@ -118,7 +118,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     expect(performance.now() - started).toBeLessThan(5_000)
   })
 
-  it('hangs, calls end in time, and go on when it does', async () => {
+  it('hangs, calls end in time, and succeed again afterwards', async () => {
     const store = open({ retryMaxMs: 200, commandTimeoutMs: 300 })
     const viewer = freshViewer()
     const now = later()
@@ -140,7 +140,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     )
   })
 
-  it('is full, writes fail with STORE_FULL and leave nothing behind, while reads, deletions of marks and clearing go on', async () => {
+  it('is full, writes fail with STORE_FULL and leave nothing behind, while reads, cleared marks and clearings continue', async () => {
     const store = open()
     const viewer = freshViewer()
     const now = later()
@@ -162,7 +162,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     }
   })
 
-  it('was filled with another region count, every call is refused', async () => {
+  it('has another number of regions, every call is refused', async () => {
     await open({ prefix: 'other' }).check()
     const store = open({ prefix: 'other', regions: 17 })
     await expect(store.check()).rejects.toMatchObject({
@@ -172,7 +172,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
   })
 
-  it('holds something of another program where ours is described, a start is refused; one that may be unfit is down', async () => {
+  it('has data of another program under our key, a start is refused, and a store that may be unfit is down', async () => {
     await admin.set('foreign:marks:meta', 'a string')
     const openMarks = (mayBeUnfit: boolean) => {
       const store = openRedisMarkStore({ urls: servers.urls, regions, prefix: 'foreign', mayBeUnfit })
@@ -187,7 +187,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await unfit.check()
   })
 
-  it('wants another password, calls say so at once', async () => {
+  it('needs another password, calls fail at once with the reason', async () => {
     await admin.call('ACL', 'SETUSER', 'tidemark', 'on', '>right', '~*', '&*', '+@all')
     await open({ username: 'tidemark', password: 'right' }).check()
     const store = open({ username: 'tidemark', password: 'wrong', retryMaxMs: 500 })
@@ -198,7 +198,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await expect(checkRedisAtStart(store)).rejects.toMatchObject({ code: 'CONFIG_INVALID' })
   })
 
-  it('allows less than we need, calls say so', async () => {
+  it('grants too few rights, calls fail with the reason', async () => {
     await admin.call('ACL', 'SETUSER', 'limited', 'on', '>right', '~other*', '&*', '+@all')
     const store = open({ username: 'limited', password: 'right', retryMaxMs: 500 })
     const sentence = expect.stringMatching(/does not allow user "limited" what we do \(NOPERM/) as string
@@ -209,7 +209,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
   it.each([
     ['one Redis', startRedis],
     ['a Cluster', startCluster],
-  ])('wants a password, a start without one or with a wrong one is refused: %s', async (_, start) => {
+  ])('needs a password, a start without one or with a wrong one is refused: %s', async (_, start) => {
     const locked = await start()
     const nodes = locked.ports.map((port) => new Redis(port, '127.0.0.1'))
     try {
@@ -231,7 +231,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     }
   })
 
-  it('is not there or takes no writes, a start goes on; it holds what is not ours, a start is refused', async () => {
+  it('is unreachable or accepts no writes, a start continues; with incompatible data, a start is refused', async () => {
     const [port] = await freePorts(1)
     await checkRedisAtStart(open({ urls: [`redis://127.0.0.1:${port}`], retryMaxMs: 200 }))
     await admin.config('SET', 'min-replicas-to-write', '1')
@@ -241,14 +241,14 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await expect(checkRedisAtStart(open({ prefix: 'theirs', regions: 17 }))).rejects.toMatchObject({ code: 'DATA_INCOMPATIBLE' })
   })
 
-  it('is asked after the store was closed, calls are refused', async () => {
+  it('is called after the store was closed, calls are refused', async () => {
     const store = open()
     await store.check()
     await store.close()
     await expect(store.getSettings('1')).rejects.toMatchObject({ code: 'HOT_STORE_UNAVAILABLE' })
   })
 
-  it('is configured with what cannot be, opening fails with the sentence', () => {
+  it('has an invalid configuration, opening fails with a sentence', () => {
     expect(() => open({ urls: ['http://user:secret@example:1'] })).toThrow(/example:1 is not an address of a Redis server/)
     expect(() => open({ urls: [] })).toThrow(/no address is given/)
     expect(() => open({ prefix: 'a{b}' })).toThrow(/has a brace/)

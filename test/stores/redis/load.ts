@@ -1,4 +1,4 @@
-/** A writer that never stops by itself, and remembers what was acknowledged: what a test checks after it broke something. */
+/** A continuous writer that remembers acknowledged reports, for checks after a test broke something. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { HotStore } from '../../../subgraphs/history/stores/hot-store.ts'
@@ -10,7 +10,7 @@ export type LoadReport = { acknowledged: Map<string, number>; failures: unknown[
 const VIEWERS = 60
 const TIMELINE_CAP = 100
 
-/** Four writers at a time, each call one report of each of twelve viewers; a viewer's position only grows. */
+/** Four concurrent writers. Each call has one report of each of twelve viewers, and the position of a viewer only grows. */
 export function startLoad(store: HotStore, name: string): Load {
   const acknowledged = new Map<string, number>()
   const failures: unknown[] = []
@@ -50,12 +50,12 @@ export function startLoad(store: HotStore, name: string): Load {
   }
 }
 
-/** Every viewer's last acknowledged report is readable, in his timeline, and dirty. */
+/** The last acknowledged report of every viewer is readable, in the timeline, and dirty. */
 export async function expectNothingLost(store: HotStore, regions: number, { acknowledged }: LoadReport): Promise<void> {
   const viewers = [...acknowledged.keys()]
   expect(viewers.length).toBeGreaterThan(20)
   const lookups = await store.getProgressMany(viewers.map((viewer) => ({ viewer, business: 1, oid: 'x' })))
-  // A report that failed may have been stored all the same: at least what was acknowledged.
+  // A failed report may have been stored: at least the acknowledged ones must be there.
   const lost = viewers.filter((viewer, index) => (lookups[index]?.record?.position ?? -1) < (acknowledged.get(viewer) ?? 0))
   expect(lost).toEqual([])
   for (const viewer of viewers.slice(0, 10)) expect((await store.listTimeline(viewer, [1], undefined, 10)).entries).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** After which failures a command may have been executed. The texts are those of ioredis and of Node's sockets. */
+/** The failures after which a command may have been executed. The texts are those of ioredis and of the sockets of Node. */
 import { describe, expect, it } from 'vitest'
 import { mayHaveRun } from '../../../stores/redis/failures.ts'
 

@@ -1,4 +1,4 @@
-/** A Redis that answers PING and takes no writes. */
+/** A Redis that answers PING and accepts no writes. */
 import { Redis } from 'ioredis'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -16,7 +16,7 @@ import { freePorts } from '../../../harness/deployment/ports.ts'
 
 const timelineCap = 100
 
-describe.skipIf(!(await redisIsHere()))('a Redis that takes no writes', () => {
+describe.skipIf(!(await redisIsHere()))('a Redis that accepts no writes', () => {
   let servers: TestServers
   let admin: Redis
   let hot: HotStore
@@ -60,7 +60,7 @@ describe.skipIf(!(await redisIsHere()))('a Redis that takes no writes', () => {
     await hot.check()
   })
 
-  it('is waited for once: the breaker stays open until writes are taken', async () => {
+  it('is waited for once: the breaker stays open until writes are accepted', async () => {
     const patient = openRedisHotStore({ urls: servers.urls, regions: 4, retryMaxMs: 1_000 })
     await patient.check()
     const { log, records } = makeSwitchedStores()

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
-/** What V8 says of String.prototype after these imports. */
+/** Returns whether V8 has fast properties for String.prototype after these imports. */
 function isQuickAfter(...modules: string[]): string {
   const imports = modules.map((module) => `await import(${JSON.stringify(module)});`).join(' ')
   const script = `${imports} console.log(new Function('return %HasFastProperties(String.prototype)')()); process.exit(0)`
@@ -17,9 +17,9 @@ function isQuickAfter(...modules: string[]): string {
 }
 
 describe('the methods of strings', () => {
-  test('are compiled into their callers in every process, though ioredis slows them down', () => {
+  test('are inlined in every process, although ioredis slows them down', () => {
     expect(isQuickAfter('./cli/start.ts')).toBe('true')
-    // If this fails, ioredis has mended it, and quick-strings.ts may go.
+    // If this fails, ioredis has fixed it, and quick-strings.ts may be removed.
     expect(isQuickAfter('ioredis')).toBe('false')
   })
 })

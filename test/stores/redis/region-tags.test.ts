@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SLOTS, regionTags, slotOf } from '../../../stores/redis/region-tags.ts'
 
-/** How many regions each of `nodes` equal ranges of slots gets. */
+/** The number of regions in each of `nodes` equal ranges of slots. */
 function spread(regions: number, nodes: number): number[] {
   const counts = Array.from({ length: nodes }, () => 0)
   for (const tag of regionTags(regions)) {
@@ -12,7 +12,7 @@ function spread(regions: number, nodes: number): number[] {
 }
 
 describe('hash tags of regions', () => {
-  it('hash as the Redis Cluster specification says', () => {
+  it('hash as in the Redis Cluster specification', () => {
     expect(slotOf('123456789')).toBe(0x31c3)
     expect(slotOf('user1000')).toBe(3443)
   })
@@ -23,7 +23,7 @@ describe('hash tags of regions', () => {
     expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1)
   })
 
-  it.each([1, 2, 16, 100, 1_000, 16_384])('of %i regions lie in the middle of equal parts of the slots', (regions) => {
+  it.each([1, 2, 16, 100, 1_000, 16_384])('of %i regions are in the middle of equal parts of the slots', (regions) => {
     regionTags(regions).forEach((tag, region) => expect(slotOf(tag)).toBe(Math.floor(((region + 0.5) * SLOTS) / regions)))
   })
 
@@ -31,7 +31,7 @@ describe('hash tags of regions', () => {
     for (const tag of regionTags(16_384)) expect(tag).toMatch(/^[0-9a-z]{1,4}$/)
   })
 
-  it('are those that stored keys were written with', () => {
+  it('equal the tags of stored keys', () => {
     expect(regionTags(4)).toEqual(['5nw', 'h85', '7l1', 'b3k'])
   })
 })

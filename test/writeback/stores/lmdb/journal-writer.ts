@@ -1,4 +1,4 @@
-/** A process that journals until it is killed, and prints the number of each entry that is durable. `node journal-writer.ts FOLDER` */
+/** A process that journals until it is killed, and prints the number of each durable entry. `node journal-writer.ts FOLDER` */
 import { writeSync } from 'node:fs'
 import { openLmdbJournals } from '../../../../writeback/stores/lmdb/journal.ts'
 

@@ -24,7 +24,7 @@ describe('a journal', () => {
   })
   afterEach(() => folder.remove())
 
-  it('keeps entries of every kind as they are, in the order of the calls', async () => {
+  it('keeps entries of every kind unchanged, in the order of the calls', async () => {
     const { own } = openLmdbJournals(folder.path)
     const entries: JournalEntry[] = [
       {
@@ -44,7 +44,7 @@ describe('a journal', () => {
     await own.close()
   })
 
-  it('is found again by the next process, which knows what was left, and goes on with higher numbers', async () => {
+  it('is found by the next process, which knows the leftover entries, and continues with higher numbers', async () => {
     const first = openLmdbJournals(folder.path)
     expect(first.own.leftUntil).toBe(0)
     for (const now of [1, 2, 3]) await first.own.append([clear(now)])
@@ -59,7 +59,7 @@ describe('a journal', () => {
     expect(readdirSync(folder.path)).toEqual(['journal-0'])
   })
 
-  it('is never shared: a second process has its own, and adopts the first only when that one is gone', async () => {
+  it('is never shared: a second process has its own, and adopts the first only when its process is gone', async () => {
     const first = openLmdbJournals(folder.path)
     const second = openLmdbJournals(folder.path)
     await first.own.append([clear(1)])
@@ -76,7 +76,7 @@ describe('a journal', () => {
     await third.close()
   })
 
-  it('sets aside what it cannot read and what cannot be applied, with the reason', async () => {
+  it('quarantines unreadable entries and entries that cannot be applied, with the reason', async () => {
     const environment = openEnvironment(join(folder.path, 'journal-0'), { regions: 1, sizeMaxGb: 1 })
     const key = Buffer.alloc(8)
     key[7] = 1
@@ -103,7 +103,7 @@ describe('a journal', () => {
     ['{"viewer":"7","change":{"kind":"clear"}}', undefined, 'its time is undefined'],
     ['{"now":1,"change":{"kind":"clear"}}', undefined, 'its viewer is undefined'],
     ['[]', undefined, 'it is not a journal entry'],
-  ])('does not take %s for an entry', async (text, as, problem) => {
+  ])('does not accept %s as an entry', async (text, as, problem) => {
     const { own } = openLmdbJournals(folder.path)
     const environment = openEnvironment(join(folder.path, 'journal-0'), { regions: 1, sizeMaxGb: 1 })
     const key = Buffer.alloc(8, 0)
@@ -114,7 +114,7 @@ describe('a journal', () => {
     await own.close()
   })
 
-  it('puts back what was set aside, in its old place, also beside the process that has it', async () => {
+  it('puts quarantined entries back in their old place, even beside the process that has the journal', async () => {
     const { own } = openLmdbJournals(folder.path)
     await own.append([clear(1), clear(2), clear(3)])
     await own.park(2, 'no such viewer')
@@ -131,7 +131,7 @@ describe('a journal', () => {
     await own.close()
   })
 
-  it('survives kill -9 of its process with everything that was durable', async () => {
+  it('survives kill -9 of its process with every durable entry', async () => {
     const writer = spawn(process.execPath, [WRITER, folder.path], { stdio: ['ignore', 'pipe', 'inherit'] })
     const durable: number[] = []
     createInterface({ input: writer.stdout }).on('line', (line) => {

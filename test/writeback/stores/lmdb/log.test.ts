@@ -58,7 +58,7 @@ describe('the log on LMDB', () => {
     folder.remove()
   })
 
-  it('tries a batch that failed again after a delay that doubles up to its bound', async () => {
+  it('retries a failed batch after a delay that doubles up to its bound', async () => {
     const delays: number[] = []
     const eagerClock: Clock = {
       now: () => 0,
@@ -98,7 +98,7 @@ describe('the log on LMDB', () => {
     expect(sizes).toEqual([[3, 8], [1, 1, 1, 1], [50], [1]])
   })
 
-  it('notices what another process appended', async () => {
+  it('detects messages appended by another process', async () => {
     const [here, there] = [openLmdbLog(environment, systemClock, { pollMs: 20 }), openLmdbLog(environment, systemClock)]
     const regions: number[] = []
     const consumer = await here.consumeFlushes({
@@ -113,7 +113,7 @@ describe('the log on LMDB', () => {
     expect(regions).toEqual([3])
   })
 
-  it('wakes for an append of its own process without waiting for the next look', async () => {
+  it('wakes for an append of its own process without waiting for the next poll', async () => {
     const log = openLmdbLog(environment, systemClock, { pollMs: 3_600_000 })
     let taken = 0
     const consumer = await log.consumeFlushes({
@@ -141,7 +141,7 @@ describe('the log on LMDB', () => {
     await second.stop()
   })
 
-  it('keeps the newest rewards, with numbers that go on', async () => {
+  it('keeps the newest rewards, with continuous numbers', async () => {
     const log = openLmdbLog(environment, systemClock, { rewardsMax: 3 })
     const reward = (day: number) => rewardOf('1', 1, day)
     await log.appendRewards([reward(1), reward(2)])
