@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { feedSchema } from '../../config/change-feed.ts'
 
 describe('the settings of the change feed', () => {
-  it('are the service’s own events where nothing is said', () =>
+  it('default to the events of the service', () =>
     expect(feedSchema.parse({})).toEqual({ feed: 'events', staleAfterMs: 10_000, backAfterMs: 30_000 }))
 
   it.each([
@@ -12,5 +12,5 @@ describe('the settings of the change feed', () => {
     [{ feed: 'debezium' }, /binlog/],
     [{ staleAfterMs: 10 }, /1000/],
     [{ stale: 1 }, /stale/],
-  ])('%j is refused with what is wrong', (settings, sentence) => expect(feedSchema.safeParse(settings).error?.message).toMatch(sentence))
+  ])('%j is refused with the reason', (settings, sentence) => expect(feedSchema.safeParse(settings).error?.message).toMatch(sentence))
 })

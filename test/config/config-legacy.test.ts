@@ -33,19 +33,19 @@ describe('the settings of the legacy store', () => {
     expect(() => configOf(legacy)).toThrow(sentence)
   })
 
-  test('a key without the business is right for one business', () => {
+  test('a key without the business is valid for one business', () => {
     const { existence, businesses } = configOf({ key: 'p:{viewer}', businesses: ['article'] })
     expect(existence.legacy && legacyBusinesses(existence.legacy, businesses).map(({ number }) => number)).toEqual([2])
   })
 
   test.each(['{{viewer}}:{number}', '{{feed}}:{business}:{viewer}', 'p:{u:{viewer}}:{business}'])(
-    'a key may have braces of its own: %s',
+    'a key may have its own braces: %s',
     (key) => {
       expect(configOf({ key }).existence.legacy?.key).toBe(key)
     },
   )
 
-  test('may come from the environment, and its certificates are looked at', () => {
+  test('may come from the environment, and the certificates are checked', () => {
     const source = fromEnvironment({
       TIDEMARK_LEGACY_URL: 'redis://a:1,redis://b:2',
       TIDEMARK_LEGACY_PASSWORD: 'x',

@@ -18,7 +18,7 @@ test.each([
   ['as it stands', '/data/main'],
   ['with a dot', '/data/main/.'],
   ['by a way round', '/data/x/../main/'],
-])('a tenant cannot have the folder of all, %s', (_, data) => {
+])('a tenant cannot use the common folder, %s', (_, data) => {
   expect(tenantMistakes([tenant('article', { data })], common)).toEqual([
     'businesses: article: thumbup.stores.data is that of stores.data: give it a folder of its own',
   ])
@@ -30,7 +30,7 @@ test('two tenants cannot share a folder', () => {
   ])
 })
 
-test('what is of the other shape is refused', () => {
+test('settings of the other shape are refused', () => {
   expect(tenantMistakes([tenant('article', { data: '/data/own' })], distributed)).toEqual([
     'businesses: article: thumbup.stores.data is for the embedded shape: give redis, mysql or both',
   ])
@@ -39,13 +39,13 @@ test('what is of the other shape is refused', () => {
   ])
 })
 
-test('stores without anything in them are told to be empty, and not to be of the other shape', () => {
+test('stores without settings are reported as empty, instead of as of the other shape', () => {
   expect(tenantMistakes([tenant('article', {})], common)).toEqual([
     'businesses: article: thumbup.stores is empty: give data, a folder of its own, or leave it out',
   ])
 })
 
-/** What is wrong with these own stores of the businesses `article` and `comic`. */
+/** The mistakes in these own stores of the businesses `article` and `comic`. */
 function mistakesOf(...own: object[]): string[] {
   const businesses = own.map((stores, at) => ({
     ...{ number: 1 + at, name: ['article', 'comic'][at], entity: ['Article', 'Comic'][at] },
@@ -64,14 +64,14 @@ test.each([
   ['without its port', 'redis://cache'],
   ['with its database number', 'redis://CACHE/0'],
   ['with an account', 'redis://article:secret@cache:6379'],
-])('the Redis of all is no Redis of its own, %s', (_, url) => {
+])('the common Redis is not accepted as an own Redis, %s', (_, url) => {
   expect(mistakesOf({ redis: { urls: [url] } })).toEqual([
     'businesses: article: thumbup.stores.redis is that of stores.redis: give it another server, prefix or database number, or leave it out to share',
   ])
 })
 
 test.each(['mysql://tidemark@records/tidemark', 'mysql://other:secret@records:3306/tidemark'])(
-  'the schema of all is no schema of its own: %s',
+  'the common schema is not accepted as an own schema: %s',
   (url) => {
     expect(mistakesOf({ mysql: { url } })).toEqual([
       'businesses: article: thumbup.stores.mysql is that of stores.mysql: give it another server, schema, or leave it out to share',
@@ -79,7 +79,7 @@ test.each(['mysql://tidemark@records/tidemark', 'mysql://other:secret@records:33
   },
 )
 
-test('two businesses cannot each have the same Redis or schema of their own', () => {
+test('two businesses cannot have the same own Redis or schema', () => {
   const own = { redis: { urls: ['redis://127.0.0.1:7000'] }, mysql: { url: 'mysql://a@localhost/own' } }
   const other = { redis: { urls: ['redis://far:1', 'redis://localhost:7000'] }, mysql: { url: 'mysql://b@127.0.0.1/own' } }
   expect(mistakesOf(own, other)).toEqual([
@@ -88,7 +88,7 @@ test('two businesses cannot each have the same Redis or schema of their own', ()
   ])
 })
 
-test('another database number, prefix or schema of the same server is its own', () => {
+test('another database number, prefix or schema of the same server is accepted as own', () => {
   expect(mistakesOf({ redis: { urls: ['redis://cache/1'] }, mysql: { url: 'mysql://tidemark@records/article' } })).toEqual([])
   expect(mistakesOf({ redis: { urls: ['redis://cache'], prefix: 'article' } })).toEqual([])
 })
@@ -120,7 +120,7 @@ test.each([
     { mysql: { url: 'mysql://u@10.0.0.1/d', tls: {} } },
     'mysql.url names the address 10.0.0.1, and tls needs the name',
   ],
-])('an address that nobody can connect to is refused by the name of its business, and of all: %s', (_, own, sentence) => {
+])('an impossible address is refused with the name of its setting, for a business and for all: %s', (_, own, sentence) => {
   expect(mistakesOf(own)).toEqual([expect.stringContaining(`businesses: article: thumbup.stores.${sentence}`)])
   const stores = { redis: { urls: ['redis://all'] }, kafka: { brokers: ['all:1'] }, mysql: { url: 'mysql://u@all/d' }, ...own }
   expect(() => makeConfig([{ name: 'test', values: { stores } }])).toThrow(`stores.${sentence}`)
@@ -163,7 +163,7 @@ describe('a second Redis for counts', () => {
     expect(told(undefined, same)).toMatch(/^stores.redis.second is that of stores.redis: .* or leave it out$/)
   })
 
-  test('is another place by its prefix or number', () => {
+  test('differs from the first by its prefix or number', () => {
     expect(told({ urls: ['redis://c'], second: { urls: ['redis://c/1'] } })).toBe('')
     expect(told({ urls: ['redis://b'], prefix: 'own', second: { urls: ['redis://a'], prefix: 'own' } })).toBe('')
   })
@@ -172,6 +172,6 @@ describe('a second Redis for counts', () => {
 test.each([
   ['a dot behind the name', { redis: { urls: ['redis://cache.:6379'] } }, 'thumbup.stores.redis is that of stores.redis'],
   ['an encoded letter', { mysql: { url: 'mysql://t@RECORDS./tide%6dark' } }, 'thumbup.stores.mysql is that of stores.mysql'],
-])('the same place is found out in other words: %s', (_, stores, sentence) => {
+])('the same place with another spelling is detected: %s', (_, stores, sentence) => {
   expect(mistakesOf(stores)).toEqual([expect.stringContaining(sentence)])
 })

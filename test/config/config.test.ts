@@ -26,7 +26,7 @@ describe('configuration', () => {
     expect(config.server).toMatchObject({ port: 2, host: '0.0.0.0' })
   })
 
-  test('a key set is believed in development without an issuer and an audience, and in production with both', () => {
+  test('a key set is accepted in development without an issuer and an audience, and in production with both', () => {
     const jwksUrl = 'https://id.example/keys'
     expect(mistakesOf({ auth: { jwksUrl } })).toEqual([])
     expect(mistakesOf({ server: { mode: 'production' }, auth: { jwksUrl, issuer: 'i', audience: 'a' } })).toEqual([])
@@ -45,7 +45,7 @@ describe('configuration', () => {
     expect(mistakes.some((each) => each.startsWith('history.timelineCap: '))).toBe(true)
   })
 
-  test('a mistake in a business is told by its name, and by its place where it has none of its own', () => {
+  test('a mistake in a business is reported with the name of the business, or with its position if the name is invalid', () => {
     const video = { number: 1, name: 'video', entity: 'Video' }
     const article = { number: 2, name: 'article', entity: 'Article', thumbup: { likesCap: 1, stores: { mysql: { url: 'hidden' } } } }
     const told = mistakesOf({ businesses: [video, { ...article, colour: 'red' }] })
@@ -61,7 +61,7 @@ describe('configuration', () => {
     )
   })
 
-  test('a change feed of a database is refused where there is none', () => {
+  test('a change feed of a database is refused without a database', () => {
     const thumbup = { changes: { feed: 'binlog' } }
     const stores = { redis: { urls: ['redis://a'] }, kafka: { brokers: ['b:1'] }, mysql: { url: 'mysql://c/d' } }
     expect(mistakesOf({ thumbup })).toEqual([expect.stringMatching(/^thumbup.changes.feed: binlog follows a database of the distributed/)])

@@ -15,7 +15,7 @@ describe.skipIf(servers.includes(undefined))('two gateways and two jobs', () => 
   })
   afterAll(() => deployment?.remove())
 
-  test('pass every check, each gateway reading what the other acknowledged', async () => {
+  test('pass every check, with each gateway reading the acknowledged writes of the other', async () => {
     const [first, second] = deployment.gateways
     const lines: string[] = []
     const ok = await audit(

@@ -1,4 +1,4 @@
-/** For every check of feed existence, ways to break what it promises. */
+/** For every check of feed existence, ways to break its promise. */
 import { beginningOf, monthOf } from '../../subgraphs/feed-existence/model/time-ring.ts'
 import { changing, givesNoScope, halfDoing, inSecond, pretending, refusing, withVariables, type PlannedFault } from './fault-kinds.ts'
 import { everybodyIsOne, everybodyIsSomebody } from './fault-viewers.ts'
@@ -22,7 +22,7 @@ const answersAll = pretending('answers what it should refuse', /Audit(Unseen|See
   seen: [],
   whyHidden: { hidden: false, issuedAt: null, stagedAt: null, filters: [] },
 }))
-/** What is wrong with it is put right, and recorded although it was refused. */
+/** Corrects the invalid input and records it, although it was refused. */
 const records = halfDoing('records a part of what it refuses', /Audit(Play|Issue)/, (asked: Asked) =>
   askedWith(asked, { variables: { business: 'video', ids: ['1'], playedAt: null } }),
 )
@@ -36,7 +36,7 @@ const WRITES = [
   ...['issued-201-ids', 'issued-one-bad-id'],
 ]
 
-/** By the id of the check that must notice. */
+/** By the id of the check that must detect the fault. */
 export const EXISTENCE_FAULTS: Record<string, readonly PlannedFault[]> = {
   'seen-after-play': [fakePlay, showsAll, hidesMore],
   'seen-after-issue': [fakeIssue, showsAll, hidesMore],

@@ -1,4 +1,4 @@
-/** For every check of the audit, ways to break what it promises. */
+/** For every check of the audit, ways to break its promise. */
 import {
   accepted,
   answeringAt,
@@ -60,7 +60,7 @@ const BAD_REPORTS = [
   ...['business-unknown', 'id-empty', 'id-long', 'id-broken', 'position-negative', 'duration-negative'],
   ...['time-negative', 'device-long'],
 ]
-/** What is wrong with the input is put right, and stored although it was rejected. */
+/** Corrects the invalid input and stores it, although it was rejected. */
 const halfWritten = halfDoing('stores what it rejects', /AuditReport/, (asked) =>
   askedWith(asked, { variables: { input: { business: 'video', oid: '1', position: REAL_POSITION + 9 } } }),
 )
@@ -81,7 +81,7 @@ const oneReport = (asked: Asked): Asked => ({
   path: '/graphql',
 })
 
-/** By the id of the check that must notice. */
+/** By the id of the check that must detect the fault. */
 export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'write-then-lookup': [
     olderLookup,
@@ -333,12 +333,12 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'paused-stays-paused': [fakePause],
 }
 
-/** A history that says, where it ends, that it goes on. */
+/** A history whose last page claims that more follow. */
 function withoutEnd(): PlannedFault {
   return changing('never ends', /AuditHistory/, ({ viewerHistory: { pageInfo } }) => (pageInfo.hasNextPage = true))
 }
 
-/** A new viewer is taken for one who has watched. */
+/** A new viewer gets the history of another one. */
 function everybodyIsSomebodyElse(): PlannedFault {
   return changing(
     'shows what others watched',
@@ -347,7 +347,7 @@ function everybodyIsSomebodyElse(): PlannedFault {
   )
 }
 
-/** A process that looks deletions up in a copy of its own, which is late. */
+/** A process that looks deletions up in its own outdated copy. */
 function olderThanDeletion(): PlannedFault {
   return changing('has not heard of the deletion', /AuditLookup/, (data, asked) => {
     data.progress = asked.variables.ids.map((oid: string) => accepted({ oid, business: 'video', position: REAL_POSITION }).progress)

@@ -1,4 +1,4 @@
-/** For every check of thumbup, ways to break what it promises. */
+/** For every check of thumbup, ways to break its promise. */
 import {
   asking,
   changing,
@@ -60,7 +60,7 @@ const givesEveryScope = (operation: RegExp): PlannedFault =>
     ...asked,
     headers: { ...asked.headers, 'x-viewer-scopes': 'marks:write-any marks:read-any subjects:register operator' },
   }))
-/** Numbers that only grow, as a cache without versions would show them. */
+/** Numbers that only grow, like those of a cache without versions. */
 const neverFalling = (name: string, operation: RegExp, each: (data: any, asked: Asked) => [string, any, string][]): PlannedFault => ({
   name,
   make: () => {
@@ -114,7 +114,7 @@ const answersAll = pretending('answers what it should refuse', /Audit(Likes|Like
   thumbups: [],
   thumbupUser: {},
 }))
-/** `thumbups` of one id is how a check finds out whether there is thumbup. */
+/** A check uses `thumbups` of one id to find out whether thumbup is enabled. */
 const answersAllCounts: PlannedFault = {
   name: 'answers counts it should refuse',
   make: () => ({
@@ -129,7 +129,7 @@ const oneMark = (asked: Asked): Asked =>
     query: 'mutation ($input: MarkInput!) { markBatch(inputs: [$input]) { outcome } }',
     variables: { input: { business: 'video', id: '1', mark: 'LIKE' } },
   })
-/** What is wrong with it is put right, and stored although it was refused. */
+/** Corrects the invalid input and stores it, although it was refused. */
 const storesAll = halfDoing('stores what it refuses', /AuditMark(Batch)?\b/, oneMark)
 
 const COUNT_READS = ['thumbups-201-ids', 'thumbups-id-empty', 'thumbups-business-unknown']
@@ -139,7 +139,7 @@ const LIST_READS = [
 ]
 const BAD_MARKS = ['mark-business-unknown', 'mark-id-empty', 'mark-id-long', 'mark-time-negative', 'mark-source-long']
 
-/** By the id of the check that must notice. */
+/** By the id of the check that must detect the fault. */
 export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
   'mark-answers': [
     answeringMarks('says that every mark is a change', (payload) => (payload.changed = true)),

@@ -1,4 +1,4 @@
-/** The audit's checks of thumbup where there is no thumbup, or only a part of it: they are left out, and say why. */
+/** The thumbup checks of the audit for a deployment without thumbup, or with a part of it: they are skipped with the reason. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { audit } from '../../cli/audit.ts'
 import { markBadInput } from '../../conformance/checks/mark-bad-input.ts'
@@ -34,18 +34,18 @@ async function run(url: string, business?: string): Promise<string[]> {
   return lines.filter((line) => /^(ok|skipped)/.test(line))
 }
 
-test('a deployment without thumbup keeps every promise of it by saying so', async () => {
+test('a deployment without thumbup skips all of its checks with the reason', async () => {
   const lines = await run(without.url)
   expect(lines).toHaveLength(IDS.length)
   expect(lines.filter((line) => !line.endsWith('(this deployment does not serve thumbup)'))).toEqual([])
 })
 
-test('of a business that nothing can be liked of, nothing is checked', async () => {
+test('a business without likes skips all checks with the reason', async () => {
   const lines = await run(partly.url)
   expect(lines.filter((line) => !line.includes('nothing of video can be liked here'))).toEqual([])
 })
 
-test('without dislikes everything else is checked, and no mark of the audit stays', async () => {
+test('without dislikes all other checks run, and no mark of the audit remains', async () => {
   const lines = await run(partly.url, 'article')
   const left = lines.filter((line) => line.startsWith('skipped')).map((line) => line.split(/ +/)[1])
   expect(new Set(left)).toEqual(new Set(['counts-add-up', 'mark-across-processes', 'mark-moves-both-counts', 'marks-of-two-businesses']))

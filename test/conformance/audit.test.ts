@@ -1,4 +1,4 @@
-/** The audit itself: a real service keeps every promise, and a service that breaks one is found out by the right check. */
+/** Tests of the audit itself: a real service passes every check, and a service that breaks a promise fails the right check. */
 import { createSecretKey } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { audit, type AuditRun } from '../../cli/audit.ts'
@@ -64,7 +64,7 @@ async function run(more: Partial<AuditRun> = {}): Promise<{ ok: boolean; lines: 
 }
 const unlike = (word: string) => (line: string) => !line.startsWith(word)
 
-test('a gateway that takes registered operations only is not audited, and the audit says so', async () => {
+test('a gateway that accepts only registered operations is not audited, and the error gives the reason', async () => {
   const enforcing = await startServer({ persisted: { mode: 'enforce' } })
   try {
     await expect(run({ url: enforcing.url })).rejects.toMatchObject({
@@ -77,7 +77,7 @@ test('a gateway that takes registered operations only is not audited, and the au
 })
 
 describe('a service that keeps its promises', () => {
-  test('passes every check but the one that needs tokens', async () => {
+  test('passes every check except the one that needs tokens', async () => {
     const { ok, lines } = await run()
     expect(lines.filter(unlike('ok'))).toEqual([
       expect.stringContaining('skipped  token-expired'),
@@ -87,18 +87,18 @@ describe('a service that keeps its promises', () => {
     expect(ok).toBe(true)
   })
 
-  test('passes every check with tokens of its own', async () => {
+  test('passes every check with its own tokens', async () => {
     const { lines } = await run({ identity: signed })
     expect(lines.filter((line) => /^(skipped|FAILED)/.test(line))).toEqual([])
   })
 
-  test('passes for a business whose rule is the furthest and that knows no glance', async () => {
+  test('passes for a business with the rule furthest and without glances', async () => {
     const { lines } = await run({ business: 'comic', conflict: 'furthest', glance: false, waitMs: 0 })
     const reasons = /token-expired|equal-times|glance-keeps|--wait is 0/
     expect(lines.slice(0, -1).filter((line) => unlike('ok')(line) && !(line.startsWith('skipped') && reasons.test(line)))).toEqual([])
   })
 
-  test('with one token nothing of its viewer is touched but what the audit wrote', async () => {
+  test('with one token it changes only the data of its own writes', async () => {
     const viewer = 'has watched before'
     await ask(service.url, viewer, 'mutation { reportProgress(input: { business: "video", oid: "mine", position: 600000 }) { outcome } }')
     const { SignJWT } = await import('jose')
@@ -115,14 +115,14 @@ describe('a service that keeps its promises', () => {
     expect(data).toEqual({ viewerHistory: { edges: [{ node: { oid: 'mine' } }] }, historySettings: { paused: false } })
   })
 
-  test('says whose metrics tell what the write-back has left', async () => {
+  test('the error names the process whose metrics show the progress of the write-back', async () => {
     const audited = await makeAudit(optionsOf({ job: 'http://127.0.0.1:1', waitMs: 1 }))
     const why = expect.stringContaining('give the address of a process of "job history" with --job')
     expect(await audited.quiet()).toEqual({ kind: 'unknown', why })
     expect(await audited.cleanUp()).toBe(0)
   })
 
-  test('keeps nothing of the audit in any history', async () => {
+  test('leaves nothing of the audit in any history', async () => {
     const audited = await makeAudit(optionsOf())
     const viewer = await audited.ownViewer()
     await viewer.reportBatch([
@@ -153,14 +153,14 @@ describe('a service that breaks a promise', () => {
     await withTokens.cleanUp()
   })
 
-  test('every check has a fault that it must notice', () => {
+  test('every check has a fault that it must detect', () => {
     expect(Object.keys(FAULTS).sort()).toEqual(CHECKS.map((check) => check.id).sort())
     expect(new Set(CHECKS.map((check) => check.id)).size).toBe(CHECKS.length)
   })
 
   for (const check of CHECKS) {
     for (const fault of FAULTS[check.id] ?? []) {
-      test(`${check.id} fails where the service ${fault.name}`, async () => {
+      test(`${check.id} fails if the service ${fault.name}`, async () => {
         ;(fault.second === true ? second : first).setFault(fault.make())
         const [finding] = await runChecks(check.id === 'token-expired' ? withTokens : audited, [check], 1, () => {})
         expect(finding).toMatchObject({ kind: 'failed', expected: expect.any(String), seen: expect.any(String) })
@@ -169,7 +169,7 @@ describe('a service that breaks a promise', () => {
     }
   }
 
-  test('the command names the check, what was expected and what was seen, and is false', async () => {
+  test('the command prints the check, the expected and the seen value, and returns false', async () => {
     const audited = run({ only: ['write-then-lookup', 'health-live'] })
     first.setFault({
       async answer(asked, forward) {
@@ -189,14 +189,14 @@ describe('a service that breaks a promise', () => {
     ])
   })
 
-  test('an answer of no shape at all is a failed check, not the end of the audit', async () => {
+  test('an answer of another shape is a failed check, and does not end the audit', async () => {
     first.setFault({ answer: async () => ({ status: 502, contentType: 'text/html', text: '<h1>Bad gateway</h1>', json: undefined }) })
     const findings = await runChecks(audited, CHECKS.slice(0, 3), 2, () => {})
     expect(findings.map((finding) => finding.kind)).toEqual(['failed', 'failed', 'failed'])
   })
 })
 
-describe('what cannot be audited', () => {
+describe('an audit that cannot run', () => {
   test.each<[string, Partial<AuditRun>, string]>([
     ['an address where nobody listens', { url: 'http://127.0.0.1:9' }, 'SUBGRAPH_UNAVAILABLE'],
     ['no address at all', { url: 'localhost' }, 'CONFIG_INVALID'],

@@ -1,10 +1,10 @@
-/** The kinds of faults a service behind `startFaultyProxy` can have. Each is made anew, because some remember what they saw. */
+/** The kinds of faults of a service behind `startFaultyProxy`. Each is created again for each use, because some have a memory. */
 import { askedWith, told, type Asked, type Fault, type Told } from './faulty-proxy.ts'
 
-/** `second`: the fault sits in front of the second process only. */
+/** `second`: the fault affects only the second process. */
 export type PlannedFault = { name: string; second?: boolean; make(): Fault }
 
-/** Changes what is answered to operations whose text matches. */
+/** Changes the answers to operations whose text matches. */
 export function changing(name: string, operation: RegExp, change: (data: any, asked: Asked) => void): PlannedFault {
   return {
     name,
@@ -19,7 +19,7 @@ export function changing(name: string, operation: RegExp, change: (data: any, as
   }
 }
 
-/** Changes what is asked. */
+/** Changes the requests. */
 export function asking(name: string, operation: RegExp, change: (asked: Asked) => Asked): PlannedFault {
   return { name, make: () => ({ answer: (asked, forward) => forward(operation.test(asked.query) ? change(asked) : asked) }) }
 }
@@ -43,7 +43,7 @@ export function givesNoScope(operation: RegExp): PlannedFault {
   })
 }
 
-/** Answers as if it had been done, and does nothing. */
+/** Answers as if the operation had been executed, and does nothing. */
 export function pretending(name: string, operation: RegExp, data: (asked: Asked) => unknown): PlannedFault {
   return {
     name,
@@ -51,7 +51,7 @@ export function pretending(name: string, operation: RegExp, data: (asked: Asked)
   }
 }
 
-/** Does part of what is asked before it passes the refusal on. */
+/** Executes a part of the request before it passes the refusal on. */
 export function halfDoing(name: string, operation: RegExp, part: (asked: Asked) => Asked): PlannedFault {
   return {
     name,
@@ -70,7 +70,7 @@ function refuses({ json }: Told): boolean {
   return json?.errors !== undefined || payloads.some((payload: any) => payload?.outcome === 'REJECTED')
 }
 
-/** Rejections and errors keep their message and change their code, or keep their code and say nothing. */
+/** Rejections and errors keep their message and change their code, or keep their code and lose their message. */
 export function refusing(name: string, change: { code: string } | { message: string }): PlannedFault {
   return {
     name,
@@ -96,7 +96,7 @@ export function accepted(input: any) {
   return { outcome: 'ACCEPTED', code: null, message: null, progress, dayToken: 'd', firstOfDay: false }
 }
 
-/** Drops every report that `drops` picks. */
+/** Drops every report that `drops` selects. */
 export function dropping(name: string, drops: (input: any) => boolean): PlannedFault {
   return {
     name,
@@ -110,7 +110,7 @@ export function dropping(name: string, drops: (input: any) => boolean): PlannedF
   }
 }
 
-/** Drops every report but the first of a viewer's subject that `drops` picks. */
+/** Drops every report that `drops` selects, except the first for a subject of a viewer. */
 export function losing(name: string, drops: (input: any, earlier: any) => boolean): PlannedFault {
   return {
     name,

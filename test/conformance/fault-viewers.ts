@@ -1,4 +1,4 @@
-/** Faults of a service that does not tell viewers apart. */
+/** Faults of a service that does not distinguish viewers. */
 import type { PlannedFault } from './fault-kinds.ts'
 import type { Asked } from './faulty-proxy.ts'
 
@@ -10,7 +10,7 @@ export const everybodyIsOne: PlannedFault = {
     return { answer: (asked, forward) => forward(asOne(asked)), open: asOne }
   },
 }
-/** Whoever shows a token, or nothing, is let in. */
+/** Accepts every caller, with a token or without one. */
 export const everybodyIsSomebody: PlannedFault = {
   name: 'lets everybody in',
   make: () => {

@@ -1,6 +1,6 @@
 /**
- * A proxy in front of a real service that can break one promise at a time: it changes what is asked, what is answered,
- * or which events of a stream pass. Without a fault it passes everything on as it is.
+ * A proxy in front of a real service that can break one promise at a time: it changes requests, answers, or the passed events of a stream.
+ * Without a fault it passes everything unchanged.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { once } from 'node:events'
@@ -12,20 +12,20 @@ export type Asked = {
   path: string
   headers: Record<string, string>
   body: string
-  /** The text of the GraphQL operation; empty if the body is no JSON. */
+  /** The text of the GraphQL operation; empty if the body is not JSON. */
   query: string
   variables: any
 }
 
-/** `json` is undefined where the text is no JSON. */
+/** `json` is undefined if the text is not JSON. */
 export type Told = { status: number; contentType: string; text: string; json: any }
 
 export type Fault = {
-  /** Stands between the client and the service. */
+  /** Sits between the client and the service. */
   answer?(asked: Asked, forward: (asked: Asked) => Promise<Told>): Promise<Told>
-  /** Changes what opens a stream. */
+  /** Changes the request that opens a stream. */
   open?(asked: Asked): Asked
-  /** False keeps an event from the client. */
+  /** False drops the event. */
   passes?(event: any): boolean
 }
 

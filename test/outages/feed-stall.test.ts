@@ -9,7 +9,7 @@ import { until } from '../../harness/until.ts'
 
 const kafka = await service('kafka')
 const BOUNDS = { staleAfterMs: 1_500, backAfterMs: 1_500, stalledAfterMs: 4_000 }
-/** For a tick of the switch, and a machine that has other things to do. */
+/** For a tick of the switch, and for a busy machine. */
 const SLACK_MS = 1_500
 
 describe.skipIf(mariadb === undefined || kafka === undefined)('a binary log that stalls', () => {
@@ -33,7 +33,7 @@ describe.skipIf(mariadb === undefined || kafka === undefined)('a binary log that
   })
 
   it.each(['silent', 'broken'] as const)(
-    '(%s) is replaced by events within the bound and put back, with no change lost and none counted twice',
+    '(%s) is replaced by events within the bound and restored, with no change lost and none counted twice',
     async (cut) => {
       rig = await startStallRig(test.url, connection.brokers, topics.topicPrefix, BOUNDS)
       const { feed, network, downstream, committed, switched, reloads } = rig

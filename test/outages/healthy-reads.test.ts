@@ -1,7 +1,6 @@
 /**
- * A healthy store never produces a degraded or null answer, at any load that the machine can serve: thousands of reads that
- * only the record store can answer, all of them asked at once, on the real record stores of both shapes. And what the hot
- * store knows, it answers alone.
+ * A healthy store never produces a degraded or null answer, at any load that the machine can serve. Thousands of reads that need the record
+ * store run concurrently, on the real record stores of both shapes. Reads of known data use only the hot store.
  */
 import { graphql } from 'graphql'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -26,7 +25,7 @@ const VIDEO = 1
 const TIMELINE_CAP = 10
 const OIDS = Array.from({ length: 13 }, (_, at) => `s${at}`)
 const SINCE = 1_600_000_000_000
-/** More than a limit of reads a second, or of reads that wait, may be. */
+/** More than a limit of reads per second, or of waiting reads, may be. */
 const VIEWERS = 1_200
 const READERS = 200
 
@@ -118,7 +117,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       return { data: data as any, errors: errors.map(({ message }) => message), degraded: [...degraded] }
     }
 
-    /** All at once. Each answer is right and whole, or this fails with the first few that are not. */
+    /** Runs all reads concurrently. Fails with the first few wrong or degraded answers. */
     async function expectWhole(viewers: number, one: (viewer: string) => ReturnType<typeof ask>, right: (data: any) => unknown) {
       const expected = JSON.stringify({ seen: right(undefined), errors: [], degraded: [] })
       const answers = await Promise.all(Array.from({ length: viewers }, (_, at) => one(String(at + 1))))
@@ -130,11 +129,11 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
 
     const liked = (data: any) => (data === undefined ? ['s2', 's1', 's0'] : data.thumbupUser?.likes?.edges.map(({ node }: any) => node.oid))
 
-    test('the likes of thousands of viewers whom the hot store does not know are whole, asked for at once', async () => {
+    test('the likes of thousands of viewers unknown to the hot store are complete for concurrent reads', async () => {
       await expectWhole(VIEWERS, (viewer) => ask(thumbup, viewer, LIKES), liked)
     })
 
-    test('viewers whom the hot store knows are answered by it alone: lists, marks and misses read the record store 0 times', async () => {
+    test('viewers known to the hot store are answered by it alone: lists, marks and misses read the record store 0 times', async () => {
       const known = Array.from({ length: 100 }, (_, at) => String(at + 1))
       for (const viewer of known) await ask(thumbup, viewer, LIKES)
       calls.length = 0
@@ -146,7 +145,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       expect(calls).toEqual([])
     })
 
-    test('pages of history past the hot timeline are whole, thousands of them asked for at once', async () => {
+    test('thousands of concurrent pages of history beyond the hot timeline are complete', async () => {
       calls.length = 0
       await expectWhole(
         VIEWERS,
@@ -156,7 +155,7 @@ for (const shape of ['lmdb', 'mariadb'] as const) {
       expect(calls.length).toBeGreaterThan(VIEWERS)
     })
 
-    test('unseen is whole for thousands of viewers whose filters no cache has, asked for at once', async () => {
+    test('unseen is complete for thousands of concurrent viewers without cached filters', async () => {
       calls.length = 0
       await expectWhole(
         VIEWERS,

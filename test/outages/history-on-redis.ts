@@ -1,4 +1,4 @@
-/** The history subgraph on Redis, with the embedded log and, unless another is given, the embedded record store. */
+/** The history subgraph on Redis, with the embedded log and, by default, the embedded record store. */
 import { join } from 'node:path'
 import { execute, parse } from 'graphql'
 import { systemClock } from '../../core/clock.ts'
@@ -57,7 +57,7 @@ export async function openHistoryOnRedis(urls: readonly string[], data: string, 
 
 const PAGE = parse('{ viewerHistory(first: 20) { edges { node { oid } } } }')
 
-/** The ids of a viewer's first page, as the API gives it; throws what the API would say. */
+/** The ids of the first page of a viewer, through the API. Throws the errors of the API. */
 export async function readPage(history: HistoryOnRedis, viewer: string, degraded: Degraded): Promise<string[]> {
   const contextValue = { viewer: { id: viewer, scopes: [] }, degraded, loaders: history.makeLoaders(degraded) }
   const { data, errors } = await execute({ schema: history.schema, document: PAGE, contextValue })

@@ -1,7 +1,7 @@
 /**
- * Redis and MariaDB are killed at once under the three subgraphs. Reads are answered, empty or with what this process knows,
- * and name both stores; writes are taken, and reach their place when the servers are back. In the embedded shape this
- * cannot happen: both stores are files of the process that answers.
+ * Redis and MariaDB are killed at once under the three subgraphs. Reads are answered, empty or from the memory of the process, and name
+ * both stores. Writes are accepted, and reach their stores when the servers are back. In the embedded shape this cannot happen: both stores
+ * are files of the answering process.
  */
 import { join } from 'node:path'
 import { graphql } from 'graphql'
@@ -106,7 +106,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
       ignore,
       { guard: GUARD },
     )
-    // They are in use when it happens.
+    // They are in use before the kill.
     await report('a', 10_000)
     await ask(history, 'mutation { pauseHistory { paused } }', {}, '8')
     await ask(thumbup, 'mutation { mark(business: "video", id: "a", mark: LIKE) { outcome } }')
@@ -132,7 +132,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     ask(history, 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome progress { position } } }', {
       input: { business: 'video', oid, position },
     })
-  /** Both breakers are open, so that nothing depends on which of the two was noticed first. */
+  /** Waits until both breakers are open, so that no test depends on the order of detection. */
   const noticed = (served: Served, source: string) =>
     until('both are noticed', async () => (await ask(served, source)).degraded.length === 2)
 
@@ -146,7 +146,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     expect(await ask(history, ENTITY, { of })).toEqual({ data: { _entities: [{ viewerProgress: null }] }, errors: [], degraded: BOTH })
   })
 
-  it('history takes writes, and its settings show a switch that waits in the journal', async () => {
+  it('history accepts writes, and its settings show a pause that waits in the journal', async () => {
     expect(await report('b', 20_000)).toMatchObject({ data: { reportProgress: { outcome: 'ACCEPTED' } }, errors: [] })
     const writes = `mutation { pauseHistory { paused } clearHistory(business: "comic") { clearedAt } deleteHistory(business: "video", ids: ["z"]) { deletedIds } }`
     expect(await ask(history, writes, {}, '9')).toMatchObject({
@@ -157,7 +157,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     expect((await ask(history, SETTINGS, {}, '9')).data).toEqual({ historySettings: { paused: true } })
   })
 
-  it('thumbup answers null, names both stores, and takes marks', async () => {
+  it('thumbup answers null, names both stores, and accepts marks', async () => {
     await noticed(thumbup, LIKES)
     const nothing = { viewerMark: null, likeCount: null, dislikeCount: null, likers: null }
     expect(await ask(thumbup, MARKS)).toEqual({ data: { thumbups: [nothing, nothing] }, errors: [], degraded: BOTH })
@@ -169,18 +169,18 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('with Redis and
     })
   })
 
-  it('feed existence hides nothing that it cannot know of, names both stores, and takes plays', async () => {
+  it('feed existence hides nothing unknown, names both stores, and accepts plays', async () => {
     await noticed(existence, UNSEEN)
     const unseen = { ids: ['a', 'b'], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 }
     expect(await ask(existence, UNSEEN)).toEqual({ data: { unseen }, errors: [], degraded: BOTH })
     const seen = ['a', 'b'].map((id) => ({ id, reason: null }))
     expect(await ask(existence, SEEN)).toEqual({ data: { seen }, errors: [], degraded: BOTH })
     expect((await ask(existence, 'mutation { recordPlayed(business: "video", ids: ["b"]) { visible } }')).errors).toEqual([])
-    // This process hides the plays that it took.
+    // This process hides the plays that it accepted.
     expect((await ask(existence, UNSEEN)).data.unseen.ids).toEqual(['a'])
   })
 
-  it('once both are back, reads are whole again and show what was written meanwhile', async () => {
+  it('once both are back, reads are complete again and show the writes made meanwhile', async () => {
     await Promise.all([redis.start(), database.start()])
     await until('history is whole', async () => {
       const { data, degraded } = await ask(history, LOOKUP)

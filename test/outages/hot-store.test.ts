@@ -1,4 +1,4 @@
-/** Redis killed, stopped and started again under a history subgraph that is in use. */
+/** Redis killed, stopped and restarted under a history subgraph in use. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -14,7 +14,7 @@ const PROCESS = new URL('journaling-process.ts', import.meta.url).pathname
 
 type Load = { acknowledged: Map<string, number>; answered: number; degraded: number; slowestMs: number; errors: unknown[] }
 
-/** Viewers who report one subject each again and again, look it up and read their page, until `stop` says so. */
+/** Viewers who repeatedly report one subject each, look it up and read their page, until `stop` is called. */
 function startLoad(history: HistoryOnRedis, viewers: number) {
   const load: Load = { acknowledged: new Map(), answered: 0, degraded: 0, slowestMs: 0, errors: [] }
   let running = true
@@ -72,7 +72,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     expect(history.figures().journal.parked).toBe(0)
   }
 
-  it('is killed under load and started seconds later, nobody gets an error, and every report reaches its place', async () => {
+  it('is killed under load and started seconds later, no call fails, and every report is stored', async () => {
     const history = await openHistoryOnRedis(servers.urls, folder.path)
     const running = startLoad(history, 20)
     await sleep(1_000)
@@ -96,7 +96,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await history.stop()
   })
 
-  it('hangs under load and goes on, nobody gets an error, and every report reaches its place', async () => {
+  it('hangs under load and continues, no call fails, and every report is stored', async () => {
     const history = await openHistoryOnRedis(servers.urls, folder.path)
     const running = startLoad(history, 10)
     await sleep(500)
@@ -111,7 +111,7 @@ describe.skipIf(!(await redisIsHere()))('when Redis', () => {
     await history.stop()
   })
 
-  it('is down, and the process that journals is killed, the next process brings everything to its place', async () => {
+  it('is down, and the journaling process is killed, the next process stores every report', async () => {
     await servers.kill(port)
     const writer = spawn(process.execPath, [PROCESS, folder.path, servers.urls[0] as string], { stdio: ['ignore', 'pipe', 'inherit'] })
     const acknowledged: number[] = []

@@ -1,4 +1,4 @@
-/** Kafka down, and the process that held the keys killed: what only dirty marks remember is persisted by the job's sweeper. */
+/** Kafka down, and the process with the aggregated keys killed: the sweeper of the job persists the keys that only dirty marks record. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
 import { openMysqlRecordStore } from '../../subgraphs/history/stores/mysql/record-store.ts'
@@ -26,7 +26,7 @@ describe.skipIf(servers.includes(undefined))('with Kafka down', () => {
     await deployment.remove()
   })
 
-  /** A report of each viewer, acknowledged. */
+  /** One acknowledged report of each viewer. */
   async function reportAll(oid: string): Promise<void> {
     const inputs = [{ business: 'video', oid, position: 60_000 }]
     for (const viewer of VIEWERS) {
@@ -40,7 +40,7 @@ describe.skipIf(servers.includes(undefined))('with Kafka down', () => {
     return rows.filter((row) => row !== undefined).length
   }
 
-  it('what a gateway held when it was killed is persisted, by a job that ran before and by one that starts without Kafka', async () => {
+  it('keys held by a killed gateway are persisted, by a running job and by one that starts without Kafka', async () => {
     const { gateways, jobs } = deployment
     const [gateway, job] = [gateways[0], jobs[0]]
     await deployment.servers.kafka.kill()

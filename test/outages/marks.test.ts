@@ -1,6 +1,6 @@
 /**
- * Each disaster of the ladder on real servers, under load: everybody is answered, nobody gets an error, the database is spared,
- * and afterwards every mark is in its place. The figures are printed; `npm run bench -- outage-marks` is the long form.
+ * Each disaster of the ladder on real servers, under load: every call is answered without error, the database is protected, and afterwards
+ * every mark is stored. The figures are printed; `npm run bench -- outage-marks` is the long form.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -15,7 +15,7 @@ import { service } from '../../harness/deployment/services.ts'
 
 const servers = [await service('redis'), await service('kafka'), await service('mariadb')]
 
-describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
+describe.skipIf(servers.includes(undefined))('under mark load,', () => {
   let stage: Stage
   beforeAll(async () => {
     stage = await startStage()
@@ -23,7 +23,7 @@ describe.skipIf(servers.includes(undefined))('with marks under way,', () => {
   afterAll(async () => stage.remove())
 
   test.each(DISASTERS.map((disaster, at) => ({ ...disaster, seed: 500 + 10 * at })))(
-    '$title: every call is answered without error, the database is spared, and every mark finds its place',
+    '$title: every call is answered without error, the database is protected, and every mark is stored',
     async (disaster) => {
       const said: string[] = []
       const figures = await runDisaster(stage, disaster, { seed: disaster.seed, beforeMs: 1_000, downMs: disaster.shortMs }, (text) =>

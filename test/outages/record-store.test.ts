@@ -1,4 +1,4 @@
-/** MariaDB stopped, killed and started again under a history subgraph on Redis whose pages go past the hot timeline. */
+/** MariaDB stopped, killed and restarted under a history subgraph on Redis whose pages go beyond the hot timeline. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { systemClock } from '../../core/clock.ts'
@@ -35,7 +35,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
       viewedAt: now + index,
     }))
     await history.service.report({ id: '7', scopes: [] }, inputs)
-    // On a busy machine the first connection may take longer than is allowed, and then it goes through the journal.
+    // On a busy machine the first connection may time out, and the report then goes through the journal.
     await until('everything is persisted', async () => {
       return (
         (await history.records.countProgress()) === SUBJECTS &&
@@ -51,7 +51,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     folder?.remove()
   })
 
-  /** A page as the API gives it, and how long it took. */
+  /** A page through the API, and its duration. */
   async function page() {
     const degraded: Degraded = new Set()
     const startedAt = performance.now()
@@ -71,13 +71,13 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     return times
   }
 
-  it('is up, pages are whole and name nothing', async () => {
+  it('is up, pages are complete and not degraded', async () => {
     expect(await page()).toMatchObject({ oids: 20, degraded: [] })
   })
 
-  it('hangs, the first page waits for the patience, the next not at all, none fails, and all is well afterwards', async () => {
+  it('hangs, the first page waits for the timeout, the next ones do not, none fails, and all recover afterwards', async () => {
     database.pause()
-    // The signal is on its way while this process goes on.
+    // The signal is delivered while this process continues.
     await sleep(100)
     const times = await expectCutWithoutErrors()
     expect(times[0]).toBeLessThan(1_500)
@@ -87,7 +87,7 @@ describe.skipIf(mariadb === undefined || !(await redisIsHere()))('when MariaDB',
     console.log(`stopped: first page ${Math.round(times[0] ?? 0)} ms, then at most ${Math.round(Math.max(...times.slice(1)))} ms`)
   })
 
-  it('is killed, pages answer what the hot store has, writes are taken, and reach it when it is back', async () => {
+  it('is killed, pages show the hot timeline, writes are accepted, and are stored when it is back', async () => {
     await database.kill()
     await expectCutWithoutErrors()
     const degraded: Degraded = new Set()

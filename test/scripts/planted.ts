@@ -1,4 +1,4 @@
-/** A small repository in a temporary folder, in which a test plants a mistake and then runs a script as CI runs it. */
+/** A small repository in a temporary folder, in which a test plants a mistake and then runs a script as CI does. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export function plantedRepository() {
     },
     /** Runs `scripts/NAME.ts` in the repository. */
     script: (name: string, ...args: string[]) => run(process.execPath, [join(ROOT, 'scripts', `${name}.ts`), ...args]),
-    /** Runs the linter with the project's rules, without the rules that need types. */
+    /** Runs the linter with the rules of the project, without the rules that need types. */
     lint() {
       // A copy: patterns of the file are relative to its folder.
       copyFileSync(join(ROOT, '.oxlintrc.json'), join(folder, '.oxlintrc.json'))

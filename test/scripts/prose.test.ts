@@ -6,7 +6,7 @@ const { plant, script } = plantedRepository()
 const PLAIN = 'The worker folds every settled slot.'
 const LONG = `The worker folds every settled slot ${'and the slot before it '.repeat(6)}again.`
 
-/** A comment of twenty sentences: below that number no figure is judged. */
+/** A comment of twenty sentences: fewer are not judged. */
 const comment = (...sentences: string[]) =>
   `/**\n${[...sentences, ...Array.from({ length: 20 - sentences.length }, () => PLAIN)].map((sentence) => ` * ${sentence}\n`).join('')} */\n`
 
@@ -27,14 +27,14 @@ test.each([
   expect(printed.at(-1)).toMatch(new RegExp(`^core .*over: .*\\b${figure}\\b`))
 })
 
-test('each document is judged alone, and a folder as a whole', () => {
+test('each document is judged separately, and a folder as a whole', () => {
   plant('docs/good.md', Array.from({ length: 20 }, () => PLAIN).join(' '))
   plant('docs/bad.md', Array.from({ length: 20 }, () => 'What he knows is what he says.').join(' '))
   const { printed } = script('prose')
   expect(printed.slice(1).map((line) => /^\S+|over/g[Symbol.match](line))).toEqual([['docs/bad.md', 'over'], ['docs/good.md']])
 })
 
-test('--over prints only what exceeds a limit', () => {
+test('--over prints only figures above a limit', () => {
   plant('core/worker.ts', comment())
   plant('stores/worker.ts', comment('Of every slot the worker folds a part.', 'Of every slot the worker folds a part.'))
   const { status, printed } = script('prose', '--over')

@@ -15,7 +15,7 @@ describe.skipIf(!(await redisIsHere()))('the Redis of scripts/services', { timeo
   let folder: string
   let base: number
   beforeEach(async () => {
-    // A clone of its own: the servers of this clone may be up.
+    // A separate clone: the servers of this clone may be up.
     folder = mkdtempSync(join(tmpdir(), 'tidemark-services-'))
     cpSync(join(import.meta.dirname, '..', '..', 'scripts'), join(folder, 'scripts'), { recursive: true })
     writeFileSync(join(folder, 'package.json'), '{"type": "module"}')

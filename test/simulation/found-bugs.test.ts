@@ -1,4 +1,4 @@
-/** What the simulator found in the real code, each as the shortest order of events that shows it. */
+/** Bugs that the simulator found in the real code, each as the shortest order of events that shows it. */
 import { expect, it } from 'vitest'
 import { makeAggregator } from '../../writeback/aggregator.ts'
 import { makeBusinesses } from '../../config/businesses.ts'
@@ -25,7 +25,7 @@ function openStores(): { hot: HotStore; records: RecordStore } {
   return { hot: openModelHotStore(state, openGate), records: openModelRecordStore(rows, openGate) }
 }
 
-/** Entries `oids`, oldest first, persisted; all but the newest two are trimmed. */
+/** Writes and persists entries `oids`, oldest first. All but the newest two are trimmed. */
 async function fillPersisted(
   { hot, records }: { hot: HotStore; records: RecordStore },
   viewer: string,
@@ -62,7 +62,7 @@ it('an entry that was watched again is not listed at its old place too, even if 
 })
 
 it.each(['before its row is listed, and persisted', 'after its row is listed'])(
-  'an entry that was watched again while a page was read, %s, is on the page all the same',
+  'an entry that was watched again during a page read, %s, is still on the page',
   async (moment) => {
     const { hot, records } = openStores()
     const viewer = freshViewer()
@@ -86,7 +86,7 @@ it.each(['before its row is listed, and persisted', 'after its row is listed'])(
   },
 )
 
-it('a page that was being read when the viewer cleared his history does not show what it was before', async () => {
+it('a page read during a clearing shows nothing from before the clearing', async () => {
   const { hot, records } = openStores()
   const viewer = freshViewer()
   await fillPersisted({ hot, records }, viewer, numbered(4))
@@ -104,7 +104,7 @@ it('a page that was being read when the viewer cleared his history does not show
   expect(page.entries.filter((entry) => entry.oid === '1')).toEqual([])
 })
 
-it('a glance does not hide the resume point another device set, and had trimmed, while its base was read', async () => {
+it('a glance does not hide a resume point that another device set, and had trimmed, while its base was read', async () => {
   const { hot, records } = openStores()
   const viewer = freshViewer()
   await fillPersisted({ hot, records }, viewer, numbered(4))
@@ -134,7 +134,7 @@ it('a glance does not hide the resume point another device set, and had trimmed,
   aggregator.flushAll()
 })
 
-it('a reward is called the same by who claims it and by the sweeper that finds it pending', async () => {
+it('a reward has the same id for the claiming process and for the sweeper that finds it pending', async () => {
   const { hot } = openStores()
   const viewer = freshViewer()
   const now = later(1_000)
@@ -142,7 +142,7 @@ it('a reward is called the same by who claims it and by the sweeper that finds i
   expect(await hot.listPendingRewards([0, 1], now, 10)).toEqual([rewardOf(viewer, 1, 20_000)])
 })
 
-it('settled waits for every direct persist, also when one of them fails at once', async () => {
+it('settled waits for every direct persist, even when one of them fails at once', async () => {
   const { hot } = openStores()
   const log = openModelLog(makeLogState({ regions: 2, partitions: 1, batchMax: 1, retryMs: 1, faults: {} }), openGate, systemClock)
   const down = { ...log, appendFlushes: () => Promise.reject(new Error('the log is down')) }
@@ -164,7 +164,7 @@ it('settled waits for every direct persist, also when one of them fails at once'
   expect(flusher.figures()).toMatchObject({ direct: 1, left: 1 })
 })
 
-it('a row written by a step that died before it saw the clearing goes when its message comes again', async () => {
+it('a row written by a step that died before it saw the clearing is removed when its message is delivered again', async () => {
   const { hot, records } = openStores()
   const viewer = freshViewer()
   const [record] = await fillClean(hot, viewer, ['1'], timelineCap)
@@ -175,7 +175,7 @@ it('a row written by a step that died before it saw the clearing goes when its m
   expect(await records.getProgressMany([keyOf(viewer, '1')])).toEqual([undefined])
 })
 
-it('a deletion reaches what was viewed ahead of the clock and has been trimmed since', async () => {
+it('a deletion includes a trimmed record that was viewed ahead of the clock', async () => {
   const { hot, records } = openStores()
   const viewer = freshViewer()
   const now = later(1_000)

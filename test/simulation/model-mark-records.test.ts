@@ -1,4 +1,4 @@
-/** The model of the record store of marks keeps the contract of the port. */
+/** The model of the record store of marks fulfils the contract of the port. */
 import { markRecordsContract } from '../contracts/thumbup/record-store.ts'
 import { makeMarkRecordsState, openModelMarkRecords } from '../../harness/models/thumbup/record-store-model.ts'
 

@@ -1,4 +1,4 @@
-/** The model stores keep the contracts of the ports: what is simulated with them is simulated with stores as they have to be. */
+/** The model stores fulfil the contracts of the ports, so that a simulation with them is valid for every correct store. */
 import { systemClock } from '../../core/clock.ts'
 import { hotStoreContract } from '../contracts/history/hot-store.ts'
 import { logContract } from '../contracts/log.ts'

@@ -1,6 +1,6 @@
 /**
- * Bugs that stores of this kind have had, planted into the model stores one at a time: the simulator is worth something
- * only while it finds each of them, within 10,000 seeds, and nothing without them (`simulation.test.ts`).
+ * Bugs that stores of this kind have had, planted into the model stores one at a time. The simulator must find each of them within 10,000
+ * seeds, and nothing without them (`simulation.test.ts`).
  */
 import { expect, it } from 'vitest'
 import { simulate } from '../../harness/simulation/simulate.ts'

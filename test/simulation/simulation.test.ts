@@ -16,7 +16,7 @@ it.each([
   ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
 ])('three hundred worlds of marks, %s, keep every promise', async (_, first) => {
   const { failure, seeds } = await simulate('thumbup', { first, seeds: 300 })
-  // It names its seed: `npm run simulate -- --world thumbup --first SEED --seeds 1` shows it again.
+  // The failure names its seed: `npm run simulate -- --world thumbup --first SEED --seeds 1` shows it again.
   expect(failure).toBeUndefined()
   expect(seeds).toBe(300)
 })
@@ -24,9 +24,9 @@ it.each([
 it.each([
   ['always the same', 1],
   ['of today', Math.floor(Date.now() / 86_400_000) * 10_000],
-])('three hundred worlds of what was seen, %s, keep every promise', async (_, first) => {
+])('three hundred worlds of seen subjects, %s, keep every promise', async (_, first) => {
   const { failure, seeds } = await simulate('existence', { first, seeds: 300 })
-  // It names its seed: `npm run simulate -- --world existence --first SEED --seeds 1` shows it again.
+  // The failure names its seed: `npm run simulate -- --world existence --first SEED --seeds 1` shows it again.
   expect(failure).toBeUndefined()
   expect(seeds).toBe(300)
 })
@@ -49,7 +49,7 @@ it.each([
   expect(await lines(1)).not.toEqual(await lines(2))
 })
 
-it('a failure is told in the events of the viewer in question, the last of them next to it', async () => {
+it('a failure prints the last events of its viewer', async () => {
   const { failure } = await simulate('history', { first: 1, seeds: 100, faults: { trimsDirty: true } })
   expect(failure?.message).toMatch(/^line \d: .*viewer/)
   expect(failure?.history.length).toBeLessThanOrEqual(61)

@@ -1,4 +1,4 @@
-/** A reporter of vitest that ends a run with one plain line, for whoever reads it by program. */
+/** A reporter of vitest that ends a run with one plain line, for programs that read it. */
 import type { Reporter, TestModule } from 'vitest/node'
 
 export default class ClosingLine implements Reporter {

@@ -1,4 +1,4 @@
-/** Follows counts of some subjects, as one subscriber of a process would: of other subjects and older versions it hears nothing. */
+/** Follows the counts of some subjects, like one subscriber of a process: it gets no other subjects and no older versions. */
 import type { Subject, CountedSubject } from '../../core/domain.ts'
 import type { CountCache } from '../../subgraphs/thumbup/stores/count-cache.ts'
 

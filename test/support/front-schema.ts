@@ -1,4 +1,4 @@
-/** A schema with one field for each thing that can happen to a request, and a server around it. */
+/** A schema with one field for each possible course of a request, and a server around it. */
 import { Registry } from '@prometheus-io/client'
 import {
   GraphQLBoolean,
@@ -150,7 +150,7 @@ export function makeFrontSchema() {
 
 type Source = { emit(change: string): void; waitingToBeRead(): number; readonly iterator: AsyncIterableIterator<{ changes: string }> }
 
-/** Events until somebody calls `return()`; until then it waits for the next one, possibly for ever. */
+/** Events until `return()` is called. Until then it waits for the next one without a limit. */
 function makeSource(returned: () => void): Source {
   const waiting: ((step: IteratorResult<{ changes: string }>) => void)[] = []
   const ready: { changes: string }[] = []
@@ -193,10 +193,10 @@ type TestOptions = Partial<ServerOptions> & {
   readonly auth?: AuthOptions
   readonly toJson?: boolean
   readonly ready?: Collaborators['ready']
-  /** What else the front is given: limits, proxies, costs. */
+  /** Further collaborators of the front: limits, proxies, costs. */
   readonly more?: Partial<Collaborators>
   readonly persisted?: Partial<PersistedOptions>
-  /** Instead of the plain one of the schema above. */
+  /** Replaces the plain engine of the schema above. */
   readonly engine?: Engine
   /** The memory for texts that clients register. */
   readonly memory?: ClientMemory

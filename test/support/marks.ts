@@ -18,7 +18,7 @@ const texts = fc.oneof(
 
 export const anyId = fc.oneof(integers, texts).filter((text) => text.isWellFormed() && Buffer.byteLength(text) <= 64)
 
-/** Few moments, so that many are equal, and all there are. */
+/** Few times, so that many are equal, and all possible times. */
 export const anyTime = fc.oneof(
   fc.nat({ max: 5 }),
   fc.nat({ max: 20_000 }).map((day) => day * 86_400_000),

@@ -1,4 +1,4 @@
-/** A global setup of vitest: the run ends by saying which adapters were not tested, and what to install. */
+/** A global setup of vitest: at its end a run names the adapters that were not tested, and the software to install. */
 import { forgetNotTested, notTested } from '../../harness/deployment/services.ts'
 
 export function setup(): void {

@@ -1,4 +1,4 @@
-/** Questions to a graph of all our subgraphs and of the partner in partner.ts: one per subgraph, and one over all of them. */
+/** Requests to a graph of all our subgraphs and of the partner in partner.ts: one per subgraph, and one across all of them. */
 import { expect } from 'vitest'
 import { ask } from '../../harness/deployment/service.ts'
 

@@ -1,4 +1,4 @@
-/** A partner's subgraph as a real HTTP server, whose schema and behaviour a test may change while it runs. */
+/** The subgraph of a partner as a real HTTP server. A test may change its schema and behaviour while it runs. */
 import { buildSubgraphSchema } from '@apollo/subgraph'
 import { graphql, parse, type GraphQLSchema } from 'graphql'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -19,13 +19,13 @@ const RESOLVERS = {
 
 export type Partner = {
   readonly url: string
-  /** Requests answered. */
+  /** The number of answered requests. */
   calls(): number
   /** A header of the last request. */
   header(name: string): string | string[] | undefined
-  /** From now on it has this schema. */
+  /** Replaces the schema. */
   become(sdl: string): void
-  /** From now on it answers like this; undefined: properly again. */
+  /** Replaces the answers; undefined restores the normal ones. */
   answer(how: ((request: IncomingMessage, response: ServerResponse) => void) | undefined): void
   stop(): Promise<void>
 }

@@ -1,6 +1,6 @@
 /**
- * A small engine for tests of the front: a plain schema, run by graphql-js. It keeps what the real one keeps (one parse
- * and one validation per operation) and counts them, so that a test can see that the front does not do it again.
+ * A small engine for tests of the front: a plain schema, executed by graphql-js. It caches one parse and one validation per operation, like
+ * the real engine, and counts them, so that a test can check that the front does not repeat them.
  */
 import {
   GraphQLError,
@@ -21,7 +21,7 @@ export type PlainEngine = Engine & { readonly calls: { prepared: number; parsed:
 
 type Options = {
   readonly judge?: Judge
-  /** Offer `executeToJson`, as the real engine does. */
+  /** Offers `executeToJson`, as the real engine does. */
   readonly toJson?: boolean
 }
 

@@ -1,13 +1,13 @@
-/** A change feed that does what a test says: brings changes when told to, stalls, ends, refuses to start. */
+/** A change feed controlled by a test: it delivers changes, stalls, ends, or refuses to start. */
 import type { CountChanges, CountFeed } from '../../subgraphs/thumbup/change-feed/count-feed.ts'
 
 export type SimulatedFeed = CountFeed & {
-  /** Brings changes; resolves when they were taken, rejects when they were rejected. */
+  /** Delivers changes. Resolves when they were accepted, and rejects when they were rejected. */
   bring(changes: CountChanges): Promise<void>
   readTo(moment: number): void
   gap(sentence: string): void
   end(reason: Error): void
-  /** The next starts reject with this; undefined: they succeed. */
+  /** The next starts reject with this reason; undefined: they succeed. */
   refuse(reason: Error | undefined): void
   starts(): number
   stops(): number

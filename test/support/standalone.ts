@@ -1,4 +1,4 @@
-/** A subgraph alone, in this process: any schema, on a port of its own. */
+/** A subgraph alone, in this process: any schema, on its own port. */
 import { Registry } from '@prometheus-io/client'
 import type { GraphQLSchema } from 'graphql'
 import { pino } from 'pino'
@@ -13,14 +13,14 @@ import { startStandalone, TRACE_HEADER } from '../../subgraphs/standalone.ts'
 
 export type StartedAlone = {
   url: string
-  /** Bytes of its log. */
+  /** The size of its log in bytes. */
   logged(): number
   stop(): Promise<void>
 }
 
 type Made = RequestContext & { readonly forwarded?: Readonly<Record<string, string>> | undefined }
 
-/** Default settings, in development: viewers are claimed by x-viewer-id. */
+/** Default settings, in development: x-viewer-id names the viewer. */
 export async function startAlone(
   schema: GraphQLSchema,
   makeContext: (viewer: Viewer | undefined) => RequestContext = () => ({}),

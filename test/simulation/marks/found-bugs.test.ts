@@ -1,4 +1,4 @@
-/** What the simulator found in the real code of thumbup, each as the shortest order of events that shows it. */
+/** Bugs that the simulator found in the real code of thumbup, each as the shortest order of events that shows it. */
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../core/clock.ts'
 import type { Mark, MarkKey, OwnerSum } from '../../../core/domain.ts'
@@ -33,7 +33,7 @@ function openStores() {
   return { stores, cacheState, hotState }
 }
 
-/** Marks the subject, and persists it by these stores. */
+/** Marks the subject, and persists the mark with these stores. */
 async function mark(stores: MarkPersistStores, viewer: string, what: Mark, errors: unknown[] = []): Promise<MarkKey> {
   const key = { viewer, ...SUBJECT }
   const now = later(1_000)
@@ -59,7 +59,7 @@ async function likersFor(
 }
 
 // Seed 2.
-it('who likes again stands at the top of the likers for everybody, although the counts are the same', async () => {
+it('a viewer who likes again is at the top of the likers for all viewers, although the counts are unchanged', async () => {
   const { stores } = openStores()
   const likers = () => likersFor(undefined, stores)
   await mark(stores, '1', 'LIKE')
@@ -70,7 +70,7 @@ it('who likes again stands at the top of the likers for everybody, although the 
 })
 
 // Seed 602168.
-it('a viewer whom the hot store has forgotten stands among the likers, although the cache was down when his like was counted', async () => {
+it('a viewer forgotten by the hot store is among the likers, although the cache was down when the like was counted', async () => {
   const { stores, hotState } = openStores()
   expect(await likersFor('2', stores)).toEqual([])
   const down = { ...stores, cache: { ...stores.cache, putCounts: () => Promise.reject(new Error('the cache is down')) } }
@@ -94,7 +94,7 @@ it('a change of owner reaches the cache although the process died, or the cache 
 })
 
 // Seed 69.
-it('what waited in the outbox does not become the newest in a cache that has lost everything since', async () => {
+it('a waiting outbox entry does not become the newest in a cache that has lost everything since', async () => {
   const { stores, cacheState } = openStores()
   await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
   const down = { ...stores, events: { ...stores.events, appendEvents: () => Promise.reject(new Error('the log is down')) } }
@@ -107,7 +107,7 @@ it('what waited in the outbox does not become the newest in a cache that has los
 })
 
 // Seed 774.
-it('the reconciler finds a sum of likes received in the cache that is older than the record store', async () => {
+it('the reconciler detects a sum of likes in the cache that is older than the record store', async () => {
   const { stores, cacheState } = openStores()
   await stores.records.registerSubjects([{ ...SUBJECT, owner: OWNER.owner }])
   await mark(stores, '1', 'LIKE')

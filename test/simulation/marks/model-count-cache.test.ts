@@ -1,4 +1,4 @@
-/** The model of the count cache keeps the contract of the port. */
+/** The model of the count cache fulfils the contract of the port. */
 import { countCacheContract } from '../../contracts/thumbup/count-cache.ts'
 import { openGate } from '../../../harness/simulation/gate.ts'
 import { makeCountCacheState, openModelCountCache } from '../../../harness/simulation/thumbup/model-count-cache.ts'
