@@ -10,20 +10,20 @@ const noSentence = refusing('refuses without a sentence', { message: 'Invalid' }
 const fakePlay = pretending('acknowledges plays and loses them', /AuditPlay/, ({ variables }) => ({
   recordPlayed: { recorded: new Set(variables.ids).size, visible: true },
 }))
-const fakeIssue = pretending('acknowledges what was served and loses it', /AuditIssue/, () => ({ recordIssued: { recorded: true } }))
-const showsAll = changing('shows what was seen', /AuditUnseen/, (data, asked) => void (data.unseen.ids = asked.variables.candidates))
-const hidesMore = changing('hides what nobody has seen', /AuditUnseen/, (data) => void data.unseen.ids.pop())
+const fakeIssue = pretending('acknowledges issued subjects and loses them', /AuditIssue/, () => ({ recordIssued: { recorded: true } }))
+const showsAll = changing('shows seen subjects', /AuditUnseen/, (data, asked) => void (data.unseen.ids = asked.variables.candidates))
+const hidesMore = changing('hides unseen subjects', /AuditUnseen/, (data) => void data.unseen.ids.pop())
 const knowsNoReason = changing('knows of nothing', /AuditSeen\b/, (data) => {
   for (const each of data.seen) each.reason = null
 })
 
-const answersAll = pretending('answers what it should refuse', /Audit(Unseen|Seen|WhyHidden)\b/, () => ({
+const answersAll = pretending('answers requests it should refuse', /Audit(Unseen|Seen|WhyHidden)\b/, () => ({
   unseen: { ids: [], droppedIssued: 0, droppedStaged: 0, droppedFiltered: 0 },
   seen: [],
   whyHidden: { hidden: false, issuedAt: null, stagedAt: null, filters: [] },
 }))
 /** Corrects the invalid input and records it, although it was refused. */
-const records = halfDoing('records a part of what it refuses', /Audit(Play|Issue)/, (asked: Asked) =>
+const records = halfDoing('records a part of a refused request', /Audit(Play|Issue)/, (asked: Asked) =>
   askedWith(asked, { variables: { business: 'video', ids: ['1'], playedAt: null } }),
 )
 
@@ -44,7 +44,7 @@ export const EXISTENCE_FAULTS: Record<string, readonly PlannedFault[]> = {
   'unseen-in-order': [
     changing('sorts', /AuditUnseen/, (data) => void data.unseen.ids.sort()),
     changing('shows one twice', /AuditUnseen/, ({ unseen: { ids } }) => void (ids.length > 0 && ids.push(ids[0]))),
-    withVariables('forgets what to exclude', /AuditUnseen/, () => ({ exclude: [] })),
+    withVariables('ignores the exclusions', /AuditUnseen/, () => ({ exclude: [] })),
   ],
   'unseen-counts': [
     changing('counts nothing as served', /AuditUnseen/, (data) => (data.unseen.droppedIssued = 0)),
@@ -74,7 +74,7 @@ export const EXISTENCE_FAULTS: Record<string, readonly PlannedFault[]> = {
   'played-before': [
     fakePlay,
     {
-      name: 'acknowledges what was played in another month, and drops it',
+      name: 'acknowledges plays of another month, and drops them',
       make: () => ({
         answer: (asked, forward) => {
           const { ids, playedAt } = asked.variables

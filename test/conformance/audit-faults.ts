@@ -61,7 +61,7 @@ const BAD_REPORTS = [
   ...['time-negative', 'device-long'],
 ]
 /** Corrects the invalid input and stores it, although it was rejected. */
-const halfWritten = halfDoing('stores what it rejects', /AuditReport/, (asked) =>
+const halfWritten = halfDoing('stores rejected inputs', /AuditReport/, (asked) =>
   askedWith(asked, { variables: { input: { business: 'video', oid: '1', position: REAL_POSITION + 9 } } }),
 )
 
@@ -70,7 +70,7 @@ const BAD_QUERIES = [
   ...['lookup-business-unknown', 'clear-business-unknown', 'lookup-201-ids', 'lookup-id-empty', 'lookup-id-long', 'json-broken'],
   ...['query-missing', 'body-as-text', 'graphql-broken', 'field-unknown', 'operation-unknown', 'variable-missing', 'query-too-deep'],
 ]
-const answersAll = pretending('answers what it should refuse', /^/, () => ({ progress: [] }))
+const answersAll = pretending('answers requests it should refuse', /^/, () => ({ progress: [] }))
 const oneReport = (asked: Asked): Asked => ({
   ...askedWith(asked, {
     query: 'mutation ($input: ProgressInput!) { reportProgress(input: $input) { outcome } }',
@@ -136,7 +136,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
     losing('keeps the first arrival', () => true),
   ],
   'stale-says-what-is-stored': [
-    changing('does not say what is stored', /AuditReport/, ({ reportProgress }) => {
+    changing('does not return the stored record', /AuditReport/, ({ reportProgress }) => {
       if (reportProgress.outcome === 'STALE') reportProgress.progress = null
     }),
     changing('calls stale reports accepted', /AuditReport/, (data) => (data.reportProgress.outcome = 'ACCEPTED')),
@@ -176,7 +176,7 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'businesses-narrow': [asking('does not narrow', /AuditHistory/, (asked) => askedWith(asked, { variables: {} }))],
   'lookup-in-order': [
     changing('answers in another order', /AuditLookup/, (data) => data.progress.reverse()),
-    changing('leaves out what is not there', /AuditLookup/, (data) => (data.progress = data.progress.filter(Boolean))),
+    changing('leaves missing subjects out', /AuditLookup/, (data) => (data.progress = data.progress.filter(Boolean))),
   ],
   'reads-agree': [olderLookup, olderPage],
   'delete-at-once': [
@@ -276,17 +276,17 @@ export const FAULTS: Record<string, readonly PlannedFault[]> = {
   'others-change-nothing': [everybodyIsOne],
   'write-for-another-forbidden': [
     wrongCode,
-    asking('gives everybody every scope', /AuditReport/, (asked) => ({
+    asking('gives every caller every scope', /AuditReport/, (asked) => ({
       ...asked,
       headers: { ...asked.headers, 'x-viewer-scopes': 'progress:write-any' },
     })),
   ],
   'write-for-another-with-scope': [
-    asking('gives nobody a scope', /AuditReport/, (asked) => {
+    asking('gives no caller a scope', /AuditReport/, (asked) => {
       const { 'x-viewer-scopes': _, ...headers } = asked.headers
       return { ...asked, headers }
     }),
-    reporting('stores it for the one who asks', (input) => ({ ...input, viewer: undefined })),
+    reporting('stores it for the caller', (input) => ({ ...input, viewer: undefined })),
   ],
   'hears-reports': [silent, { name: 'loses some events', make: () => ({ passes: (event) => event?.data?.progressChanged?.oid !== '3' }) }],
   'hears-across-processes': [inSecond(silent)],
@@ -341,7 +341,7 @@ function withoutEnd(): PlannedFault {
 /** A new viewer gets the history of another one. */
 function everybodyIsSomebodyElse(): PlannedFault {
   return changing(
-    'shows what others watched',
+    'shows the history of others',
     /AuditLookup/,
     (data) => (data.progress = data.progress.map(() => accepted({ oid: '1' }).progress)),
   )

@@ -56,7 +56,7 @@ const listing = (name: string, change: (list: any, asked: Asked) => void): Plann
     if (list) change(list, asked)
   })
 const givesEveryScope = (operation: RegExp): PlannedFault =>
-  asking('gives everybody every scope', operation, (asked) => ({
+  asking('gives every caller every scope', operation, (asked) => ({
     ...asked,
     headers: { ...asked.headers, 'x-viewer-scopes': 'marks:write-any marks:read-any subjects:register operator' },
   }))
@@ -81,7 +81,7 @@ const neverFalling = (name: string, operation: RegExp, each: (data: any, asked: 
 })
 
 const noMark = showing('shows no mark', (state) => (state.viewerMark = 'NONE'))
-const oldCount = showing('shows no count of what has just been marked', (state) => (state.likeCount = 0))
+const oldCount = showing('shows no count of a new mark', (state) => (state.likeCount = 0))
 const noDislikes = showing('counts no dislikes', (state) => (state.dislikeCount = 0))
 const oneMore = showing('counts one too many', (state) => (state.likeCount += 1))
 const byArrival = marking('takes the later arrival for the newer mark', () => ({ markedAt: null }))
@@ -110,7 +110,7 @@ const countsNeverFall = neverFalling('lets no count fall', /AuditCounts\b/, (dat
   data.thumbups.map((state: any) => [state.id, state, 'likeCount']),
 )
 
-const answersAll = pretending('answers what it should refuse', /Audit(Likes|Likers|Received|States)\b/, () => ({
+const answersAll = pretending('answers requests it should refuse', /Audit(Likes|Likers|Received|States)\b/, () => ({
   thumbups: [],
   thumbupUser: {},
 }))
@@ -130,7 +130,7 @@ const oneMark = (asked: Asked): Asked =>
     variables: { input: { business: 'video', id: '1', mark: 'LIKE' } },
   })
 /** Corrects the invalid input and stores it, although it was refused. */
-const storesAll = halfDoing('stores what it refuses', /AuditMark(Batch)?\b/, oneMark)
+const storesAll = halfDoing('stores refused marks', /AuditMark(Batch)?\b/, oneMark)
 
 const COUNT_READS = ['thumbups-201-ids', 'thumbups-id-empty', 'thumbups-business-unknown']
 const LIST_READS = [
@@ -165,9 +165,9 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
   ],
   'undo-of-nothing': [
     answeringMarks('says that every mark is a change', (payload) => (payload.changed = true)),
-    showing('counts what was undone below nothing', (state) => (state.likeCount -= 1)),
+    showing('counts undone marks below zero', (state) => (state.likeCount -= 1)),
   ],
-  'last-mark-wins': [byArrival, fakeMark, losingMarks('forgets what was undone', ({ mark }) => mark === 'NONE')],
+  'last-mark-wins': [byArrival, fakeMark, losingMarks('forgets undone marks', ({ mark }) => mark === 'NONE')],
   'older-mark-is-stale': [byArrival, answeringMarks('accepts everything', (payload) => (payload.outcome = 'ACCEPTED'))],
   'mark-ahead-counts-as-now': [fakeUndo, answeringMarks('calls the undo stale', (payload) => (payload.outcome = 'STALE'))],
   'equal-marked-at': [
@@ -224,9 +224,9 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     givesEveryScope(/AuditMark\b/),
     wrongCode,
     noSentence,
-    marking('marks for him who asks', () => ({ viewer: null })),
+    marking('marks for the caller', () => ({ viewer: null })),
   ],
-  'mark-for-another-with-scope': [givesNoScope(/AuditMark\b/), marking('marks for him who asks', () => ({ viewer: null }))],
+  'mark-for-another-with-scope': [givesNoScope(/AuditMark\b/), marking('marks for the caller', () => ({ viewer: null }))],
   'likes-at-once': [withoutFirst, fakeMark, fakeUndo, listing('lists the oldest first', ({ edges }) => void edges.reverse()), byArrival],
   'likes-paged': [skipping, repeating, disordered],
   'likers-at-once': [withoutFirst, fakeMark, fakeUndo],
@@ -234,15 +234,12 @@ export const MARK_FAULTS: Record<string, readonly PlannedFault[]> = {
     givesEveryScope(/AuditLikes\b/),
     givesNoScope(/AuditLikes\b/),
     wrongCode,
-    withVariables('shows his own to whoever asks', /AuditLikes\b/, () => ({ user: null })),
+    withVariables('shows the likes of the caller to any caller', /AuditLikes\b/, () => ({ user: null })),
   ],
   ...Object.fromEntries(COUNT_READS.map((id) => [id, [wrongCode, noSentence, answersAllCounts]])),
   ...Object.fromEntries(LIST_READS.map((id) => [id, [wrongCode, noSentence, answersAll]])),
   ...Object.fromEntries(BAD_MARKS.map((id) => [id, [wrongCode, noSentence, storesAll]])),
-  'cursors-of-other-lists': [
-    withVariables('begins anew where a cursor is bad', /Audit(Likes|Likers)\b/, () => ({ after: null })),
-    wrongCode,
-  ],
+  'cursors-of-other-lists': [withVariables('starts again for a bad cursor', /Audit(Likes|Likers)\b/, () => ({ after: null })), wrongCode],
   'marks-501': [wrongCode, noSentence, storesAll],
   'mark-of-no-kind': [wrongCode, noSentence, storesAll],
   'marks-for-nobody': [wrongCode, everybodyIsSomebody],

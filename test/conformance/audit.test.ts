@@ -198,7 +198,7 @@ describe('a service that breaks a promise', () => {
 
 describe('an audit that cannot run', () => {
   test.each<[string, Partial<AuditRun>, string]>([
-    ['an address where nobody listens', { url: 'http://127.0.0.1:9' }, 'SUBGRAPH_UNAVAILABLE'],
+    ['an address without a server', { url: 'http://127.0.0.1:9' }, 'SUBGRAPH_UNAVAILABLE'],
     ['no address at all', { url: 'localhost' }, 'CONFIG_INVALID'],
     ['a business that is not configured', { business: 'vidoe' }, 'BUSINESS_UNKNOWN'],
     ['a token that is not valid', { identity: { kind: 'token', token: 'no.such.token' } }, 'UNAUTHENTICATED'],

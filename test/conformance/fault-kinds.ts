@@ -37,7 +37,7 @@ export function withVariables(name: string, operation: RegExp, change: (variable
 }
 
 export function givesNoScope(operation: RegExp): PlannedFault {
-  return asking('gives nobody a scope', operation, (asked) => {
+  return asking('gives no caller a scope', operation, (asked) => {
     const { 'x-viewer-scopes': _, ...headers } = asked.headers
     return { ...asked, headers }
   })

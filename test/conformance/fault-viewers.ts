@@ -3,7 +3,7 @@ import type { PlannedFault } from './fault-kinds.ts'
 import type { Asked } from './faulty-proxy.ts'
 
 export const everybodyIsOne: PlannedFault = {
-  name: 'takes everybody for one viewer',
+  name: 'treats all callers as one viewer',
   make: () => {
     const one = `one-${Math.random().toString(36).slice(2)}`
     const asOne = (asked: Asked): Asked => ({ ...asked, headers: { ...asked.headers, 'x-viewer-id': one } })
@@ -12,7 +12,7 @@ export const everybodyIsOne: PlannedFault = {
 }
 /** Accepts every caller, with a token or without one. */
 export const everybodyIsSomebody: PlannedFault = {
-  name: 'lets everybody in',
+  name: 'accepts every caller',
   make: () => {
     const asSomebody = (asked: Asked): Asked => {
       const { authorization: _, ...headers } = asked.headers

@@ -36,7 +36,7 @@ const TABLE: Bad[] = [
   { name: 'a compressed body that is none', headers: { ...JSON_TYPE, 'content-encoding': 'br' }, body: 'x' },
   { name: 'a body of 2 MB', headers: JSON_TYPE, body: text(`{ __typename ${' '.repeat(2_000_000)} }`) },
   { name: 'a body of brackets', headers: JSON_TYPE, body: '['.repeat(500_000) },
-  { name: 'a media type that nobody serves', headers: { ...JSON_TYPE, accept: 'text/csv' }, body: OK },
+  { name: 'an unsupported media type', headers: { ...JSON_TYPE, accept: 'text/csv' }, body: OK },
   {
     name: 'GET of a mutation',
     method: 'GET',
@@ -85,7 +85,7 @@ const TABLE: Bad[] = [
     body: text(`{ __schema { types { ${'fields { type { '.repeat(12)} name ${'} } '.repeat(12)} } } }`),
   },
   {
-    name: 'an id of an operation that nobody knows',
+    name: 'an unknown id of an operation',
     headers: GRAPHQL_TYPE,
     body: JSON.stringify({ extensions: { persistedQuery: { version: 1, sha256Hash: 'a'.repeat(64) } } }),
   },

@@ -11,12 +11,12 @@ import type { PlantedFaults } from '../../harness/simulation/history/world.ts'
 const PLANTED: [string, PlantedFaults, RegExp][] = [
   ['committing offsets before the upsert', { commitsFirst: true }, /line 2/],
   ['clearing a dirty mark without checking its version', { clearsUnchecked: true }, /line [123]/],
-  ['trimming what is dirty', { trimsDirty: true }, /line [123]/],
+  ['trimming dirty entries', { trimsDirty: true }, /line [123]/],
   ['believing a base that was overtaken while it was read', { believesOldBases: true }, /line [13]/],
-  ['removing what is journaled before it is applied', { forgetsRead: true }, /line 6/],
-  ['deleting and clearing without a look at what was trimmed', { forgetsFloor: true }, /line 3/],
+  ['removing journal entries before they are applied', { forgetsRead: true }, /line 6/],
+  ['deleting and clearing without considering trimmed entries', { forgetsFloor: true }, /line 3/],
   ['not saying up to when a clearing or a deletion reaches', { hidesVoid: true }, /line [37]/],
-  ['taking what arrives after a clearing for newer than it', { takesLate: true }, /line [13]/],
+  ['treating every arrival after a clearing as newer than the clearing', { takesLate: true }, /line [13]/],
 ]
 
 for (const [name, faults, rule] of PLANTED) {
@@ -34,10 +34,10 @@ const PLANTED_IN_MARKS: [string, MarkFaults, RegExp][] = [
   ['clearing dirty marks before the transaction', { clearsOnRead: true }, /^(quiet|shown|last write|transitions|seam|offsets)/],
   ['counting by increments instead of transitions', { increments: true }, /^(counts|owners)/],
   ['refreshing the cache without a look at versions', { ignoresVersions: true }, /^quiet: .* (cache|shown)/],
-  ['clearing a dirty mark whose version has moved', { clearsUnchecked: true }, /^(quiet|shown|last write|transitions|seam|viewer)/],
-  ['a fill that overwrites what is held', { fillOverwrites: true }, /^(offsets|quiet|shown|last write|transitions|seam|viewer)/],
+  ['clearing a dirty mark whose version has changed', { clearsUnchecked: true }, /^(quiet|shown|last write|transitions|seam|viewer)/],
+  ['a fill that overwrites held marks', { fillOverwrites: true }, /^(offsets|quiet|shown|last write|transitions|seam|viewer)/],
   ['events dropped from the outbox before they are in the log', { forgetsOutbox: true }, /^(events|quiet)/],
-  ['removing what is journaled before it is applied', { forgetsRead: true }, /^(a journal|quiet)/],
+  ['removing journal entries before they are applied', { forgetsRead: true }, /^(a journal|quiet)/],
 ]
 
 for (const [name, faults, rule] of PLANTED_IN_MARKS) {
@@ -50,21 +50,21 @@ for (const [name, faults, rule] of PLANTED_IN_MARKS) {
 }
 
 const PLANTED_IN_SEEN: [string, SeenFaults, RegExp][] = [
-  ['removing what is staged before the filter is written', { removesOnRead: true }, /^(removal|comes back|filters)/],
-  ['removing by the subject instead of exactly what was folded', { removesByKey: true }, /^(removal|comes back|filters|way back)/],
+  ['removing staged plays before the filter is written', { removesOnRead: true }, /^(removal|comes back|filters)/],
+  ['removing all plays of a subject instead of exactly the folded ones', { removesByKey: true }, /^(removal|comes back|filters|way back)/],
   ['writing a filter without a look at its version', { ignoresVersions: true }, /^(removal|comes back|filters)/],
   ['using filters in memory without the count of folds', { hidesFolds: true }, /^comes back/],
-  ['a count of folds that is forgotten and begins anew', { restartsFolds: true }, /^comes back/],
+  ['a fold count that is forgotten and starts again', { restartsFolds: true }, /^comes back/],
   ['staging in the slot of the hour that was played in', { stagesByPlayedAt: true }, /^quiet/],
-  ['taking who is folded in the current hour out of the ring, with what he has staged since', { dropsRing: true }, /^quiet/],
+  ['removing a viewer folded in the current hour from the ring, with plays staged since', { dropsRing: true }, /^quiet/],
   ['filters that expire a month early', { expiresEarly: true }, /^(expiry|removal|comes back|filters)/],
-  ['setting a damaged filter aside before it is made anew', { rebuildsLater: true }, /^(comes back|removal|filters)/],
+  ['quarantining a damaged filter before it is rebuilt', { rebuildsLater: true }, /^(comes back|removal|filters)/],
   ['committing offsets before plays are staged', { commitsFirst: true }, /^log/],
-  ['marking a viewer as migrated before his filters are written', { marksFirst: true }, /^(comes back|migrated)/],
-  ['not staging what a viewer plays while he is listed', { skipsListed: true }, /^(comes back|migrated|way back)/],
-  ['going on behind the viewer who was next when the command died', { resumesPast: true }, /^(listed|comes back|migrated)/],
+  ['marking a viewer as migrated before the filters are written', { marksFirst: true }, /^(comes back|migrated)/],
+  ['not staging plays of a listed viewer', { skipsListed: true }, /^(comes back|migrated|way back)/],
+  ['resuming behind the next viewer after the command died', { resumesPast: true }, /^(listed|comes back|migrated)/],
   ['reading a legacy set by rank', { pagesByRank: true }, /^(comes back|migrated)/],
-  ['a viewer who stays marked though a filter of his is made anew', { keepsMarks: true }, /^(comes back|migrated)/],
+  ['a viewer who stays marked although one of the filters is rebuilt', { keepsMarks: true }, /^(comes back|migrated)/],
   ['writing back an older time over a newer one', { overwritesTimes: true }, /^way back/],
 ]
 

@@ -34,7 +34,7 @@ it.each([
 it.each([
   ['history', runWorld],
   ['marks', runMarkWorld],
-  ['what was seen', runSeenWorld],
+  ['seen subjects', runSeenWorld],
 ])('a seed of %s replays exactly: every event, in the same order, at the same time', async (_, run) => {
   const lines = async (seed: number): Promise<string[]> => {
     const history = makeHistory(START)

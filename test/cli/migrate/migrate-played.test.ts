@@ -178,7 +178,7 @@ describe.skipIf(!isHere)('tidemark migrate-played', { timeout: 600_000 }, () => 
     expect(dry.out).toContain('2 viewers: 1 would be listed (0 of them have no set), 1 migrated before, 0 mistakes')
 
     // Answered from the legacy set at first, and from the rebuilt filter after the new migration.
-    await until('his filter is made anew', async () => {
+    await until('the filter is rebuilt', async () => {
       expect(await unseen(viewer, ['old', 'new'])).toEqual(['new'])
       return service.log().includes('made anew as far as it is known elsewhere')
     })

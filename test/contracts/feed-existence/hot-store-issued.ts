@@ -153,7 +153,7 @@ export function issuedContract({ store, another, reopen }: SeenStoreSubject): vo
       await store().putIssued(gone, 1, [oid], { ...CAPS, now: AT + index, ttlMs: 1 })
       await put(gone, [oid], AT + 5 + index, 2)
     }
-    await until('the end of what was served', async () => {
+    await until('the end of the issued subjects', async () => {
       await purge()
       return (await issuedOids(store(), gone)).length === 0
     })

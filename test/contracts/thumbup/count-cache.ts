@@ -243,7 +243,7 @@ function followersContract(cache: () => CountCache, another: () => Promise<Count
     const third: number[] = []
     const stopThird = await followCounts(cache(), [subject], (changed) => third.push(changed.counts.version))
     await put(5)
-    await until('who follows later is told', () => third.length > 0)
+    await until('a later follower is notified', () => third.length > 0)
     stopThird()
     expect([first, second, third]).toEqual([[1], [1, 2, 3], [5]])
   })

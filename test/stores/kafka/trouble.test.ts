@@ -139,7 +139,7 @@ describe.skipIf(address === undefined)('a broker in trouble', () => {
       30_000,
     )
     await log.check()
-    await until('what was appended', () => oidsOf(taken).includes('y'))
+    await until('the appended message', () => oidsOf(taken).includes('y'))
     await until('all regions', () => consumer.ownedRegions().length === REGIONS)
     await consumer.stop()
     await log.close()

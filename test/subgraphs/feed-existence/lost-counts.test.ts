@@ -81,7 +81,7 @@ test('filters read before an outage of the hot store are used during it, and not
   expect([loads(), served.subgraph.figures().outages.hotStore.isDown]).toEqual([1, true])
   opened.set('hot', false)
   opened.clock.advance(1_000)
-  await until('what was begun has ended', () => !served.subgraph.figures().outages.hotStore.isDown)
+  await until('the started work has ended', () => !served.subgraph.figures().outages.hotStore.isDown)
   await ask()
   await ask()
   expect(loads()).toBe(2)

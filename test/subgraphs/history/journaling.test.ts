@@ -196,7 +196,7 @@ describe('journaling', () => {
     served.answers(({ change: { kind } }) => (kind === 'clear' ? 'later' : undefined))
     await served.journaling.append([clear('7', 1)])
     await served.journaling.append([put('7', 2, 'a')])
-    await until('his next go straight', () => !served.journaling.mustJournal('7'))
+    await until('the next writes go directly', () => !served.journaling.mustJournal('7'))
     expect(['7', '8'].map(served.journaling.mayLack)).toEqual([true, false])
     served.answers(() => undefined)
     await served.breakers.recordStore
@@ -256,7 +256,7 @@ describe('journaling', () => {
     served.journaling.start()
     await until('the second is applied', () => served.asked.includes('7@2'))
     await served.journaling.append([put('7', 3, 'c')])
-    await until('his own is through too', () => !served.journaling.mustJournal('7'))
+    await until('its own entry is through too', () => !served.journaling.mustJournal('7'))
     expect(served.asked).toContain('7@3')
   })
 

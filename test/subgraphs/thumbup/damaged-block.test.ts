@@ -68,7 +68,7 @@ describe('a damaged block of one viewer', () => {
     expect(await stores.plain.hot.readDirtyMarks([{ viewer: '7', business: 1, oid: 's' }])).toMatchObject([{ record: { mark: 'LIKE' } }])
     await until('it was told', () => served.errors.some((error) => String(error).includes('marks of viewer "7" in business 1')))
     await flip('7')
-    await until('his is persisted as well', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
+    await until('the waiting mark is persisted as well', async () => (await stores.plain.hot.countDirtyMarks()) === 0)
     expect(await storedOf('7')).toBe('LIKE')
     expect(await stores.plain.records.getCountsMany([{ business: 1, oid: 's' }])).toMatchObject([{ likes: 11 }])
   })

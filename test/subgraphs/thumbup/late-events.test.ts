@@ -76,7 +76,7 @@ describe('a subject without an owner', () => {
     expect(await likesOf('orphan')).toBe(3)
     expect(await received('9')).toBe(0)
     await served.subgraph.service.registerSubjects(viewerOf('service', 'subjects:register'), 'video', [{ id: 'orphan', owner: '9' }])
-    await until('his sum has them', async () => (await received('9')) === 3)
+    await until('the sum of the owner has them', async () => (await received('9')) === 3)
     await mark('3', 'orphan', 'NONE', Date.now() + 1)
     await settled()
     await until('the undone one is gone', async () => (await received('9')) === 2)

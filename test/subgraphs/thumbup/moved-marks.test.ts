@@ -65,7 +65,7 @@ describe('marks that wait in a journal', () => {
     own!.set('redis', 'down')
     const served = serveThumbup(common!, thumbupConfig(), { tenants: new Map([[ARTICLE, own!.stores]]) })
     const job = await served.subgraph.startJob()
-    await until('his other mark is stored', stored(common!, { viewer: '7', business: 1, oid: 'v' }))
+    await until('the other mark is stored', stored(common!, { viewer: '7', business: 1, oid: 'v' }))
     await until('it left the journal', () => served.subgraph.figures().journal.replayed === 1)
     expect(served.subgraph.figures().journal.parked).toBe(0)
     own!.set('redis', 'up')

@@ -216,7 +216,7 @@ describe('a filter of seen subjects', () => {
     ['grows without a guess', () => ({})],
     ['is closed at each fold, wrongly', () => ({ recordsMax: 0 })],
     ['is closed in its middle', (records: number) => (records >= 2_000 && records < 2_100 ? { recordsMax: 0 } : {})],
-    ['is guessed at twice what it has', (records: number) => ({ recordsMax: records * 2 })],
+    ['is estimated at twice its size', (records: number) => ({ recordsMax: records * 2 })],
   ])('that %s stays within its rate, both measured and expected', (_, optionsAt: (records: number) => { recordsMax?: number }) => {
     for (const records of [30, 4_000]) {
       const blob = grown(9, records, Math.ceil(records / 40), (at) => ({ rate: RATE, ...optionsAt(at) }))

@@ -79,7 +79,7 @@ for (const { shape, isHere, openRecords } of SHAPES)
         errors: [],
         degraded: ['recordStore'],
       })
-      await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === before.repaired + 1)
+      await until('the started work has ended', () => served.subgraph.figures().repairs.repaired === before.repaired + 1)
       await settle()
       for (let call = 0; call < 3; call++)
         expect(await served.ask(UNSEEN, viewerOf('7'))).toEqual({
@@ -108,7 +108,7 @@ for (const { shape, isHere, openRecords } of SHAPES)
         hidden: false,
         filters: [{ month: monthText(month), readable: false, has: false, bytes: expect.any(Number) }],
       })
-      await until('what was begun has ended', () => served.subgraph.figures().repairs.repaired === 1)
+      await until('the started work has ended', () => served.subgraph.figures().repairs.repaired === 1)
       expect(await why()).toMatchObject({ hidden: true, filters: [{ readable: true, has: true }] })
     })
 

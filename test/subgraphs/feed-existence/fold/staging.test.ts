@@ -22,7 +22,7 @@ function open(code: ErrorCode, how: 'reported' | 'rejected', isHeld = false) {
     async (_, [viewer = '']) => {
       folded.push(viewer)
       if (isHeld) await held.promise
-      const error = new TidemarkError(code, 'his fold fails')
+      const error = new TidemarkError(code, 'the fold fails')
       if (viewer === '7' && how === 'rejected') throw error
       return { plays: 0, writes: 0, refused: 0, closed: 0, quarantined: 0, failed: viewer === '7' ? [{ viewer, error }] : [] }
     },
@@ -61,7 +61,7 @@ test.each(['PLAYS_TOO_MANY', 'DATA_INCOMPATIBLE'] as const)(
 test('a play during a failing fold does not fold its viewer again', async () => {
   const { play, foldsOf, drained, release } = open('PLAYS_TOO_MANY', 'reported', true)
   await play('7', 2)
-  await until('his fold is under way', () => foldsOf('7') === 1)
+  await until('the fold is under way', () => foldsOf('7') === 1)
   await play('7', 2)
   release()
   await drained()
@@ -70,7 +70,7 @@ test('a play during a failing fold does not fold its viewer again', async () => 
 
 test.each([
   ['a store that does not answer', 'RECORD_STORE_UNAVAILABLE', 'rejected'],
-  ['others who came before each of its writes', 'INTERNAL', 'reported'],
+  ['lost races on each of its writes', 'INTERNAL', 'reported'],
 ] as const)('a fold that fails for %s is retried with the next play', async (_, code, how) => {
   const { play, foldsOf, drained } = open(code, how)
   for (const turn of [1, 2, 3]) {

@@ -38,7 +38,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     const next = moving.serve(opened, { absentMs: 0 })
     const query = 'query ($of: [ID!]!) { unseen(business: "video", candidates: $of) { ids } }'
     expect((await next.ask(query, viewerOf('7'), { of: CANDIDATES })).data.unseen.ids).toEqual([...LEFT, 'played'])
-    await until('what was begun has ended', () => next.subgraph.figures().repairs.repaired === 1)
+    await until('the started work has ended', () => next.subgraph.figures().repairs.repaired === 1)
     expect(await isMigrated(opened, '7')).toBe(false)
     expect(await next.unseen('7', CANDIDATES)).toEqual([...LEFT, 'played'])
 
@@ -60,7 +60,7 @@ describe.skipIf(!isHere)('a damaged filter', () => {
     const next = moving.serve(opened, { absentMs: 0, writeBack: false })
     const query = '{ unseen(business: "video", candidates: ["now"]) { ids } }'
     for (const viewer of ['7', '8', '9']) await next.ask(query, viewerOf(viewer))
-    await until('what was begun has ended', () => next.subgraph.figures().repairs.repaired === 3)
+    await until('the started work has ended', () => next.subgraph.figures().repairs.repaired === 3)
     served.errors.length = 0
     await served.afterHours(job)
     for (const viewer of ['7', '8', '9']) expect(await isMigrated(opened, viewer)).toBe(true)

@@ -42,7 +42,7 @@ describe.skipIf(!isHere)('a legacy store that is down', () => {
   test('fails no play: it receives the play once it is back, or with the fold', async () => {
     const { opened, served } = moving.open()
     await served.play('7', ['a'], START - 5)
-    await until('what was begun has ended', () => served.subgraph.figures().legacy?.writeBack?.written === 1)
+    await until('the started work has ended', () => served.subgraph.figures().legacy?.writeBack?.written === 1)
     expect(await moving.redis.read('7')).toEqual({ a: START - 5 })
     await moving.redis.servers.kill(moving.redis.servers.ports[0] as number)
     await served.play('7', ['b'], START - 4)

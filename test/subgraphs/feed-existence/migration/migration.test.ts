@@ -175,7 +175,7 @@ describe.skipIf(!isHere)('bad data in the legacy store', () => {
       before = performance.now()
     }, 1)
     await served.afterHours(job).catch(() => undefined)
-    await until('what was begun has ended', () => job.figures().shardsLeft === 0)
+    await until('the started work has ended', () => job.figures().shardsLeft === 0)
     clearInterval(watch)
     expect(await isMigrated(opened, '7')).toBe(true)
     const pages = Number(/cmdstat_zscan:calls=(\d+)/.exec(await moving.redis.client.info('commandstats'))?.[1])
@@ -197,7 +197,7 @@ describe.skipIf(!isHere)('the pace of a migration', () => {
     await list(opened, ['7'])
     const job = await served.subgraph.startJob()
     opened.clock.advance((Math.floor(opened.clock.now() / HOUR) + 1) * HOUR + 60_000 - opened.clock.now())
-    await until('what was begun has ended', () => job.figures().runs === 1)
+    await until('the started work has ended', () => job.figures().runs === 1)
     // 300 members take three seconds of this clock, which stands still.
     await settle()
     expect(await isMigrated(opened, '7')).toBe(false)
