@@ -2,7 +2,8 @@
 import { randomBelow, type Random } from '../../../core/random.ts'
 import type { Viewer } from '../../../core/viewer.ts'
 import { describe, type History } from '../history-of-events.ts'
-import type { Life, Scheduler } from '../scheduler.ts'
+import type { Life } from '../life.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { Violation } from './shown.ts'
 
 type Device<Process, Sent> = {

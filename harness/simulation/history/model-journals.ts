@@ -4,7 +4,7 @@
  */
 import type { JournalEntry, Journal, Journaled, Journals } from '../../../writeback/journal.ts'
 import { atOnce, type Gate } from '../gate.ts'
-import type { Life } from '../scheduler.ts'
+import type { Life } from '../life.ts'
 
 export type JournalFaults = {
   /** Entries leave the journal when they are read, and not when they have been applied. */

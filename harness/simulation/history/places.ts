@@ -8,7 +8,8 @@ import type { StoreName } from '../gate.ts'
 import type { History } from '../history-of-events.ts'
 import type { Member, makeLogState } from './model-log.ts'
 import type { Role } from './process.ts'
-import type { Life, makeScheduler } from '../scheduler.ts'
+import type { Life } from '../life.ts'
+import type { makeScheduler } from '../scheduler.ts'
 
 /** What every world's process can do. */
 export type PlacedProcess = Role & { life: Life; member(): Member | undefined; stop(): Promise<void> }

@@ -16,7 +16,8 @@ import { openModelHotStore } from './model-hot-store.ts'
 import { openModelJournals, type Machine } from './model-journals.ts'
 import { openModelLog, type LogState, type Member } from './model-log.ts'
 import { openModelRecordStore, type RecordState } from './model-record-store.ts'
-import type { Life, Scheduler } from '../scheduler.ts'
+import type { Life } from '../life.ts'
+import type { Scheduler } from '../scheduler.ts'
 import { makeQuestions, startUntilJoined } from './processes.ts'
 
 export type Stores = { hot: HotState; log: LogState; records: RecordState }

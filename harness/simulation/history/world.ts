@@ -19,7 +19,8 @@ import { makeLogState, type LogFaults } from './model-log.ts'
 import { makeRecordState } from './model-record-store.ts'
 import { makePlaces, type Place } from './places.ts'
 import { startProcess, type Process, type ProcessOptions, type Role } from './process.ts'
-import { makeScheduler, runSteps, type Life } from '../scheduler.ts'
+import type { Life } from '../life.ts'
+import { makeScheduler, runSteps } from '../scheduler.ts'
 import type { Violation } from './shown.ts'
 
 export type PlantedFaults = HotFaults & LogFaults & JournalFaults

@@ -1,0 +1,2 @@
+/** A process from its start to its death. */
+export type Life = { name: string; dead: boolean; skewMs: number }
