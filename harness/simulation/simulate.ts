@@ -2,7 +2,9 @@
 import { makeHistory, type History } from './history-of-events.ts'
 import { runMarkWorld, type MarkFaults } from './thumbup/world.ts'
 import { runSeenWorld, type SeenFaults } from './feed-existence/world.ts'
-import { runWorld, START, type PlantedFaults, type WorldReport } from './history/world.ts'
+import { START } from './history/draws.ts'
+import { runWorld, type PlantedFaults } from './history/world.ts'
+import type { WorldReport } from './steps.ts'
 
 export const LIVELY_STEPS = 600
 

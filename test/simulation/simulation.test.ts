@@ -3,7 +3,8 @@ import { makeHistory } from '../../harness/simulation/history-of-events.ts'
 import { explain, LIVELY_STEPS, simulate } from '../../harness/simulation/simulate.ts'
 import { runMarkWorld } from '../../harness/simulation/thumbup/world.ts'
 import { runSeenWorld } from '../../harness/simulation/feed-existence/world.ts'
-import { runWorld, START } from '../../harness/simulation/history/world.ts'
+import { START } from '../../harness/simulation/history/draws.ts'
+import { runWorld } from '../../harness/simulation/history/world.ts'
 
 it('two thousand worlds keep every promise', async () => {
   const { failure, seeds } = await simulate('history', { first: 1, seeds: 2_000 })

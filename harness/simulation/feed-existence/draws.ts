@@ -1,10 +1,10 @@
 /** What a world of what was seen is like: drawn from its seed. */
 import { makeConfig, type Config } from '../../../config/config.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import type { Between, Chance } from '../thumbup/draws.ts'
 import { BUSINESS_NAMES } from './clients.ts'
 import { BUSINESSES } from './universe.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
+import type { Between, Chance } from '../dice.ts'
 
 export const REGIONS = 2
 export const PATIENCE_MS = 1_000

@@ -31,6 +31,8 @@ export type PlacesDeps<P, L> = {
   launch(place: L, name: string): P
 }
 
+export type Placed<P extends PlacedProcess, L extends Place<P>> = ReturnType<typeof makePlaces<P, L>>
+
 export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: readonly L[], deps: PlacesDeps<P, L>) {
   const { random, scheduler, log, clients, checker, history, patienceMs, outageMaxMs, launch } = deps
   const between = (from: number, to: number): number => from + randomBelow(random, to - from + 1)
@@ -52,9 +54,25 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
     place.stopping = ''
   }
 
+  let deaths = 0
+
   return {
     start,
     end,
+    startAll: (): void => places.forEach(start),
+    startOrKill(place: L): void {
+      if (place.process === undefined) {
+        start(place, places.indexOf(place))
+        return
+      }
+      deaths++
+      end(place, 'dies')
+    },
+    /** How many processes were killed. */
+    deaths: () => deaths,
+    askToStop(place: L): void {
+      if (place.process !== undefined) place.stopping ||= 'asked'
+    },
     startMissing(): void {
       for (const [index, place] of places.entries()) if (place.process === undefined) start(place, index)
     },
@@ -83,6 +101,9 @@ export function makePlaces<P extends PlacedProcess, L extends Place<P>>(places: 
           if (scheduler.isDown(store)) scheduler.setDown(store, false)
         })
       }
+    },
+    mendAll(stores: readonly StoreName[]): void {
+      for (const store of stores) if (scheduler.isDown(store)) scheduler.setDown(store, false)
     },
     rebalance(): void {
       if (log.members.size > 0) log.assign(randomBelow(random, log.members.size))

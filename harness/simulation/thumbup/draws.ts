@@ -3,19 +3,68 @@ import type { BusinessConfig } from '../../../config/config.ts'
 import { businessThumbupSchema, thumbupSchema } from '../../../config/thumbup.ts'
 import type { MarkKey, MarkRecord, ViewerId } from '../../../core/domain.ts'
 import type { PipelineOptions } from '../../../subgraphs/thumbup/write/pipeline.ts'
-
-export type Between = (from: number, to: number) => number
-export type Chance = (of: number) => boolean
+import { drawRoles, START } from '../history/draws.ts'
+import type { LogOptions } from '../history/model-log.ts'
+import type { Role } from '../history/process.ts'
+import type { Between, Chance, Dice } from '../dice.ts'
+import type { MarkClientOptions } from './clients.ts'
 
 const DAY_MS = 86_400_000
 /** Milliseconds after which a service gives up a call of the log or the record store. */
 export const PATIENCE_MS = 1_000
 /** Longer than anything is late: outages, journals and what clients send late included. */
 export const TOMBSTONE_MS = 25_000
-const REGIONS = 2
+export const REGIONS = 2
 
 const BUSINESS_DEFAULTS = businessThumbupSchema.parse({})
 const THUMBUP_DEFAULTS = thumbupSchema.parse({})
+
+export type DrawnMarkWorld = {
+  /** Reconcilers are at work, which a cache needs that loses everything. */
+  mends: boolean
+  pipelineOptions: PipelineOptions
+  clientOptions: MarkClientOptions
+  logOptions: Omit<LogOptions, 'faults'>
+  stored: StoredMarks
+  roles: Role[]
+  /** All processes have their journals on one disk. */
+  sharesDisk: boolean
+  stallChance: number
+  stallMaxMs: number
+  faultChance: number
+  actChance: number
+  isSkewed: boolean
+  /** The log may lose what nobody has committed. */
+  canLose: boolean
+}
+
+/** What the record store has from the start. */
+export type StoredMarks = { rows: { key: MarkKey; record: MarkRecord }[]; owners: readonly ViewerId[]; isArchived: boolean }
+
+export function drawMarkWorld({ between, chance }: Dice): DrawnMarkWorld {
+  const businesses = drawBusinesses(between, chance)
+  const mends = chance(0.5)
+  const pipelineOptions = drawPipelineOptions(businesses, mends, between, chance)
+  const crowd = drawCrowd(between, chance)
+  const stallMaxMs = between(100, chance(0.3) ? 1_500 : 400)
+  const stallChance = chance(0.5) ? 0 : 0.04
+  const faultChance = chance(0.2) ? 0 : 0.025
+  const actChance = between(10, 50) / 100
+  const isSkewed = chance(0.3)
+  const canLose = chance(0.2)
+  const partitions = between(1, 2)
+  const logOptions = { regions: REGIONS, partitions, batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true }
+  const owners = ['o1', 'o2', '7'].slice(0, between(1, 3))
+  const rows = drawRows(crowd, START, between, chance)
+  const stored = { rows, owners: chance(0.5) ? owners : [], isArchived: chance(0.5) }
+  const clientOptions = { start: START, businesses, ...crowd, owners, aheadMaxMs: 500, lateMaxMs: chance(0.5) ? 500 : 3_000 }
+  const sharesDisk = chance(0.5)
+  const roles = drawRoles(between, chance)
+  return {
+    ...{ mends, pipelineOptions, clientOptions, logOptions, stored, roles, sharesDisk },
+    ...{ stallChance, stallMaxMs, faultChance, actChance, isSkewed, canLose },
+  }
+}
 
 /** Two businesses whose subjects have equal ids. */
 export function drawBusinesses(between: Between, chance: Chance): BusinessConfig[] {
