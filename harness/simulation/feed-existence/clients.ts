@@ -32,6 +32,8 @@ export const BUSINESS_NAMES = ['video', 'article'] as const
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 
+export type SeenClients = ReturnType<typeof makeSeenClients>
+
 export function makeSeenClients(
   random: Random,
   scheduler: Scheduler,

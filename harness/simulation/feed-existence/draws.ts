@@ -1,10 +1,13 @@
 /** What a world of what was seen is like: drawn from its seed. */
 import { makeConfig, type Config } from '../../../config/config.ts'
 import type { RingShape } from '../../../subgraphs/feed-existence/stores/hot-store.ts'
-import { BUSINESS_NAMES } from './clients.ts'
+import { BUSINESS_NAMES, type SeenClientOptions } from './clients.ts'
 import { BUSINESSES } from './universe.ts'
 import type { GuardOptions } from '../../../core/outage/guard.ts'
-import type { Between, Chance } from '../dice.ts'
+import type { Between, Chance, Dice } from '../dice.ts'
+import { drawRoles } from '../history/draws.ts'
+import type { LogOptions } from '../history/model-log.ts'
+import type { Role } from '../history/process.ts'
 
 export const REGIONS = 2
 export const PATIENCE_MS = 1_000
@@ -20,6 +23,52 @@ const BASE = makeConfig([
     },
   },
 ])
+
+export type DrawnSeenWorld = {
+  config: Config
+  guard: GuardOptions
+  /** No faults, and nothing is held up. */
+  isCalm: boolean
+  shape: RingShape
+  logOptions: Omit<LogOptions, 'faults'>
+  /** History is kept, from which filters can be rebuilt. */
+  hasHistory: boolean
+  isRewarding: boolean
+  clientOptions: SeenClientOptions
+  roles: Role[]
+  startedAt: number
+  stallChance: number
+  stallMaxMs: number
+  faultChance: number
+  actChance: number
+  leapChance: number
+}
+
+export function drawSeenWorld({ between, chance }: Dice): DrawnSeenWorld {
+  const config = drawConfig(between, chance)
+  const guard = drawGuard(between)
+  const isCalm = chance(0.2)
+  const stallMaxMs = between(100, 400)
+  const startedAt = drawStart(between, chance)
+  const stallChance = isCalm || chance(0.5) ? 0 : 0.04
+  const faultChance = isCalm ? 0 : 0.025
+  const actChance = between(10, 50) / 100
+  const leapChance = between(5, 30) / 1_000
+  const skewMaxMs = chance(0.5) ? 0 : 10_000
+  const shape = drawShape(between)
+  const partitions = between(1, 2)
+  const logOptions = { regions: REGIONS, partitions, batchMax: between(1, 4), retryMs: between(20, 300), sideBySide: true }
+  const hasHistory = chance(0.5)
+  const isRewarding = chance(0.5)
+  const viewers = ['7', '10', 'ann', 'bob'].slice(0, between(1, 4))
+  const { monthsBefore, futureMaxMs } = config.existence
+  const clientOptions = { viewers, devices: between(1, 3), oids: between(3, 11), monthsBefore, futureMaxMs, skewMaxMs }
+  const roles = drawRoles(between, chance)
+  return {
+    ...{ config, guard, isCalm, shape, logOptions, hasHistory, isRewarding, clientOptions, roles },
+    ...{ startedAt, stallChance, stallMaxMs, faultChance, actChance, leapChance },
+  }
+}
 
 export function drawShape(between: Between): RingShape {
   return { slots: between(3, 6), shards: REGIONS * between(1, 3) }
